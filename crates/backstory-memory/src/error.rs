@@ -1,0 +1,52 @@
+//! What can go wrong with memory.
+
+use std::path::PathBuf;
+
+/// A result of the library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with memory.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] backstory_store::Error),
+    /// A path that was asked for cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No session has this id.
+    #[error("no session has an id that begins with {0:?}")]
+    NoSession(String),
+    /// Several sessions do.
+    #[error("{} sessions have an id that begins with {prefix:?}", .matches.len())]
+    ManySessions {
+        /// What was asked for.
+        prefix: String,
+        /// Their ids.
+        matches: Vec<String>,
+    },
+    /// The session has no such turn.
+    #[error("session {session} has turns 0 to {turns}, not {turn}")]
+    NoTurn {
+        /// The session.
+        session: String,
+        /// How many turns it has.
+        turns: u64,
+        /// The one asked for.
+        turn: u64,
+    },
+    /// An agent that no reader knows.
+    #[error("unknown agent {0:?}")]
+    UnknownAgent(String),
+    /// Writing the answer failed.
+    #[error("cannot write: {0}")]
+    Write(#[from] std::io::Error),
+    /// A thread of a sweep ended early, which is a mistake in this program.
+    #[error("a worker of the sweep ended before its work")]
+    Worker,
+}

@@ -1,0 +1,105 @@
+//! What Backstory can do, as a library.
+//!
+//! Open a [`Memory`] in a folder, [`sweep`](Memory::sweep) the logs of coding agents into it, and read sessions back, byte for
+//! byte if need be, long after the agents have deleted them:
+//!
+//! ```no_run
+//! use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions};
+//!
+//! # fn main() -> backstory_memory::Result<()> {
+//! let mut memory = Memory::open("/tmp/my-memory".as_ref())?;
+//! let options = SweepOptions::new(Sources::paths(["/home/ada/.claude/projects"]));
+//! let report = memory.sweep(&options, &mut |_| {})?;
+//! assert_eq!(memory.sweep(&options, &mut |_| {})?.ingested, 0);
+//! println!("{} files, {} events", report.ingested, report.events);
+//!
+//! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
+//! if let Some(session) = sessions.first() {
+//!     for event in memory.tail(session, 20)? {
+//!         println!("{} {}", event.row.kind.name(), event.text);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing here prints, reads the environment or looks at the clock.
+
+mod discover;
+mod error;
+mod pipeline;
+mod project;
+mod read;
+mod retention;
+mod sweep;
+mod usage;
+
+use std::path::{Path, PathBuf};
+
+use backstory_store::Store;
+
+pub use backstory_session::{Kind, Places, READERS, Usage};
+pub use backstory_store::{
+    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionRow, SkippedRow,
+    StreamRow,
+};
+pub use discover::{Found, Problem, Sources};
+pub use error::{Error, Result};
+pub use project::project_root;
+pub use read::ShownEvent;
+pub use retention::{AgentFiles, Cleanup, Retention, retention};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use usage::{UsageBy, UsageEntry, UsageTable};
+
+/// The memory in one folder.
+pub struct Memory {
+    home: PathBuf,
+    store: Store,
+}
+
+impl Memory {
+    /// Opens the memory in a folder, making it if there is none.
+    pub fn open(home: &Path) -> Result<Self> {
+        Ok(Memory {
+            home: home.to_path_buf(),
+            store: Store::open(home)?,
+        })
+    }
+
+    /// Opens the memory in a folder only to read; `None` when there is none. Writes nothing at all.
+    pub fn open_existing(home: &Path) -> Result<Option<Self>> {
+        Ok(Store::open_existing(home)?.map(|store| Memory {
+            home: home.to_path_buf(),
+            store,
+        }))
+    }
+
+    /// The folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Checks whether the store is sound.
+    pub fn health(&self) -> Result<Health> {
+        Ok(self.store.health()?)
+    }
+
+    /// Records that could not be read, those of the newest files first; 0 gives all.
+    pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
+        Ok(self.store.skipped(limit)?)
+    }
+
+    /// What the store takes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        disk_bytes(&self.home)
+    }
+}
+
+/// What a store's files take on disk.
+fn disk_bytes(home: &Path) -> u64 {
+    ["backstory.db", "backstory.db-wal", "backstory.db-shm"]
+        .iter()
+        .filter_map(|name| std::fs::metadata(home.join(name)).ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}

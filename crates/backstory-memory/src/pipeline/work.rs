@@ -1,0 +1,144 @@
+//! What is done to each chunk.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, mpsc};
+
+use backstory_session::redact::Redactor;
+use backstory_session::{Output, Reading, Shape, Skipped, attachment, read_document, read_lines};
+use backstory_store::{Chunk, Cursor, Packer};
+
+use super::Done;
+use crate::discover::Found;
+use crate::error::{Error, Result};
+use crate::project::Projects;
+
+/// A chunk to be worked on.
+pub(super) struct Task<'a> {
+    /// Its place in the order of all chunks.
+    pub(super) number: u64,
+    pub(super) found: &'a Found,
+    /// Whether a stream begins with it.
+    pub(super) begins: bool,
+    /// Whether it is the last one of its file.
+    pub(super) last: bool,
+    pub(super) bytes: Vec<u8>,
+    /// The length of a record before it that was too long to keep.
+    pub(super) skipped: u64,
+    /// The cursor behind the chunk, but for what only the work can tell.
+    pub(super) cursor: Cursor,
+    /// Comes from the chunk before.
+    pub(super) baton: mpsc::Receiver<Baton>,
+    /// Goes to the chunk after.
+    pub(super) pass_on: mpsc::Sender<Baton>,
+}
+
+/// What must go from chunk to chunk in order.
+pub(super) struct Baton {
+    pub(super) reading: Box<dyn Reading>,
+    pub(super) stored: u64,
+    pub(super) lines: u64,
+}
+
+/// Works on chunks until there are no more.
+pub(super) fn work<'a>(
+    tasks: &Mutex<mpsc::Receiver<Task<'a>>>,
+    redactor: Option<&Redactor>,
+    projects: &Projects,
+    done: mpsc::Sender<(u64, Result<Done<'a>>)>,
+) {
+    let mut packer = Packer::new().map_err(Error::from);
+    loop {
+        let Ok(tasks) = tasks.lock() else { return };
+        let Ok(task) = tasks.recv() else { return };
+        drop(tasks);
+        let number = task.number;
+        let result = match &mut packer {
+            Ok(packer) => one(task, redactor, projects, packer),
+            Err(_) => Err(Error::Worker),
+        };
+        if done.send((number, result)).is_err() {
+            return;
+        }
+    }
+}
+
+fn one<'a>(
+    task: Task<'a>,
+    redactor: Option<&Redactor>,
+    projects: &Projects,
+    packer: &mut Packer,
+) -> Result<Done<'a>> {
+    let Task {
+        found,
+        bytes,
+        mut cursor,
+        ..
+    } = task;
+    let mut attachments = attachment::find(&bytes);
+    let mut redactions = 0;
+    let mut kept = Cow::Borrowed(bytes.as_slice());
+    if let Some(redactor) = redactor {
+        let redacted = redactor.redact(&bytes, &attachments);
+        redactions = redacted.count;
+        kept = redacted.bytes;
+        if redactions > 0 && !attachments.is_empty() {
+            attachments = attachment::find(&kept);
+        }
+    }
+    let mut output = Output::default();
+    let mut baton = task.baton.recv().map_err(|_| Error::Worker)?;
+    if task.skipped > 0 {
+        let reason = format!("record of {} bytes, longer than is kept", task.skipped);
+        output.skipped.push(Skipped {
+            line: baton.lines + 1,
+            offset: baton.stored,
+            length: 0,
+            reason,
+        });
+        baton.lines += 1;
+    }
+    match found.shape {
+        Shape::Lines => {
+            baton.lines += read_lines(
+                &mut *baton.reading,
+                &kept,
+                baton.stored,
+                baton.lines + 1,
+                &mut output,
+            );
+        }
+        Shape::Document if !kept.is_empty() => {
+            read_document(&mut *baton.reading, &kept, &mut output)
+        }
+        Shape::Document => {}
+    }
+    baton.stored += kept.len() as u64;
+    cursor.state = baton.reading.state();
+    cursor.stored = baton.stored;
+    cursor.lines = baton.lines;
+    // The chunk after may be waiting for it; after the last one nobody is.
+    let _ = task.pass_on.send(baton);
+    let packed = if kept.is_empty() {
+        None
+    } else {
+        Some(packer.pack(&kept, &attachments)?)
+    };
+    let projects = projects.of(&output.facts);
+    let chunk = Chunk {
+        agent: found.agent(),
+        path: &found.key,
+        begins: task.begins,
+        rewritten: found.shape == Shape::Document,
+        cursor,
+        packed,
+        output,
+        projects,
+        redactions,
+    };
+    Ok(Done {
+        found,
+        chunk,
+        bytes_read: bytes.len() as u64,
+        last: task.last,
+    })
+}

@@ -1,0 +1,216 @@
+//! Which project a folder belongs to: its repository, one across worktrees, subfolders and clones.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use backstory_session::SessionFacts;
+use backstory_store::Project;
+
+/// Finds projects and remembers them, for sessions come back to the same folders.
+#[derive(Default)]
+pub(crate) struct Projects {
+    known: Mutex<HashMap<String, Project>>,
+}
+
+impl Projects {
+    /// The project of every folder that these facts name.
+    pub(crate) fn of(&self, facts: &[SessionFacts]) -> HashMap<String, Project> {
+        let named = facts
+            .iter()
+            .filter_map(|facts| Some((facts.cwd.clone()?, facts)));
+        named
+            .map(|(cwd, facts)| (cwd.clone(), self.find(&cwd, facts)))
+            .collect()
+    }
+
+    fn find(&self, cwd: &str, facts: &SessionFacts) -> Project {
+        let Ok(mut known) = self.known.lock() else {
+            return find(cwd, facts);
+        };
+        known
+            .entry(cwd.to_string())
+            .or_insert_with(|| find(cwd, facts))
+            .clone()
+    }
+}
+
+/// The root of the project that a folder belongs to: its repository's, or itself.
+pub fn project_root(folder: &Path) -> PathBuf {
+    repository_of(folder).map_or_else(|| folder.to_path_buf(), |repository| repository.root)
+}
+
+fn find(cwd: &str, facts: &SessionFacts) -> Project {
+    let told = facts.remote.as_deref().map(normalise_remote);
+    if let Some(repository) = repository_of(Path::new(cwd)) {
+        let root = repository.root.to_string_lossy().into_owned();
+        return Project {
+            root,
+            remote: remote_of(&repository.git).or(told),
+        };
+    }
+    let root = facts
+        .repository
+        .as_deref()
+        .unwrap_or_else(|| without_worktree(cwd));
+    let root = if root.len() > 1 {
+        root.trim_end_matches('/')
+    } else {
+        root
+    };
+    Project {
+        root: root.to_string(),
+        remote: told,
+    }
+}
+
+struct Repository {
+    root: PathBuf,
+    /// The folder with the configuration, which worktrees share.
+    git: PathBuf,
+}
+
+fn repository_of(cwd: &Path) -> Option<Repository> {
+    cwd.ancestors()
+        .filter(|folder| folder.is_absolute())
+        .find_map(|folder| {
+            let git = folder.join(".git");
+            let metadata = std::fs::metadata(&git).ok()?;
+            if metadata.is_dir() {
+                return Some(Repository {
+                    root: folder.to_path_buf(),
+                    git,
+                });
+            }
+            // A worktree or a submodule: the file names the real folder.
+            let text = std::fs::read_to_string(&git).ok()?;
+            let real = folder.join(text.trim().strip_prefix("gitdir:")?.trim());
+            match std::fs::read_to_string(real.join("commondir")) {
+                Ok(common) => {
+                    let common = std::fs::canonicalize(real.join(common.trim())).ok()?;
+                    let root = common
+                        .parent()
+                        .filter(|_| common.ends_with(".git"))?
+                        .to_path_buf();
+                    Some(Repository { root, git: common })
+                }
+                Err(_) => Some(Repository {
+                    root: folder.to_path_buf(),
+                    git: real,
+                }),
+            }
+        })
+}
+
+/// The remote of a repository: `origin`, else the first one.
+fn remote_of(git: &Path) -> Option<String> {
+    let config = std::fs::read_to_string(git.join("config")).ok()?;
+    let mut section = None;
+    let mut first = None;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            section = line
+                .strip_prefix("[remote \"")
+                .and_then(|rest| rest.strip_suffix("\"]"));
+        } else if let Some(name) = section
+            && let Some((key, value)) = line.split_once('=')
+            && key.trim() == "url"
+        {
+            let remote = normalise_remote(value.trim());
+            if name == "origin" {
+                return Some(remote);
+            }
+            first = first.or(Some(remote));
+        }
+    }
+    first
+}
+
+/// One name for the same remote however it is spelt, and never a password: `host/owner/name`.
+fn normalise_remote(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest
+        .split_once('@')
+        .filter(|(user, _)| !user.contains('/'))
+        .map_or(rest, |(_, rest)| rest);
+    let rest = rest.trim_end_matches('/').trim_end_matches(".git");
+    let (host, path) = rest.split_once(['/', ':']).unwrap_or((rest, ""));
+    format!(
+        "{}/{}",
+        host.to_ascii_lowercase(),
+        path.trim_start_matches('/')
+    )
+}
+
+/// Where agents put worktrees of their own, when the folder is gone and cannot be asked.
+fn without_worktree(cwd: &str) -> &str {
+    let marks = ["/.claude/worktrees/", "/.worktrees/"];
+    marks
+        .iter()
+        .find_map(|mark| cwd.find(mark))
+        .map_or(cwd, |at| &cwd[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_remote_however_it_is_spelt() {
+        for url in [
+            "https://github.com/ada/shop.git",
+            "git@github.com:ada/shop.git",
+            "ssh://git@GitHub.com/ada/shop",
+            "https://ada:token@github.com/ada/shop/",
+        ] {
+            assert_eq!(normalise_remote(url), "github.com/ada/shop", "{url}");
+        }
+    }
+
+    #[test]
+    fn subfolders_and_worktrees_share_their_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("shop");
+        std::fs::create_dir_all(root.join(".git/worktrees/fix")).unwrap();
+        std::fs::create_dir_all(root.join("src/deep")).unwrap();
+        std::fs::create_dir_all(folder.path().join("fix")).unwrap();
+        std::fs::write(
+            root.join(".git/config"),
+            "[core]\n[remote \"origin\"]\n\turl = git@host:ada/shop.git\n",
+        )
+        .unwrap();
+        std::fs::write(root.join(".git/worktrees/fix/commondir"), "../..\n").unwrap();
+        let gitdir = format!("gitdir: {}\n", root.join(".git/worktrees/fix").display());
+        std::fs::write(folder.path().join("fix/.git"), gitdir).unwrap();
+        let expected = Project {
+            root: root.to_string_lossy().into_owned(),
+            remote: Some("host/ada/shop".into()),
+        };
+        for cwd in [
+            root.clone(),
+            root.join("src/deep"),
+            folder.path().join("fix"),
+        ] {
+            assert_eq!(
+                find(&cwd.to_string_lossy(), &SessionFacts::default()),
+                expected,
+                "{}",
+                cwd.display()
+            );
+        }
+    }
+
+    #[test]
+    fn folders_that_are_gone_are_judged_by_name() {
+        let facts = SessionFacts::default();
+        assert_eq!(
+            find("/gone/shop/.claude/worktrees/fix-1", &facts).root,
+            "/gone/shop"
+        );
+        let told = SessionFacts {
+            repository: Some("/gone/shop".into()),
+            ..SessionFacts::default()
+        };
+        assert_eq!(find("/gone/shop/src", &told).root, "/gone/shop");
+    }
+}

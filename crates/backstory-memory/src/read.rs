@@ -1,0 +1,100 @@
+//! Reading sessions back.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use backstory_store::{EventRange, EventRow, SessionFilter, SessionRow, StreamRow};
+
+use crate::Memory;
+use crate::error::{Error, Result};
+
+/// How much of a stream is in memory at once when it is given back.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// An event with its text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownEvent {
+    /// What the store knows of it.
+    pub row: EventRow,
+    /// What was said, asked or answered.
+    pub text: String,
+    /// The files that it touched.
+    pub files: Vec<String>,
+}
+
+impl Memory {
+    /// Sessions, those active last first.
+    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+        Ok(self.store.sessions(filter)?)
+    }
+
+    /// The session whose id begins with this text; an error when there is none or more than one.
+    pub fn session(&self, prefix: &str) -> Result<SessionRow> {
+        let mut found = self.store.find_sessions(prefix)?;
+        match found.len() {
+            0 => Err(Error::NoSession(prefix.to_string())),
+            1 => Ok(found.remove(0)),
+            _ => Err(Error::ManySessions {
+                prefix: prefix.to_string(),
+                matches: found.into_iter().map(|row| row.session).collect(),
+            }),
+        }
+    }
+
+    /// Events of a session with their text, in order.
+    pub fn events(&self, session: &SessionRow, range: EventRange) -> Result<Vec<ShownEvent>> {
+        if let EventRange::Turn(turn) = range
+            && turn > session.turns
+        {
+            return Err(Error::NoTurn {
+                session: session.session.clone(),
+                turns: session.turns,
+                turn,
+            });
+        }
+        let rows = self.store.events(session.id, range)?;
+        let mut files: HashMap<u64, Vec<String>> = HashMap::new();
+        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+            for (seq, path) in self.store.touched(session.id, first.seq, last.seq)? {
+                files.entry(seq).or_default().push(path);
+            }
+        }
+        let reader = backstory_session::reader(&session.agent);
+        let mut bytes = self.store.bytes();
+        let mut shown = Vec::with_capacity(rows.len());
+        for row in rows {
+            let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
+            let text = reader
+                .map(|reader| reader.text(&span, row.span.part))
+                .unwrap_or_default();
+            let files = files.remove(&row.seq).unwrap_or_default();
+            shown.push(ShownEvent { row, text, files });
+        }
+        Ok(shown)
+    }
+
+    /// The last events of a session.
+    pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<ShownEvent>> {
+        self.events(session, EventRange::Last(count))
+    }
+
+    /// The files that a session was read from.
+    pub fn streams(&self, session: &SessionRow) -> Result<Vec<StreamRow>> {
+        Ok(self.store.session_streams(session.id)?)
+    }
+
+    /// Gives the stored bytes of a file back: those of the log, but for secrets taken out.
+    pub fn original(&self, stream: &StreamRow, out: &mut dyn Write) -> Result<()> {
+        let mut bytes = self.store.bytes();
+        let mut at = 0;
+        while at < stream.length {
+            let piece = bytes.read(stream.id, at, COPY_BYTES.min(stream.length - at))?;
+            if piece.is_empty() {
+                break;
+            }
+            out.write_all(&piece)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! One sweep: discover, read, redact, store.
+
+use std::path::Path;
+use std::time::Instant;
+
+use backstory_session::redact::Redactor;
+use backstory_store::{Counts, Store, lock_file};
+
+use crate::discover::{Discovery, Problem, Sources, discover};
+use crate::error::Result;
+use crate::pipeline::{Done, Job, run};
+use crate::{Memory, disk_bytes};
+
+/// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// What to sweep and how.
+#[derive(Debug, Clone)]
+pub struct SweepOptions {
+    /// Where to look.
+    pub sources: Sources,
+    /// Whether secrets are taken out. Only ever off because the user wrote so.
+    pub redact: bool,
+    /// How many threads work on chunks.
+    pub workers: usize,
+}
+
+impl SweepOptions {
+    /// Sweeps these sources with redaction, on all cores.
+    pub fn new(sources: Sources) -> Self {
+        let workers = std::thread::available_parallelism().map_or(2, usize::from);
+        SweepOptions {
+            sources,
+            redact: true,
+            workers,
+        }
+    }
+}
+
+/// How far a sweep is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes that are to be read, as far as is known before.
+    pub bytes_total: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Files that are to be read.
+    pub files_total: u64,
+    /// Files read.
+    pub files_read: u64,
+    /// Whether another process holds the sweep's lock and this one waits.
+    pub waiting: bool,
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Default)]
+pub struct SweepReport {
+    /// Source files found.
+    pub discovered: u64,
+    /// Source files that were new or had grown, and were read.
+    pub ingested: u64,
+    /// Source files that had not changed.
+    pub skipped_unchanged: u64,
+    /// Sessions whose account (title, counts, roll-ups) was renewed.
+    pub analyzed: u64,
+    /// Events stored.
+    pub events: u64,
+    /// Events that were known already: history that a fork or a copy replays.
+    pub replayed: u64,
+    /// Records that could not be read.
+    pub skipped_records: u64,
+    /// Secrets taken out.
+    pub redactions: u64,
+    /// Bytes of logs read.
+    pub bytes_read: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// What the store takes on disk now.
+    pub final_usage_bytes: u64,
+    /// Files and folders that could not be looked at.
+    pub problems: Vec<Problem>,
+    /// Files found and read, by agent.
+    pub agents: Vec<(&'static str, u64, u64)>,
+}
+
+impl Memory {
+    /// Takes in all that is new in the sources. Safe to stop at any instant and to run in several processes: one sweeps, the
+    /// others wait for it and then find nothing to do.
+    pub fn sweep(
+        &mut self,
+        options: &SweepOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<SweepReport> {
+        let started = Instant::now();
+        progress(Progress {
+            waiting: true,
+            ..Progress::default()
+        });
+        let lock = lock_file(&self.home.join("sweep.lock"))?;
+        let discovery = discover(&options.sources, &self.store.fingerprints()?, &self.home)?;
+        let redactor = if options.redact {
+            Some(Redactor::new(self.redaction_key()?))
+        } else {
+            None
+        };
+        let mut jobs = Vec::new();
+        for found in discovery.files.iter().filter(|found| !found.unchanged) {
+            jobs.push(Job {
+                found,
+                cursor: self.store.cursor(&found.key)?,
+            });
+        }
+        let mut report = SweepReport::begin(&discovery);
+        let mut writer = Writer {
+            store: &mut self.store,
+            pending: Vec::new(),
+            bytes: 0,
+            counts: Counts::default(),
+        };
+        let mut under_way = Progress {
+            files_total: jobs.len() as u64,
+            ..Progress::default()
+        };
+        under_way.bytes_total = jobs.iter().map(remaining).sum();
+        let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
+            report.count(&done);
+            under_way.bytes_read = report.bytes_read;
+            under_way.files_read = report.ingested;
+            progress(under_way);
+            writer.take(done)
+        })?;
+        writer.commit()?;
+        report.take(writer.counts);
+        report.problems.extend(problems);
+        if report.ingested > 0 {
+            self.store.settle_titles()?;
+        }
+        drop(lock);
+        report.final_usage_bytes = disk_bytes(&self.home);
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    fn redaction_key(&mut self) -> Result<[u8; 32]> {
+        let value = self
+            .store
+            .setting("redaction-key", || random_key().to_vec())?;
+        Ok(*blake3::hash(&value).as_bytes())
+    }
+}
+
+/// Reads all that is new without storing anything; nothing at all is written, not even a folder.
+pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
+    let started = Instant::now();
+    let store = Store::open_existing(home)?;
+    let known = store
+        .as_ref()
+        .map(Store::fingerprints)
+        .transpose()?
+        .unwrap_or_default();
+    let discovery = discover(&options.sources, &known, home)?;
+    let mut jobs = Vec::new();
+    for found in discovery.files.iter().filter(|found| !found.unchanged) {
+        let cursor = store
+            .as_ref()
+            .map(|store| store.cursor(&found.key))
+            .transpose()?
+            .flatten();
+        jobs.push(Job { found, cursor });
+    }
+    let redactor = options.redact.then(|| Redactor::new(random_key()));
+    let mut report = SweepReport::begin(&discovery);
+    let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
+        report.count(&done);
+        report.events += done.chunk.output.events.len() as u64;
+        report.skipped_records += done.chunk.output.skipped.len() as u64;
+        Ok(())
+    })?;
+    report.problems.extend(problems);
+    report.final_usage_bytes = disk_bytes(home);
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Bytes of a file that have not been read, as far as its size tells.
+fn remaining(job: &Job<'_>) -> u64 {
+    let read = job.cursor.as_ref().map_or(0, |cursor| cursor.offset);
+    job.found.fingerprint.size.saturating_sub(read)
+}
+
+/// Gathers chunks and stores many in one transaction.
+struct Writer<'s, 'a> {
+    store: &'s mut Store,
+    pending: Vec<backstory_store::Chunk<'a>>,
+    bytes: u64,
+    counts: Counts,
+}
+
+impl<'a> Writer<'_, 'a> {
+    fn take(&mut self, done: Done<'a>) -> Result<()> {
+        self.bytes += done.bytes_read;
+        self.pending.push(done.chunk);
+        if self.bytes >= BATCH_BYTES {
+            self.commit()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut batch = self.store.batch()?;
+        for chunk in self.pending.drain(..) {
+            batch.take(chunk)?;
+        }
+        let counts = batch.commit()?;
+        self.bytes = 0;
+        self.counts.events += counts.events;
+        self.counts.replayed += counts.replayed;
+        self.counts.skipped += counts.skipped;
+        self.counts.sessions += counts.sessions;
+        Ok(())
+    }
+}
+
+impl SweepReport {
+    fn begin(discovery: &Discovery) -> Self {
+        let mut report = SweepReport {
+            problems: discovery.problems.clone(),
+            ..SweepReport::default()
+        };
+        report.discovered = discovery.files.len() as u64;
+        report.skipped_unchanged = discovery
+            .files
+            .iter()
+            .filter(|found| found.unchanged)
+            .count() as u64;
+        report
+    }
+
+    fn count(&mut self, done: &Done<'_>) {
+        self.bytes_read += done.bytes_read;
+        self.redactions += done.chunk.redactions as u64;
+        let agent = done.found.agent();
+        let position = self.agents.iter().position(|(known, ..)| *known == agent);
+        let position = position.unwrap_or_else(|| {
+            self.agents.push((agent, 0, 0));
+            self.agents.len() - 1
+        });
+        self.agents[position].2 += done.bytes_read;
+        if done.last {
+            self.ingested += 1;
+            self.agents[position].1 += 1;
+        }
+    }
+
+    fn take(&mut self, counts: Counts) {
+        self.events = counts.events;
+        self.replayed = counts.replayed;
+        self.skipped_records = counts.skipped;
+        self.analyzed = counts.sessions;
+    }
+}
+
+/// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
+fn random_key() -> [u8; 32] {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = blake3::Hasher::new();
+    for _ in 0..8 {
+        hasher.update(&RandomState::new().build_hasher().finish().to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}

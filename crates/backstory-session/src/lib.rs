@@ -1,0 +1,23 @@
+//! What a coding agent's session is, how each agent writes one down, and what must be redacted from it.
+//!
+//! Everything here is a pure function of bytes: no file is opened, no clock is read, and bad input is never an error of the
+//! whole, only a counted skip. [`READERS`] is the list of agents; [`read_lines`] drives a reader over a chunk of a log.
+
+pub mod attachment;
+mod event;
+mod injected;
+mod json;
+mod reader;
+mod readers;
+mod record;
+pub mod redact;
+pub mod sample;
+mod time;
+
+pub use event::{
+    Action, Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts,
+    Skipped, Span, Title, Touch, Usage,
+};
+pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
+pub use reader::{Places, READERS, Reader, Reading, Shape, SourceName, reader};
+pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};

@@ -1,0 +1,329 @@
+//! `name = value` in all the ways it is written: JSON, YAML, TOML, shell, headers, flags, source code, each of them escaped
+//! any number of times.
+//!
+//! This only takes apart; whether a name or a value means a secret is for the rules to say.
+
+use std::ops::Range;
+
+use super::boundary::after_escape;
+
+/// A name with the value that stands beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Assignment {
+    /// The whole name around the keyword.
+    pub(super) name: Range<usize>,
+    /// The value without its quotes.
+    pub(super) value: Range<usize>,
+    /// Whether the value stood in quotes.
+    pub(super) quoted: bool,
+    /// What stood between name and value.
+    pub(super) separator: Separator,
+    /// Whether a line break stood between name and value.
+    pub(super) broken: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// `=` with nothing around it, as in a shell or a `.env` file.
+    Tight,
+    /// `=`, `:=`, `=>` with spaces.
+    Equals,
+    Colon,
+    /// `"name", "value"`
+    Comma,
+    /// `--name value`
+    Space,
+}
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_BARE: usize = 512;
+const LONGEST_QUOTED: usize = 4096;
+const LONGEST_GAP: usize = 64;
+
+/// The assignment in whose name the keyword at `hit` stands.
+pub(super) fn assignment(text: &[u8], hit: &Range<usize>) -> Option<Assignment> {
+    let name = name_around(text, hit)?;
+    let (mut at, name_quote) = after_name(text, name.end);
+    let space = skip_blanks(text, at);
+    let (separator, end) = separator(text, at, space, &name, name_quote)?;
+    at = end;
+    let value_at = skip_gap(text, at)?;
+    let broken = text
+        .get(at..value_at)?
+        .iter()
+        .any(|byte| matches!(byte, b'\n' | b'n' | b'r'));
+    let (value, quoted) = value(text, value_at)?;
+    // A bare value after a quoted name is a JSON number, or code; replacing it would break the JSON.
+    (quoted || !name_quote).then_some(Assignment {
+        name,
+        value,
+        quoted,
+        separator,
+        broken,
+    })
+}
+
+/// The value that begins at `at`, and whether it stands in quotes.
+pub(super) fn value(text: &[u8], at: usize) -> Option<(Range<usize>, bool)> {
+    match quote(text, at) {
+        Some((mark, depth, start)) => {
+            quoted_end(text, start, mark, depth).map(|end| (start..end, true))
+        }
+        None => bare_end(text, at).map(|end| (at..end, false)),
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    let before = text.get(..hit.start)?;
+    let left = before
+        .iter()
+        .rev()
+        .take(LONGEST_NAME)
+        .take_while(|byte| is_name(**byte) || **byte == b'.')
+        .count();
+    let right = text
+        .get(hit.end..)?
+        .iter()
+        .take(LONGEST_NAME)
+        .take_while(|byte| is_name(**byte))
+        .count();
+    Some(after_escape(text, hit.start - left).min(hit.start)..hit.end + right)
+}
+
+/// Skips what may close a name: a quote, a bracket, the `?` of an optional field. Tells whether there was a quote.
+fn after_name(text: &[u8], mut at: usize) -> (usize, bool) {
+    let run = backslashes(text, at);
+    let quoted = matches!(text.get(at + run), Some(b'"' | b'\'' | b'`'));
+    if quoted {
+        at += run + 1;
+    }
+    if matches!(text.get(at), Some(b']' | b'?' | b'!')) {
+        at += 1;
+    }
+    (at, quoted)
+}
+
+fn separator(
+    text: &[u8],
+    at: usize,
+    space: usize,
+    name: &Range<usize>,
+    name_quote: bool,
+) -> Option<(Separator, usize)> {
+    let next = text.get(space + 1);
+    match text.get(space)? {
+        b'=' if matches!(next, Some(b'=' | b'>' | b'~')) => Some((Separator::Equals, space + 2)),
+        b'=' if space == at && !matches!(next, Some(b' ')) => Some((Separator::Tight, space + 1)),
+        b'=' => Some((Separator::Equals, space + 1)),
+        b':' if next == Some(&b'=') => Some((Separator::Equals, space + 2)),
+        b':' if next == Some(&b':') => None,
+        b':' => Some(
+            annotated(text, space + 1).map_or((Separator::Colon, space + 1), |end| {
+                (Separator::Equals, end)
+            }),
+        ),
+        b',' if name_quote => Some((Separator::Comma, space + 1)),
+        _ if space > at && text.get(name.clone())?.starts_with(b"--") => {
+            Some((Separator::Space, space))
+        }
+        _ => None,
+    }
+}
+
+/// Past the `=` of `name: type = value`.
+fn annotated(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let length = rest.iter().take(LONGEST_GAP).position(|byte| {
+        matches!(
+            byte,
+            b'=' | b'"' | b'\\' | b'\n' | b',' | b';' | b'{' | b'('
+        )
+    })?;
+    (rest.get(length) == Some(&b'=')
+        && rest.get(length + 1) == Some(&b' ')
+        && length > 0
+        && rest.get(length - 1) == Some(&b' '))
+    .then_some(at + length + 1)
+}
+
+fn skip_blanks(text: &[u8], at: usize) -> usize {
+    at + text
+        .iter()
+        .skip(at)
+        .take(LONGEST_GAP)
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count()
+}
+
+/// Skips blanks and line breaks, escaped or not.
+fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while at < from + LONGEST_GAP {
+        match text.get(at)? {
+            b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+            b'\\' => {
+                let run = backslashes(text, at);
+                match text.get(at + run)? {
+                    b'n' | b'r' | b't' => at += run + 1,
+                    _ => return Some(at),
+                }
+            }
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+pub(super) fn backslashes(text: &[u8], at: usize) -> usize {
+    text.iter()
+        .skip(at)
+        .take_while(|byte| **byte == b'\\')
+        .count()
+}
+
+/// The quote that opens at `at`: its mark, the number of backslashes before it, and where the value begins.
+fn quote(text: &[u8], at: usize) -> Option<(u8, usize, usize)> {
+    // Literals such as b"…" and f'…' have a letter before the quote.
+    let at = if matches!(
+        text.get(at..at + 2),
+        Some([b'b' | b'f' | b'r', b'"' | b'\'' | b'\\'])
+    ) {
+        at + 1
+    } else {
+        at
+    };
+    let run = backslashes(text, at);
+    match text.get(at + run)? {
+        mark @ (b'\'' | b'`') if run == 0 => Some((*mark, 0, at + 1)),
+        // At depth n a quote has 2^n - 1 backslashes; any other number means that some string ends here.
+        b'"' if (run + 1).is_power_of_two() => Some((b'"', run, at + run + 1)),
+        _ => None,
+    }
+}
+
+/// Where the quoted value that begins at `start` ends; never past the end of a string that this one stands in.
+fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize> {
+    let limit = text.len().min(start + LONGEST_QUOTED);
+    let mut at = start;
+    loop {
+        let byte = if at < limit {
+            *text.get(at)?
+        } else {
+            return (limit == text.len()).then_some(limit);
+        };
+        match byte {
+            b'\n' | b'\r' => return None,
+            b'\\' => {
+                let run = backslashes(text, at);
+                match text.get(at + run) {
+                    Some(b'"') if mark == b'"' => {
+                        if run < depth {
+                            return Some(at);
+                        }
+                        // What is beyond the mark's own backslashes is pairs of escaped backslashes, or one that escapes the mark.
+                        if (run - depth) % (2 * (depth + 1)) == 0 {
+                            return Some(at + run - depth);
+                        }
+                    }
+                    Some(b'"') => return Some(at),
+                    _ => {}
+                }
+                // Also past what the backslashes escape, so that no sequence is ever cut in two.
+                at += run + 1;
+            }
+            b'"' => return Some(at),
+            byte if byte == mark => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// Where the value without quotes that begins at `start` ends.
+fn bare_end(text: &[u8], start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    let stops = |byte: &u8| {
+        byte.is_ascii_whitespace()
+            || byte.is_ascii_control()
+            || matches!(
+                byte,
+                b'"' | b'\''
+                    | b'`'
+                    | b'\\'
+                    | b','
+                    | b';'
+                    | b'<'
+                    | b'>'
+                    | b'('
+                    | b')'
+                    | b'{'
+                    | b'}'
+                    | b'['
+                    | b']'
+                    | b'|'
+                    | b'&'
+            )
+    };
+    let length = rest
+        .iter()
+        .take(LONGEST_BARE)
+        .position(stops)
+        .or_else(|| (rest.len() < LONGEST_BARE).then_some(rest.len()))?;
+    (length > 0).then_some(start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&str>) {
+        let at = text.find("password").unwrap();
+        let found = assignment(text.as_bytes(), &(at..at + 8)).map(|found| &text[found.value]);
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn the_value_is_found_however_it_is_written() {
+        for text in [
+            r#""password": "s3cr3t""#,
+            r#"\"password\":\"s3cr3t\""#,
+            r#"\\\"password\\\" : \\\"s3cr3t\\\""#,
+            r"password=s3cr3t\nnext",
+            r"\npassword: s3cr3t\\nnext",
+            "my_password = 's3cr3t'",
+            "--password s3cr3t --other",
+            r#"["--password","s3cr3t"]"#,
+            r#"password: str = "s3cr3t""#,
+            r#"const password: &str = b"s3cr3t";"#,
+            r#"env["password"] = "s3cr3t""#,
+            "password:\n  s3cr3t\n",
+            r#"\"password\":\n\"s3cr3t\""#,
+            "password := `s3cr3t`",
+            "{'password' => 's3cr3t'}",
+        ] {
+            check(text, Some("s3cr3t"));
+        }
+    }
+
+    #[test]
+    fn quotes_within_the_value_do_not_end_it() {
+        check(r#""password": "a\"b""#, Some(r#"a\"b"#));
+        check(r#"\"password\": \"a\\\"b\\\\\""#, Some(r#"a\\\"b\\\\"#));
+    }
+
+    #[test]
+    fn an_enclosing_string_ends_the_value() {
+        check(r#""x": "password=\"abc", "y": 1"#, Some("abc"));
+        check(r#""x": "password='abc", "y": 1"#, Some("abc"));
+    }
+
+    #[test]
+    fn numbers_and_prose_are_no_values() {
+        check(r#""password": 12345678, "#, None);
+        check("the password is good", None);
+        check("password\n", None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Where a token may begin and end in text that was escaped any number of times.
+//!
+//! In a log `\nghp_…` is a line break and a token, though a letter stands right before the token; `\b` of a regex engine
+//! cannot see that, so these checks are made by hand.
+
+/// Whether a token that begins at `at` is not merely the tail of a longer word.
+pub(super) fn begins_token(text: &[u8], at: usize) -> bool {
+    let Some((&last, before)) = text.get(..at).and_then(<[u8]>::split_last) else {
+        return true;
+    };
+    if text.get(at).is_some_and(u8::is_ascii_punctuation) {
+        return last != b'\\';
+    }
+    match last {
+        b'\\' => !begins_inside_escape(text, at),
+        // A diff marker or a bullet at the start of a line is no part of the token, a hyphen within a word is.
+        b'-' | b'_' => !before.last().is_some_and(u8::is_ascii_alphanumeric) || ends_escape(before),
+        b'+' | b'/' => !is_pure_word(text, at) || !inside_base64(before),
+        byte if byte.is_ascii_alphanumeric() => ends_escape(text.get(..at).unwrap_or_default()),
+        _ => true,
+    }
+}
+
+/// Whether what ends at `at` is not followed by more of the same word.
+pub(super) fn ends_token(text: &[u8], at: usize) -> bool {
+    !text.get(at).is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// Whether the byte at `at`, which has a backslash before it, is the letter of an escape sequence. After an even number of
+/// backslashes it can still be one, of the text within the text.
+fn begins_inside_escape(text: &[u8], at: usize) -> bool {
+    text.get(at)
+        .is_some_and(|byte| matches!(byte, b'"' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u'))
+}
+
+/// Moves `at`, the leftmost end of a walk over word characters, past the letters of an escape sequence the walk ran into.
+pub(super) fn after_escape(text: &[u8], at: usize) -> usize {
+    let backslash = at.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'\\');
+    match text.get(at) {
+        Some(b'u') if backslash => at + 5,
+        Some(b'b' | b'f' | b'n' | b'r' | b't') if backslash => at + 1,
+        _ => after_colour(text, at),
+    }
+}
+
+/// Moves `at` past the `32m` of a terminal colour.
+fn after_colour(text: &[u8], at: usize) -> usize {
+    let end = at
+        + text
+            .iter()
+            .skip(at)
+            .take(4)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+        + 1;
+    if text.get(..end).is_some_and(ends_colour) {
+        end
+    } else {
+        at
+    }
+}
+
+/// Whether `before` ends with an escape sequence, a terminal colour or a percent-encoded byte.
+fn ends_escape(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', b'b' | b'f' | b'n' | b'r' | b't'] => true,
+        [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_hexdigit()),
+        [.., b'%', a, b] => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
+        _ => ends_colour(before),
+    }
+}
+
+/// Whether `before` ends with a terminal control sequence such as ESC `[1;32m`, in any of the ways ESC is written.
+fn ends_colour(before: &[u8]) -> bool {
+    let Some((b'm' | b'K' | b'J' | b'H' | b'G', rest)) = before.split_last() else {
+        return false;
+    };
+    let parameters = rest
+        .iter()
+        .rev()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
+        .count();
+    let Some(rest) = rest
+        .get(..rest.len() - parameters)
+        .and_then(|rest| rest.strip_suffix(b"["))
+    else {
+        return false;
+    };
+    rest.ends_with(b"\x1b")
+        || ["\\u001b", "\\u001B", "\\x1b", "\\x1B", "\\033", "\\e"]
+            .iter()
+            .any(|escape| rest.ends_with(escape.as_bytes()))
+}
+
+/// Whether the token at `at` begins like base64 does, so that a `/` before it may belong to the same run.
+fn is_pure_word(text: &[u8], at: usize) -> bool {
+    text.iter().skip(at).take(5).all(u8::is_ascii_alphanumeric)
+}
+
+/// Whether `before` ends with what looks like a piece of a base64 text rather than of a path.
+fn inside_base64(before: &[u8]) -> bool {
+    let tail = before
+        .get(before.len().saturating_sub(32)..)
+        .unwrap_or_default();
+    tail.len() == 32
+        && tail
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+        && tail.iter().any(u8::is_ascii_uppercase)
+        && tail.iter().any(u8::is_ascii_lowercase)
+        && tail.iter().any(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, expected: bool) {
+        let text = format!("{before}token123");
+        assert_eq!(
+            begins_token(text.as_bytes(), before.len()),
+            expected,
+            "{before:?}"
+        );
+    }
+
+    #[test]
+    fn a_token_begins_after_anything_but_a_word() {
+        for before in [
+            "", " ", "\"", "\\\"", "=", "(", "é", "\n", "/", "@", "\n-", "\n+", "\\n-", "--",
+        ] {
+            check(before, true);
+        }
+        for before in ["a", "Z", "9", "a_", "a-", "x\\na", "mm"] {
+            check(before, false);
+        }
+    }
+
+    #[test]
+    fn a_token_begins_after_an_escape_at_any_depth() {
+        for before in [
+            "\\n",
+            "\\\\n",
+            "\\\\\\\\n",
+            "\\t",
+            "\\r",
+            "\\u00e9",
+            "\\\\u2192",
+            "%20",
+            "%3D",
+        ] {
+            check(before, true);
+        }
+    }
+
+    #[test]
+    fn a_token_begins_after_a_colour() {
+        for before in [
+            "\x1b[32m",
+            "\\u001b[1;32m",
+            "\\\\u001b[0m",
+            "\\x1b[m",
+            "\\033[0m",
+        ] {
+            check(before, true);
+        }
+        check("[32m", false);
+        check("array[3m", false);
+    }
+
+    #[test]
+    fn the_letter_of_an_escape_is_no_token_start() {
+        let text = br"\npm_and \\npm_ \\ghp_";
+        assert!(!begins_token(text, 1));
+        assert!(!begins_token(text, 11));
+        assert!(begins_token(text, 18));
+    }
+}

@@ -1,0 +1,176 @@
+//! Values that only the name of their variable gives away: `DB_PASSWORD=…`, `"client_secret": "…"`.
+//!
+//! These rules see the most innocent text, so they ask the most: the name must end like a secret's, and the value must be a
+//! literal that looks random (keys) or at least is neither a word nor code (passwords). A passphrase of plain words is missed.
+
+use std::ops::Range;
+
+use super::assignment::{Assignment, Separator, assignment};
+use super::plausible::{
+    classes, entropy, is_demonstration, is_mostly_words, is_reference, is_uuid, is_words,
+};
+use super::rule::Found;
+
+const SHORTEST_PASSWORD: usize = 8;
+const SHORTEST_KEY: usize = 12;
+
+/// A password assigned to a name that has the keyword at `hit` in it.
+pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let found = assignment_of(
+        text,
+        hit,
+        &["password", "passwd", "pwd", "passphrase", "passcode"],
+    )?;
+    let value = text.get(found.value.clone())?;
+    let literal = found.quoted || is_bare_literal(text, &found);
+    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len())
+        && classes(value) >= 2
+        && !value
+            .iter()
+            .any(|byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}'))
+        && !is_demonstration(value)
+        && !is_reference(value)
+        && !is_words(value);
+    (literal && plausible).then(|| Found::plain(found.value))
+}
+
+/// A key for an interface.
+pub(super) fn api_key(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let found = assignment_of(
+        text,
+        hit,
+        &["apikey", "apitoken", "apisecret", "appkey", "apikeys"],
+    )?;
+    key(text, found)
+}
+
+/// Something called a secret.
+pub(super) fn secret(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let found = assignment_of(
+        text,
+        hit,
+        &[
+            "secret",
+            "secretkey",
+            "secretaccesskey",
+            "secretkeybase",
+            "secrettoken",
+            "secretvalue",
+        ],
+    )?;
+    key(text, found)
+}
+
+/// Something called a token.
+pub(super) fn token(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    // Most mentions in a transcript are counts of tokens, so this is asked before anything is taken apart.
+    if !matches!(
+        text.get(hit.end)?,
+        b'"' | b'\'' | b'\\' | b'=' | b':' | b' ' | b'`' | b']' | b'?' | b'0'..=b'9'
+    ) {
+        return None;
+    }
+    const PAGES: [&str; 8] = [
+        "pagetoken",
+        "nexttoken",
+        "continuationtoken",
+        "synctoken",
+        "csrftoken",
+        "xsrftoken",
+        "cancellationtoken",
+        "maxtoken",
+    ];
+    let found = assignment_of(text, hit, &["token"])?;
+    let name = plain_name(text.get(found.name.clone())?);
+    if PAGES.iter().any(|page| name.ends_with(page.as_bytes()))
+        || is_uuid(text.get(found.value.clone())?)
+    {
+        return None;
+    }
+    key(text, found)
+}
+
+/// Something called a key of a secret kind, or a credential.
+pub(super) fn credential(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    const NAMES: [&str; 14] = [
+        "accesskey",
+        "privatekey",
+        "encryptionkey",
+        "signingkey",
+        "masterkey",
+        "accountkey",
+        "authkey",
+        "servicekey",
+        "rolekey",
+        "sharedkey",
+        "credential",
+        "credentials",
+        "connectionstring",
+        "sharedaccesskey",
+    ];
+    key(text, assignment_of(text, hit, &NAMES)?)
+}
+
+fn key(text: &[u8], found: Assignment) -> Option<Found> {
+    let value = text.get(found.value.clone())?;
+    let literal = found.quoted || is_bare_literal(text, &found);
+    let alphabet = value
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~:@!$%^*#-".contains(byte));
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    // Sixteen symbols give a random text at most four bits, and a short one less.
+    let enough: f64 = if value.iter().all(u8::is_ascii_hexdigit) {
+        3.0
+    } else {
+        3.5
+    };
+    let plausible = (SHORTEST_KEY..=1024).contains(&value.len())
+        && alphabet
+        && letters >= 3
+        && (digits >= 2 || classes(value) >= 4)
+        && entropy(value) >= enough.min((value.len() as f64).log2() - 0.5)
+        && !is_demonstration(value)
+        && !is_reference(value)
+        && !is_mostly_words(value);
+    (literal && plausible).then(|| Found::plain(found.value))
+}
+
+/// The assignment around `hit`, if its name ends with one of `endings` (numbers behind it do not count).
+fn assignment_of(text: &[u8], hit: &Range<usize>, endings: &[&str]) -> Option<Assignment> {
+    let found = assignment(text, hit)?;
+    let name = plain_name(text.get(found.name.clone())?);
+    endings
+        .iter()
+        .any(|ending| name.ends_with(ending.as_bytes()))
+        .then_some(found)
+}
+
+/// The name in lower case, without what stands between its words and without numbers at its end.
+fn plain_name(name: &[u8]) -> Vec<u8> {
+    let mut plain: Vec<u8> = name
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric())
+        .map(u8::to_ascii_lowercase)
+        .collect();
+    while plain.last().is_some_and(u8::is_ascii_digit) {
+        plain.pop();
+    }
+    plain
+}
+
+/// Whether a value without quotes is written out, as in a shell or a configuration file, and not an expression.
+fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
+    let value = text.get(found.value.clone()).unwrap_or_default();
+    let digits = value.iter().any(u8::is_ascii_digit);
+    let next = text.get(found.value.end);
+    // What an expression or another assignment goes on with.
+    let goes_on = matches!(next, Some(b'(' | b'[' | b'{' | b'<' | b'|'))
+        || value.ends_with(b":")
+        || value.ends_with(b"=") && value.len() < 24;
+    let spaced = matches!(found.separator, Separator::Equals | Separator::Comma);
+    digits && !goes_on && !found.broken && (!spaced || !is_mostly_words(value))
+}

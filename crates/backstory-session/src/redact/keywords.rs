@@ -1,0 +1,332 @@
+//! Finds the keywords of all rules in one pass: the part of redaction that every byte of every log goes through.
+//!
+//! An Aho-Corasick automaton must look at each byte in turn and wait for each table load. This looks at the four bytes at
+//! every *second* position and asks a small table whether they may occur in a keyword. The look-ups do not depend on one
+//! another, so the processor overlaps them; the rare hits are compared with the keywords that own those bytes. It also
+//! builds in microseconds instead of milliseconds.
+//!
+//! Every keyword has at least three bytes. It is filed under two neighbouring triples of its bytes, of which one stands at an
+//! even position wherever the keyword stands. Beside each triple the table keeps eight bits, one of which the byte behind
+//! the triple must hit. (A keyword of three has only one triple; the other is any byte with its first two, the third behind.)
+
+/// Tells where keywords stand.
+#[derive(Debug)]
+pub(super) struct KeywordIndex {
+    /// For each hash of a triple: which bytes may follow, by their lowest three bits.
+    followers: Box<[u8; 1 << HASH_BITS]>,
+    /// `entries[starts[hash]..starts[hash + 1]]` are the entries with that hash.
+    starts: Vec<u16>,
+    entries: Vec<Entry>,
+    keywords: Vec<Keyword>,
+}
+
+/// A text whose presence makes some rules worth trying.
+#[derive(Debug, Clone)]
+pub(super) struct Keyword {
+    /// The text; in lower case if `fold`.
+    pub(super) text: &'static [u8],
+    /// Whether the case of ASCII letters is ignored.
+    pub(super) fold: bool,
+    /// Indices of the rules that want to know.
+    pub(super) rules: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    triple: u32,
+    /// Which bytes may follow, as in the table.
+    followers: u8,
+    keyword: u16,
+    /// Where in the keyword the triple stands.
+    offset: u8,
+}
+
+const HASH_BITS: u32 = 16;
+/// The offset of a triple that begins one byte before its keyword.
+const BEFORE: u8 = u8::MAX;
+/// How many bytes one turn of the loop decides about, and how many it has to see for that.
+const STEP: usize = 16;
+const SEEN: usize = STEP + 4;
+
+impl KeywordIndex {
+    /// An index of `keywords`; those shorter than three bytes are never found.
+    pub(super) fn new(keywords: Vec<Keyword>) -> Self {
+        let pairs = common_pairs();
+        let mut filed = Vec::new();
+        for (index, keyword) in keywords.iter().enumerate() {
+            let Ok(index) = u16::try_from(index) else {
+                break;
+            };
+            file(&mut filed, index, keyword.text, &pairs);
+        }
+        let mut followers = Box::new([0; 1 << HASH_BITS]);
+        let mut starts = vec![0_u16; (1 << HASH_BITS) + 1];
+        for entry in &filed {
+            let hash = hash(entry.triple);
+            followers[hash] |= entry.followers;
+            starts[hash + 1] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        // Each entry goes to the next free place of its hash; afterwards every start has moved to the next one's.
+        let mut entries = vec![
+            Entry {
+                triple: 0,
+                followers: 0,
+                keyword: 0,
+                offset: 0
+            };
+            filed.len()
+        ];
+        for entry in filed {
+            let start = &mut starts[hash(entry.triple)];
+            entries[usize::from(*start)] = entry;
+            *start += 1;
+        }
+        starts.insert(0, 0);
+        Self {
+            followers,
+            starts,
+            entries,
+            keywords,
+        }
+    }
+
+    /// Calls `found` with each keyword that stands in `text` and the place where it begins.
+    pub(super) fn scan(&self, text: &[u8], mut found: impl FnMut(&Keyword, usize)) {
+        let mut at = 0;
+        while let Some(seen) = text
+            .get(at..at + SEEN)
+            .and_then(|seen| <&[u8; SEEN]>::try_from(seen).ok())
+        {
+            let mask = self.probe(seen);
+            if mask != 0 {
+                self.confirm_all(text, at, mask, &mut found);
+            }
+            at += STEP;
+        }
+        while at < text.len() {
+            let mut seen = [0; SEEN];
+            for (to, from) in seen.iter_mut().zip(text.get(at..).unwrap_or_default()) {
+                *to = *from;
+            }
+            let mask = self.probe(&seen);
+            self.confirm_all(text, at, mask, &mut found);
+            at += STEP;
+        }
+    }
+
+    /// A bit for each even position at which a keyword's triple may stand.
+    #[inline(always)]
+    fn probe(&self, seen: &[u8; SEEN]) -> u32 {
+        let mut mask = 0;
+        for slot in 0..STEP / 2 {
+            let at = slot * 2;
+            let four = u32::from_le_bytes([seen[at], seen[at + 1], seen[at + 2], seen[at + 3]]);
+            let followers = u32::from(self.followers[hash(four | CASE)]);
+            mask |= ((followers >> ((four >> 24) & 7)) & 1) << slot;
+        }
+        mask
+    }
+
+    #[inline(never)]
+    fn confirm_all(
+        &self,
+        text: &[u8],
+        at: usize,
+        mut mask: u32,
+        found: &mut impl FnMut(&Keyword, usize),
+    ) {
+        while mask != 0 {
+            self.confirm(text, at + mask.trailing_zeros() as usize * 2, found);
+            mask &= mask - 1;
+        }
+    }
+
+    fn confirm(&self, text: &[u8], at: usize, found: &mut impl FnMut(&Keyword, usize)) {
+        let Some(&[a, b, c]) = text
+            .get(at..at + 3)
+            .and_then(|three| <&[u8; 3]>::try_from(three).ok())
+        else {
+            return;
+        };
+        let triple = folded([a, b, c]);
+        let follower = follower(*text.get(at + 3).unwrap_or(&0));
+        let hash = hash(triple);
+        let (Some(&from), Some(&to)) = (self.starts.get(hash), self.starts.get(hash + 1)) else {
+            return;
+        };
+        for entry in self
+            .entries
+            .get(usize::from(from)..usize::from(to))
+            .unwrap_or_default()
+        {
+            if entry.triple != triple || entry.followers & follower == 0 {
+                continue;
+            }
+            let start = if entry.offset == BEFORE {
+                Some(at + 1)
+            } else {
+                at.checked_sub(usize::from(entry.offset))
+            };
+            let Some(start) = start else { continue };
+            let Some(keyword) = self.keywords.get(usize::from(entry.keyword)) else {
+                continue;
+            };
+            let Some(there) = text.get(start..start + keyword.text.len()) else {
+                continue;
+            };
+            if if keyword.fold {
+                there.eq_ignore_ascii_case(keyword.text)
+            } else {
+                there == keyword.text
+            } {
+                found(keyword, start);
+            }
+        }
+    }
+}
+
+/// Files a keyword under the triples by which it will be found.
+fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], pairs: &[u8]) {
+    if let &[a, b, c] = text {
+        entries.push(Entry {
+            triple: folded([a, b, c]),
+            followers: u8::MAX,
+            keyword,
+            offset: 0,
+        });
+        // Seen from the byte before it. All bytes with this bit set are all bytes, once folded.
+        for before in (0..=u8::MAX).filter(|before| before & 0x20 != 0) {
+            entries.push(Entry {
+                triple: folded([before, a, b]),
+                followers: follower(c),
+                keyword,
+                offset: BEFORE,
+            });
+        }
+        return;
+    }
+    let Some(offset) =
+        (0..=text.len().saturating_sub(4)).min_by_key(|offset| commonness(text, *offset, pairs))
+    else {
+        return;
+    };
+    for offset in [offset, offset + 1] {
+        if let (Some(&three), Ok(short)) = (
+            text.get(offset..).and_then(<[u8]>::first_chunk),
+            u8::try_from(offset),
+        ) {
+            let followers = text.get(offset + 3).map_or(u8::MAX, |next| follower(*next));
+            entries.push(Entry {
+                triple: folded(three),
+                followers,
+                keyword,
+                offset: short,
+            });
+        }
+    }
+}
+
+/// How often the five bytes by which a keyword is filed at `offset` occur in ordinary text, to file it under its rarest part.
+fn commonness(text: &[u8], offset: usize, pairs: &[u8]) -> usize {
+    let part = text
+        .get(offset..text.len().min(offset + 5))
+        .unwrap_or_default();
+    let missing = 5 - part.len();
+    part.windows(2)
+        .filter_map(|pair| pairs.get(pair_index(pair)))
+        .map(|score| usize::from(*score))
+        .sum::<usize>()
+        + missing * 60
+}
+
+/// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
+fn common_pairs() -> Vec<u8> {
+    /// The most frequent first.
+    const PAIRS: &str = "re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
+        li nd ut is ro ge ar om ea us id ri ve ac pe fi as ma nc ag ou ex ne ct ur ir la cl ts ce ad ca pa ll ke rr el pr po ha ok lo na \
+        oo ck tu di rs ol op ty mp t_ od ni em pu mi so if no fo ai _t /c un mm ep ho gi am yp ul pl im cr da rn n- tt e_ sa fa su pt e/ \
+        ic s. au // ev do sh s/ rt e- ie md ot rc wo ef mo t. ui ee xt rk /s ry ls oc lu ab os 01 t/ ow vi np ig hi _i ue -4 /e wi 20";
+    let mut scores = vec![0; 1 << 14];
+    for (place, pair) in PAIRS.split_ascii_whitespace().enumerate() {
+        if let Some(score) = scores.get_mut(pair_index(pair.as_bytes())) {
+            *score = u8::try_from(220_usize.saturating_sub(place)).unwrap_or_default();
+        }
+    }
+    scores
+}
+
+fn pair_index(pair: &[u8]) -> usize {
+    pair.iter().fold(0, |index, byte| {
+        index << 7 | usize::from(byte.to_ascii_lowercase() & 0x7f)
+    })
+}
+
+/// The bit for a byte that follows a triple.
+fn follower(byte: u8) -> u8 {
+    1 << (byte & 7)
+}
+
+/// Makes letters small, whatever else it does to other bytes.
+const CASE: u32 = 0x0020_2020;
+
+/// Three bytes in one number, with the case of letters taken out.
+fn folded([a, b, c]: [u8; 3]) -> u32 {
+    u32::from_le_bytes([a, b, c, 0]) | CASE
+}
+
+/// The hash of the lower three bytes.
+#[inline(always)]
+fn hash(triple: u32) -> usize {
+    ((triple << 8).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(texts: &[&'static str]) -> KeywordIndex {
+        KeywordIndex::new(
+            texts
+                .iter()
+                .map(|text| Keyword {
+                    text: text.as_bytes(),
+                    fold: text.contains("pass"),
+                    rules: Vec::new(),
+                })
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn every_keyword_is_found_at_every_position() {
+        let texts = ["://", "hf_", "AKIA", "password", "-----BEGIN"];
+        let index = index(&texts);
+        for text in texts {
+            for before in 0..50 {
+                for after in [1, 2, 17, 40] {
+                    let line = format!("{}{text}{}", " ".repeat(before), "a".repeat(after));
+                    let mut found = Vec::new();
+                    index.scan(line.as_bytes(), |keyword, at| {
+                        found.push((keyword.text, at))
+                    });
+                    assert_eq!(found, [(text.as_bytes(), before)], "{line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn case_counts_only_where_the_rule_says_so() {
+        let index = index(&["password", "AKIA"]);
+        let mut found = Vec::new();
+        index.scan(b"PassWord akia AKIa", |keyword, at| {
+            found.push((keyword.text, at))
+        });
+        assert_eq!(found, [(&b"password"[..], 0)]);
+    }
+}

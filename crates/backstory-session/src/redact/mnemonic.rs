@@ -1,0 +1,27 @@
+//! Seed phrases of wallets: twelve to twenty-four small words, and only where something says that this is one.
+
+use std::ops::Range;
+
+use super::assignment::assignment;
+use super::rule::Found;
+
+/// The phrase assigned to the name at `hit`.
+pub(super) fn phrase(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let found = assignment(text, hit)?;
+    let value = text.get(found.value.clone())?;
+    let words: Vec<&[u8]> = value
+        .split(|byte| *byte == b' ')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let plain = words
+        .iter()
+        .all(|word| (3..=8).contains(&word.len()) && word.iter().all(u8::is_ascii_lowercase));
+    // Prose is told apart by its small words: no word of a seed phrase is one of these.
+    let prose = words.iter().any(|word| {
+        ["the", "and", "for", "you", "your", "are", "not", "from"]
+            .iter()
+            .any(|small| small.as_bytes() == *word)
+    });
+    (found.quoted && plain && !prose && matches!(words.len(), 12 | 15 | 18 | 21 | 24))
+        .then(|| Found::plain(found.value))
+}

@@ -1,0 +1,239 @@
+//! Whether a value looks like a secret at all, rather than like a placeholder, a word or a piece of code.
+
+/// Shannon entropy in bits per byte.
+pub(super) fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for &byte in value {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let length = value.len() as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / length)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+/// Whether a value stands in for a secret: a variable, a template, a mask, or a word that says so.
+///
+/// This is asked of every match, also of tokens with a prefix of their own, so it holds only what no real secret contains.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    const WORDS: [&[u8]; 17] = [
+        b"redacted",
+        b"example",
+        b"placeholder",
+        b"your",
+        b"xxxx",
+        b"****",
+        b"....",
+        b"${",
+        b"$(",
+        b"{{",
+        b"process.env",
+        b"os.environ",
+        b"import.meta",
+        b"<",
+        b"\xe2\x80\xa6",
+        b"abcdefghij",
+        b"1234567890",
+    ];
+    value.len() < 3
+        || matches!(value, [b'$' | b'%', second, ..] if second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_'))
+        || WORDS.iter().any(|word| contains_ignoring_case(value, word))
+        || distinct(value) < 4
+}
+
+/// Whether someone wrote the value to show what goes there. Asked where only the name of a variable speaks for a secret.
+pub(super) fn is_demonstration(value: &[u8]) -> bool {
+    const WORDS: [&[u8]; 29] = [
+        b"changeme",
+        b"change-me",
+        b"change_me",
+        b"dummy",
+        b"sample",
+        b"fake",
+        b"mock",
+        b"test",
+        b"demo",
+        b"secret",
+        b"password",
+        b"passwd",
+        b"token",
+        b"api-key",
+        b"api_key",
+        b"apikey",
+        b"insert",
+        b"replace",
+        b"foobar",
+        b"invalid",
+        b"undefined",
+        b"getenv",
+        b"env.",
+        b"abc123",
+        b"123456",
+        b"not-a-",
+        b"hunter2",
+        b"string",
+        b"default",
+    ];
+    is_placeholder(value) || WORDS.iter().any(|word| contains_ignoring_case(value, word))
+}
+
+/// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.
+pub(super) fn is_reference(value: &[u8]) -> bool {
+    const PARTS: [&[u8]; 8] = [b"://", b"::", b"->", b"=>", b"()", b"](", b"/.", b"&&"];
+    matches!(value, [b'/' | b'~' | b'@' | b'[' | b'{' | b'(' | b'.', ..])
+        || PARTS
+            .iter()
+            .any(|part| memchr::memmem::find(value, part).is_some())
+        || is_dotted_name(value)
+        || is_image(value)
+}
+
+/// `config.database.password2`, `self.key`: identifiers joined by dots.
+fn is_dotted_name(value: &[u8]) -> bool {
+    value.contains(&b'.')
+        && value.split(|byte| *byte == b'.').all(|part| {
+            part.first()
+                .is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+                && part
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'-')
+                && is_words(part)
+        })
+}
+
+/// Whether the value is a base64 image or document, by the first bytes these have.
+fn is_image(value: &[u8]) -> bool {
+    ["iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "data:"]
+        .iter()
+        .any(|start| value.starts_with(start.as_bytes()))
+}
+
+/// Whether the value consists of words and numbers kept apart by punctuation or camel case: `new-password`, `claude-opus-4`.
+pub(super) fn is_words(value: &[u8]) -> bool {
+    value
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .filter(|part| !part.is_empty())
+        .all(|part| {
+            part.iter().all(u8::is_ascii_digit)
+                || part.iter().all(u8::is_ascii_alphabetic) && !is_jumbled(part)
+        })
+}
+
+/// Whether most of the value is in runs of letters long enough to be words.
+pub(super) fn is_mostly_words(value: &[u8]) -> bool {
+    let mut in_words = 0;
+    let mut run = 0;
+    let mut previous = b' ';
+    for &byte in value.iter().chain(b" ") {
+        // A capital after a small letter begins a new word.
+        let continues = byte.is_ascii_alphabetic()
+            && !(byte.is_ascii_uppercase() && previous.is_ascii_lowercase());
+        if !continues {
+            in_words += if run >= 3 { run } else { 0 };
+            run = usize::from(byte.is_ascii_alphabetic());
+        } else {
+            run += 1;
+        }
+        previous = byte;
+    }
+    is_words(value) || in_words * 100 >= value.len() * 78
+}
+
+/// Whether letters change case the way they do in a random string and not in camel case.
+fn is_jumbled(letters: &[u8]) -> bool {
+    let changes = letters
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+        .count();
+    letters.len() >= 8 && changes * 4 >= letters.len()
+}
+
+/// Eight, four, four, four and twelve hexadecimal digits.
+pub(super) fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(at, byte)| {
+            if matches!(at, 8 | 13 | 18 | 23) {
+                *byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        })
+}
+
+/// How many of the four classes (small, capital, digit, other) the value has.
+pub(super) fn classes(value: &[u8]) -> usize {
+    let tests: [fn(&u8) -> bool; 4] = [
+        u8::is_ascii_lowercase,
+        u8::is_ascii_uppercase,
+        u8::is_ascii_digit,
+        |byte| !byte.is_ascii_alphanumeric(),
+    ];
+    tests.iter().filter(|test| value.iter().any(test)).count()
+}
+
+fn distinct(value: &[u8]) -> usize {
+    let mut seen = [false; 256];
+    value
+        .iter()
+        .filter(|byte| {
+            seen.get_mut(usize::from(**byte))
+                .is_some_and(|seen| !std::mem::replace(seen, true))
+        })
+        .count()
+}
+
+fn contains_ignoring_case(value: &[u8], word: &[u8]) -> bool {
+    value
+        .windows(word.len())
+        .any(|window| window.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders() {
+        for value in [
+            "$TOKEN",
+            "${TOKEN}",
+            "<your-key>",
+            "xxxxxxxx",
+            "********",
+            "{{ token }}",
+            "process.env.KEY",
+            "[REDACTED:a:b]",
+            "aaaa",
+        ] {
+            assert!(is_placeholder(value.as_bytes()), "{value}");
+        }
+        assert!(!is_placeholder(b"kD83hf0aQz"));
+    }
+
+    #[test]
+    fn words_and_jumble() {
+        for value in [
+            "new-password",
+            "getUserToken",
+            "claude-opus-4-5-20251101",
+            "text-gray-500",
+            "SOME_NAME",
+        ] {
+            assert!(is_words(value.as_bytes()), "{value}");
+        }
+        for value in ["kD83hf0aQz", "hunter2hunter", "aGkLmQpZrTyU"] {
+            assert!(!is_words(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn entropy_of_known_texts() {
+        assert!(entropy(b"aaaa") < 0.01);
+        assert!((entropy(b"abcdefgh") - 3.0).abs() < 0.01);
+    }
+}

@@ -1,0 +1,356 @@
+//! Private key blocks, as tools show them: with real or escaped line breaks, indented, numbered, quoted or as a diff.
+//!
+//! The lines between the armour are taken as one secret. A block without its last line (the tool cut it off) ends at the last
+//! line that is plainly base64, so that the prose after it is kept.
+
+use std::ops::Range;
+
+use super::assignment::backslashes;
+use super::rule::Found;
+
+const LONGEST_BLOCK: usize = 64 * 1024;
+/// The first line of a real key is at least this long; shorter ones are documentation.
+const SHORTEST_FIRST_LINE: usize = 16;
+/// A line shorter than this is the last one of a block.
+const SHORTEST_FULL_LINE: usize = 40;
+
+/// The body of the block in whose first line `PRIVATE KEY` stands at `hit`.
+pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let before = text.get(hit.start.saturating_sub(40)..hit.start)?;
+    let label = before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ')
+        .count();
+    let label = before.get(before.len() - label..)?;
+    let dashes = before.get(..before.len() - label.len())?;
+    if !label.starts_with(b"BEGIN ") || !dashes.ends_with(b"----") {
+        return None;
+    }
+    let mut start = hit.end;
+    if text.get(start..)?.starts_with(b" BLOCK") {
+        start += b" BLOCK".len();
+    }
+    let closing = text
+        .iter()
+        .skip(start)
+        .take_while(|byte| **byte == b'-')
+        .count();
+    if closing < 4 {
+        return None;
+    }
+    body(text, start + closing)
+}
+
+/// The private lines of a PuTTY key file, after `Private-Lines:` at `hit`.
+pub(super) fn putty(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let digits = text
+        .iter()
+        .skip(hit.end)
+        .take(8)
+        .take_while(|byte| byte.is_ascii_digit() || **byte == b' ')
+        .count();
+    body(text, hit.end + digits)
+}
+
+/// Reads lines from `start` on, as long as they can be a key's.
+fn body(text: &[u8], start: usize) -> Option<Found> {
+    let text = text.get(..text.len().min(start + LONGEST_BLOCK))?;
+    let mut value = Vec::new();
+    let mut range: Option<Range<usize>> = None;
+    // Some write the whole key behind the first line without a break.
+    let mut at = skip_break(text, start).unwrap_or(start);
+    loop {
+        let line = base64_line(text, skip_prefix(text, at));
+        let content = text.get(line.clone())?;
+        if range.is_none() && is_header(text, &line) {
+            at = end_of_line(text, line.end);
+        } else if content.is_empty() && range.is_none() && !is_armour(text, line.start) {
+            at = line.end;
+        } else if is_key_line(text, &line, range.is_none()) {
+            value.extend_from_slice(content);
+            range = Some(range.map_or(line.start, |range| range.start)..line.end);
+            if content.len() < SHORTEST_FULL_LINE
+                && !text.get(line.end..)?.starts_with(b"=")
+                && !next_is_checksum(text, line.end)
+            {
+                break;
+            }
+            at = line.end;
+        } else {
+            break;
+        }
+        match skip_break(text, at) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    range.map(|range| Found {
+        range,
+        value: Some(value),
+    })
+}
+
+/// Whether the base64 at `line` is a line of a key and not a word of the prose after a key that was cut off.
+fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
+    let content = text.get(line.clone()).unwrap_or_default();
+    if content.is_empty() || !at_line_end(text, line.end) && !is_armour(text, line.end) {
+        return false;
+    }
+    let length = content.len();
+    if first {
+        length >= SHORTEST_FIRST_LINE
+    } else {
+        length >= SHORTEST_FULL_LINE || looks_random(content) || next_is_armour(text, line.end)
+    }
+}
+
+fn base64_line(text: &[u8], start: usize) -> Range<usize> {
+    let length = text
+        .iter()
+        .skip(start)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+        .count();
+    start..start + length
+}
+
+fn is_armour(text: &[u8], at: usize) -> bool {
+    text.get(at..)
+        .is_some_and(|rest| rest.starts_with(b"-----") || rest.starts_with(b"Private-MAC"))
+}
+
+/// Whether the block ends right after the line that ends at `at`, or after one more line with an OpenPGP checksum.
+fn next_is_armour(text: &[u8], at: usize) -> bool {
+    let next = |at| skip_break(text, at).map(|start| skip_prefix(text, start));
+    is_armour(text, at)
+        || next(at).is_some_and(|start| is_armour(text, start))
+        || next_is_checksum(text, at)
+        || text
+            .get(..at)
+            .is_some_and(|before| before.len() > 5 && before.get(before.len() - 5) == Some(&b'='))
+}
+
+fn next_is_checksum(text: &[u8], at: usize) -> bool {
+    skip_break(text, at)
+        .map(|start| base64_line(text, skip_prefix(text, start)))
+        .is_some_and(|line| line.len() == 5 && text.get(line.start) == Some(&b'='))
+}
+
+/// Past one line break or the blanks that stand for one. `None` if something else is there.
+fn skip_break(text: &[u8], mut at: usize) -> Option<usize> {
+    let from = at;
+    let mut breaks = 0;
+    loop {
+        match text.get(at) {
+            Some(b' ' | b'\t' | b'\r') => at += 1,
+            Some(b'\n') if breaks == 0 => {
+                breaks += 1;
+                at += 1;
+            }
+            Some(b'\\') => {
+                let run = backslashes(text, at);
+                match text.get(at + run) {
+                    Some(b'r' | b't') => at += run + 1,
+                    Some(b'n') if breaks == 0 => {
+                        breaks += 1;
+                        at += run + 1;
+                    }
+                    _ => break,
+                }
+            }
+            _ => break,
+        }
+    }
+    (at > from).then_some(at)
+}
+
+/// Past line numbers, quote marks, diff markers and indentation.
+fn skip_prefix(text: &[u8], start: usize) -> usize {
+    let mut at = start;
+    let digits = text
+        .iter()
+        .skip(at)
+        .take(7)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    if digits > 0 {
+        let rest = text.get(at + digits..).unwrap_or_default();
+        let arrow = [
+            &b"\xe2\x86\x92"[..],
+            b"\\u2192",
+            b"\\\\u2192",
+            b"\\t",
+            b"\\\\t",
+            b"\t",
+            b":",
+            b"|",
+            b" |",
+            b"-",
+            b" ",
+        ];
+        if let Some(mark) = arrow.iter().find(|mark| rest.starts_with(mark)) {
+            at += digits + mark.len();
+        }
+    }
+    while let Some(byte) = text.get(at) {
+        let blank_follows = matches!(text.get(at + 1), Some(b' ' | b'\t'));
+        match byte {
+            b' ' | b'\t' => at += 1,
+            b'>' | b'|' | b'#' | b'*' => at += 1,
+            b'+' if at == start || blank_follows => at += 1,
+            b'-' if text.get(at + 1) != Some(&b'-') => at += 1,
+            _ => break,
+        }
+    }
+    at
+}
+
+/// `Proc-Type: 4,ENCRYPTED`, `DEK-Info: …`, `Version: …`
+fn is_header(text: &[u8], line: &Range<usize>) -> bool {
+    let rest = text.get(line.start..).unwrap_or_default();
+    let name = rest
+        .iter()
+        .take(24)
+        .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
+        .count();
+    name >= 3 && rest.get(name..).unwrap_or_default().starts_with(b": ")
+}
+
+fn end_of_line(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest
+        .iter()
+        .take(200)
+        .position(|byte| matches!(byte, b'\n' | b'\\' | b'"'))
+        .unwrap_or(rest.len().min(200))
+}
+
+fn at_line_end(text: &[u8], at: usize) -> bool {
+    matches!(
+        text.get(at),
+        None | Some(b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'"' | b'\'' | b'`' | b'<' | b'\x1b')
+    )
+}
+
+/// Whether a short line is rather the tail of a key than a word.
+fn looks_random(line: &[u8]) -> bool {
+    line.ends_with(b"=")
+        || line.iter().any(u8::is_ascii_digit)
+            && line.iter().any(u8::is_ascii_uppercase)
+            && line.len() >= 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::plant::expand;
+
+    /// Shows the text with the body, if one is found, replaced by `#`.
+    fn shown(text: &str) -> String {
+        let Some(at) = text.find("PRIVATE KEY") else {
+            return text.to_owned();
+        };
+        armoured(text.as_bytes(), &(at..at + "PRIVATE KEY".len())).map_or_else(
+            || text.to_owned(),
+            |found| {
+                format!(
+                    "{}#{}",
+                    &text[..found.range.start],
+                    &text[found.range.end..]
+                )
+            },
+        )
+    }
+
+    fn block() -> String {
+        expand("{pem:RSA PRIVATE KEY}", 7).text
+    }
+
+    #[test]
+    fn line_breaks_of_all_kinds() {
+        for line_break in ["\n", "\n", "\\n", "\\\\n", "\\r\\n", "\r\n", " "] {
+            let text = block().replace('\n', line_break);
+            let expected = format!(
+                "-----BEGIN RSA PRIVATE KEY-----{line_break}#{line_break}-----END RSA PRIVATE KEY-----"
+            );
+            assert_eq!(shown(&text), expected);
+        }
+    }
+
+    #[test]
+    fn prefixes_of_all_kinds() {
+        for prefix in [
+            "    ",
+            "     3→",
+            "12:",
+            "> ",
+            "+",
+            "-",
+            "7\\t",
+            "  5\t",
+            "| ",
+            "+    ",
+        ] {
+            let text: String = block()
+                .lines()
+                .map(|line| format!("{prefix}{line}\\n"))
+                .collect();
+            let expected = format!(
+                "{prefix}-----BEGIN RSA PRIVATE KEY-----\\n{prefix}#\\n{prefix}-----END RSA PRIVATE KEY-----\\n"
+            );
+            assert_eq!(shown(&text), expected);
+        }
+    }
+
+    #[test]
+    fn all_forms_have_the_same_value() {
+        let value = |text: &str| armoured(text.as_bytes(), &(15..26)).and_then(|found| found.value);
+        let plain = block();
+        assert!(value(&plain).is_some());
+        assert_eq!(value(&plain), value(&plain.replace('\n', "\\n")));
+        assert_eq!(value(&plain), value(&plain.replace('\n', "\\n  12→")));
+    }
+
+    #[test]
+    fn a_block_cut_off_ends_where_the_prose_begins() {
+        let text = block();
+        let lines: Vec<&str> = text.lines().take(3).collect();
+        let cut = lines.join("\\n");
+        assert_eq!(
+            shown(&format!("{cut}\\nThe rest is cut off.\"")),
+            "-----BEGIN RSA PRIVATE KEY-----\\n#\\nThe rest is cut off.\""
+        );
+        assert_eq!(
+            shown(&format!("{cut}\",\"next\":1")),
+            "-----BEGIN RSA PRIVATE KEY-----\\n#\",\"next\":1"
+        );
+        assert_eq!(
+            shown(&format!("{cut}\\ndone\\n")),
+            "-----BEGIN RSA PRIVATE KEY-----\\n#\\ndone\\n"
+        );
+    }
+
+    #[test]
+    fn headers_and_checksums() {
+        let body = expand("{b64}\n{b64}\n{b30}==\n={b4}", 3).text;
+        let head = "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n";
+        let tail = "\n-----END PGP PRIVATE KEY BLOCK-----";
+        assert_eq!(
+            shown(&format!("{head}{body}{tail}")),
+            format!("{head}#{tail}")
+        );
+    }
+
+    #[test]
+    fn documentation_is_kept() {
+        for text in [
+            "-----BEGIN PRIVATE KEY-----\\n...\\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\\nMIIE...\\n-----END PRIVATE KEY-----",
+            "the -----BEGIN PRIVATE KEY----- header is looked for",
+            "BEGIN PRIVATE KEY",
+            "-----BEGIN PRIVATE KEY-----\",\"type\":\"text\"}",
+        ] {
+            assert_eq!(shown(text), text);
+        }
+    }
+}

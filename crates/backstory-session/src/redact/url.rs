@@ -1,0 +1,116 @@
+//! Passwords in URLs: `scheme://user:password@host`.
+
+use std::ops::Range;
+
+use super::plausible::is_placeholder;
+use super::rule::Found;
+
+const LONGEST_USER: usize = 128;
+const LONGEST_PASSWORD: usize = 512;
+
+/// The password of the URL whose `://` is at `hit`.
+pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    let rest = text.get(hit.end..)?;
+    let user = rest
+        .iter()
+        .take(LONGEST_USER)
+        .position(|byte| ends_part(*byte) || matches!(byte, b':' | b'@'))?;
+    if rest.get(user) != Some(&b':') {
+        return None;
+    }
+    let after = rest.get(user + 1..)?;
+    let length = after
+        .iter()
+        .take(LONGEST_PASSWORD)
+        .take_while(|byte| !ends_part(**byte))
+        .count();
+    // The host begins after the last `@`; the ones before belong to the password.
+    let length = memchr::memrchr(b'@', after.get(..length)?)?;
+    let secret = after.get(..length)?;
+    let host = after.get(length + 1)?;
+    let start = hit.end + user + 1;
+    (host.is_ascii_alphanumeric() || matches!(host, b'[' | b'$' | b'{' | b'%') || *host >= 0x80)
+        .then_some(())
+        .filter(|()| is_secret(rest.get(..user).unwrap_or_default(), secret))
+        .map(|()| Found::plain(start..start + length))
+}
+
+fn ends_part(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
+        || byte.is_ascii_control()
+        || matches!(
+            byte,
+            b'/' | b'"' | b'\'' | b'`' | b'\\' | b'<' | b'>' | b'?' | b'#' | b','
+        )
+}
+
+/// Whether this is somebody's password, and not a template or what every tutorial writes there.
+fn is_secret(user: &[u8], password: &[u8]) -> bool {
+    const TUTORIAL: [&str; 20] = [
+        "password",
+        "passwd",
+        "pass",
+        "pw",
+        "pwd",
+        "secret",
+        "token",
+        "user",
+        "username",
+        "root",
+        "admin",
+        "postgres",
+        "mysql",
+        "guest",
+        "test",
+        "pass123",
+        "password123",
+        "mypassword",
+        "hunter2",
+        "x-oauth-basic",
+    ];
+    !is_placeholder(password)
+        && !password.eq_ignore_ascii_case(user)
+        && !matches!(password, [b'{' | b'$' | b'%' | b'*' | b'(' | b'[', ..])
+        && !TUTORIAL.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()))
+        // A port: the `@` belongs to something else.
+        && !(password.len() <= 5 && password.iter().all(u8::is_ascii_digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&str>) {
+        let at = text.find("://").unwrap();
+        assert_eq!(
+            password(text.as_bytes(), &(at..at + 3)).map(|found| &text[found.range]),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn passwords() {
+        check("postgres://app:kd8Hq2@db.internal:5432/x", Some("kd8Hq2"));
+        check("redis://:kd8Hq2@localhost", Some("kd8Hq2"));
+        check("https://me:kd8@q@c.example", Some("kd8@q"));
+        check(r"https://me:kd8Hq2@c.example\n", Some("kd8Hq2"));
+    }
+
+    #[test]
+    fn no_passwords() {
+        for text in [
+            "https://example.com/a:b@c",
+            "http://localhost:3000",
+            "http://localhost:3000/@vite/client",
+            "postgres://user:password@localhost",
+            "postgres://postgres:postgres@localhost",
+            "postgres://u:${PASS}@h",
+            "postgres://u:$PASS@h",
+            "https://{user}:{token}@host",
+            "ssh://git@host",
+        ] {
+            check(text, None);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The checks of the fuzz targets, bounded: arbitrary bytes, and generated logs that were damaged.
+//!
+//! What this finds in seconds it finds for everybody; `fuzz/` looks for hours, guided by coverage.
+
+mod harness;
+
+use std::sync::LazyLock;
+
+use harness::mutate::Mutation;
+use harness::seeds;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// The agents and pieces of their logs.
+static PIECES: LazyLock<Vec<(&'static str, Vec<Vec<u8>>)>> = LazyLock::new(|| {
+    let agents = backstory_session::READERS
+        .iter()
+        .map(|reader| reader.agent());
+    agents
+        .map(|agent| (agent, seeds::pieces(agent, 1)))
+        .collect()
+});
+
+static SECRETS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::secrets(1));
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    (0..Mutation::KINDS, any::<u64>(), any::<u64>()).prop_map(|(what, place, other)| Mutation {
+        what,
+        place,
+        other,
+    })
+}
+
+fn damaged(piece: &[u8], mutations: &[Mutation]) -> Vec<u8> {
+    let mut bytes = piece.to_vec();
+    for mutation in mutations {
+        mutation.apply(&mut bytes);
+    }
+    bytes
+}
+
+/// A part of a piece: a few lines show most faults, and are read sooner.
+fn some_lines(piece: &[u8], first: &Index, most: usize) -> Vec<u8> {
+    let lines: Vec<&[u8]> = piece.split_inclusive(|byte| *byte == b'\n').collect();
+    let first = first.index(lines.len());
+    lines[first..lines.len().min(first + most)].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn readers_survive_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        for reader in backstory_session::READERS {
+            harness::reader(reader.agent(), &bytes);
+        }
+    }
+
+    #[test]
+    fn readers_survive_damaged_logs(
+        piece in any::<Index>(),
+        first in any::<Index>(),
+        mutations in prop::collection::vec(mutation(), 0..6),
+    ) {
+        for (agent, pieces) in PIECES.iter() {
+            let lines = some_lines(&pieces[piece.index(pieces.len())], &first, 12);
+            harness::reader(agent, &damaged(&lines, &mutations));
+        }
+    }
+
+    #[test]
+    fn redaction_survives_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        harness::redact(&bytes);
+    }
+
+    #[test]
+    fn redaction_survives_damaged_logs(
+        secret in any::<Index>(),
+        agent in any::<Index>(),
+        piece in any::<Index>(),
+        first in any::<Index>(),
+        mutations in prop::collection::vec(mutation(), 0..6),
+    ) {
+        let (_, pieces) = &PIECES[agent.index(PIECES.len())];
+        let mut log = some_lines(&pieces[piece.index(pieces.len())], &first, 3);
+        log.extend_from_slice(&SECRETS[secret.index(SECRETS.len())]);
+        harness::redact(&damaged(&log, &mutations));
+    }
+}

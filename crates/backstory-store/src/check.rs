@@ -1,0 +1,94 @@
+//! Whether a store is sound, computed from what is there.
+
+use crate::error::Result;
+use crate::open::Store;
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Health {
+    /// What SQLite's own check complains of; empty when nothing.
+    pub damage: Vec<String>,
+    /// Things that point nowhere, by kind; empty when none.
+    pub orphans: Vec<(String, u64)>,
+    /// How many sessions.
+    pub sessions: u64,
+    /// How many events.
+    pub events: u64,
+    /// How many source files.
+    pub source_files: u64,
+    /// How many records could not be read.
+    pub skipped_records: u64,
+    /// Bytes of log that are stored.
+    pub stored_bytes: u64,
+    /// Attachments.
+    pub attachments: u64,
+}
+
+impl Health {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty() && self.orphans.is_empty()
+    }
+}
+
+impl Store {
+    /// Checks the whole store.
+    pub fn health(&self) -> Result<Health> {
+        let mut health = Health::default();
+        let mut statement = self.connection.prepare("PRAGMA quick_check(20)")?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+        for line in lines {
+            let line = line?;
+            if line != "ok" {
+                health.damage.push(line);
+            }
+        }
+        let count = |query: &str| {
+            self.connection
+                .query_row(query, [], |row| row.get::<_, u64>(0))
+        };
+        let orphans = [
+            (
+                "events without a session",
+                "SELECT COUNT(*) FROM events WHERE session NOT IN (SELECT id FROM sessions)",
+            ),
+            (
+                "events without stored bytes",
+                "SELECT COUNT(*) FROM events WHERE stream NOT IN (SELECT id FROM streams)",
+            ),
+            (
+                "events past the end of their stream",
+                "SELECT COUNT(*) FROM events JOIN streams ON streams.id = stream WHERE offset + events.length > streams.length",
+            ),
+            (
+                "sessions whose count of events is wrong",
+                "SELECT COUNT(*) FROM sessions WHERE events != (SELECT COUNT(*) FROM events WHERE session = sessions.id)",
+            ),
+            (
+                "content ids without an event",
+                "SELECT COUNT(*) FROM event_keys LEFT JOIN events ON events.session = event_keys.session AND events.seq = event_keys.seq WHERE events.seq IS NULL",
+            ),
+            (
+                "streams whose blocks do not add up",
+                "SELECT COUNT(*) FROM streams WHERE length != (SELECT COALESCE(SUM(length), 0) FROM blocks WHERE stream = streams.id)",
+            ),
+            (
+                "roll-ups without a session",
+                "SELECT COUNT(*) FROM usage WHERE session NOT IN (SELECT id FROM sessions)",
+            ),
+        ];
+        for (name, query) in orphans {
+            let found = count(query)?;
+            if found > 0 {
+                health.orphans.push((name.to_string(), found));
+            }
+        }
+        health.sessions = count("SELECT COUNT(*) FROM sessions WHERE events > 0")?;
+        health.events = count("SELECT COUNT(*) FROM events")?;
+        health.source_files = count("SELECT COUNT(*) FROM source_files")?;
+        health.skipped_records = count("SELECT COUNT(*) FROM skipped_records")?;
+        health.stored_bytes = count("SELECT COALESCE(SUM(length), 0) FROM streams")?;
+        health.attachments = count("SELECT COUNT(*) FROM attachments")?;
+        Ok(health)
+    }
+}

@@ -1,0 +1,61 @@
+//! What can go wrong with a store.
+
+use std::path::PathBuf;
+
+/// A result of a store.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong with a store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store's file could not be made or opened.
+    #[error("cannot open the store {path}: {source}")]
+    Open {
+        /// The database file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// A folder or file beside the database could not be made.
+    #[error("cannot prepare {path}: {source}")]
+    Prepare {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The store was written by a newer version of the program.
+    #[error("the store {path} has schema {found}, this program knows schemas up to {known}")]
+    TooNew {
+        /// The database file.
+        path: PathBuf,
+        /// The schema it has.
+        found: i64,
+        /// The newest one known here.
+        known: i64,
+    },
+    /// No room is left for the database.
+    #[error("the disk is full; nothing of the last step was stored, everything before it is")]
+    Full,
+    /// The database is damaged.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// Any other refusal of the database.
+    #[error("the database refused: {0}")]
+    Database(rusqlite::Error),
+    /// Stored bytes could not be decompressed.
+    #[error("stored bytes could not be read: {0}")]
+    Compression(std::io::Error),
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Error::Full,
+            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                Error::Damaged(error.to_string())
+            }
+            _ => Error::Database(error),
+        }
+    }
+}

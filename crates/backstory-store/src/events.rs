@@ -1,0 +1,119 @@
+//! Reading events back.
+
+use backstory_session::{Kind, Span};
+use rusqlite::Row;
+
+use crate::blocks::BlockReader;
+use crate::error::Result;
+use crate::open::Store;
+
+/// An event as the store has it; its text lies in the stored bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventRow {
+    /// Its number within the session, from 1.
+    pub seq: u64,
+    /// The turn it belongs to; 0 before the first prompt.
+    pub turn: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// When.
+    pub at: Option<i64>,
+    /// The stream that holds its bytes.
+    pub stream: i64,
+    /// Where they lie.
+    pub span: Span,
+    /// The model that wrote it.
+    pub model: Option<String>,
+    /// The tool called, or whose result this is.
+    pub tool: Option<String>,
+    /// For a tool result, the seq of its call.
+    pub call: Option<u64>,
+    /// The event it answers, where that is not the one before.
+    pub parent: Option<u64>,
+    /// Whether a tool result is an error.
+    pub error: bool,
+    /// The exit code of the command.
+    pub exit_code: Option<i64>,
+    /// How long the tool took.
+    pub duration_ms: Option<i64>,
+    /// The command that a tool call runs.
+    pub command: Option<String>,
+}
+
+/// Which events of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventRange {
+    /// All of them.
+    All,
+    /// Those of one turn.
+    Turn(u64),
+    /// The last so many.
+    Last(u64),
+}
+
+impl Store {
+    /// Events of a session in their order.
+    pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
+        let condition = match range {
+            EventRange::All => "?2 = 0",
+            EventRange::Turn(_) => "turn = ?2",
+            EventRange::Last(_) => "seq > (SELECT MAX(seq) FROM events WHERE session = ?1) - ?2",
+        };
+        let bound = match range {
+            EventRange::All => 0,
+            EventRange::Turn(turn) => turn,
+            EventRange::Last(count) => count,
+        };
+        let query = format!(
+            "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, exit_code, \
+             duration_ms, command FROM events LEFT JOIN names AS models ON models.id = events.model \
+             LEFT JOIN names AS tools ON tools.id = events.tool WHERE session = ?1 AND {condition} ORDER BY seq"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let rows = statement.query_map((session, bound), event_from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The files that an event touched.
+    pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, String)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT seq, paths.path FROM touches JOIN paths ON paths.id = touches.path \
+             WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
+        )?;
+        let rows = statement.query_map((session, from_seq, to_seq), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Reads stored bytes.
+    pub fn bytes(&self) -> BlockReader<'_> {
+        BlockReader::new(&self.connection)
+    }
+}
+
+fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
+    Ok(EventRow {
+        seq: row.get(0)?,
+        turn: row.get(1)?,
+        kind: Kind::ALL
+            .get(row.get::<_, usize>(2)?)
+            .copied()
+            .unwrap_or(Kind::System),
+        at: row.get(3)?,
+        stream: row.get(4)?,
+        span: Span {
+            offset: row.get(5)?,
+            length: row.get(6)?,
+            part: row.get(7)?,
+        },
+        model: row.get(8)?,
+        tool: row.get(9)?,
+        call: row.get(10)?,
+        parent: row.get(11)?,
+        error: row.get::<_, Option<i64>>(12)?.is_some(),
+        exit_code: row.get(13)?,
+        duration_ms: row.get(14)?,
+        command: row.get(15)?,
+    })
+}

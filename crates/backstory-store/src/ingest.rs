@@ -1,0 +1,633 @@
+//! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use backstory_session::{
+    Action, Event, EventKey, Extension, Kind, Output, ParentKind, SessionFacts, Title,
+};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use crate::blocks::{self, Packed};
+use crate::error::Result;
+use crate::open::Store;
+use crate::sources::{self, Cursor};
+use crate::usage::{self, Tally};
+
+/// The longest title, in characters.
+const TITLE_CHARACTERS: usize = 100;
+
+/// A piece of a source file, read and packed, with the cursor behind it.
+#[derive(Debug)]
+pub struct Chunk<'a> {
+    /// The agent that wrote the file.
+    pub agent: &'static str,
+    /// The file.
+    pub path: &'a str,
+    /// Whether this is the first piece of a file or of a new generation of it: a stream begins.
+    pub begins: bool,
+    /// Whether the file is one document that its agent writes anew each time.
+    pub rewritten: bool,
+    /// Where reading goes on; `source` and `stream` are filled in here when the chunk begins a stream.
+    pub cursor: Cursor,
+    /// The stored bytes; `None` when only the cursor moves.
+    pub packed: Option<Packed>,
+    /// What the reader understood.
+    pub output: Output,
+    /// The project of each folder that the output's facts name.
+    pub projects: HashMap<String, Project>,
+    /// How many secrets were taken out.
+    pub redactions: usize,
+}
+
+/// What identifies a project.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Project {
+    /// The repository root, or the folder itself.
+    pub root: String,
+    /// The repository's remote, normalised.
+    pub remote: Option<String>,
+}
+
+/// What a batch took in.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Events stored for the first time.
+    pub events: u64,
+    /// Events known already: replayed history.
+    pub replayed: u64,
+    /// Records that could not be read.
+    pub skipped: u64,
+    /// Sessions that changed.
+    pub sessions: u64,
+}
+
+/// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
+pub struct Batch<'a> {
+    transaction: Transaction<'a>,
+    names: HashMap<String, i64>,
+    sessions: HashMap<(&'static str, Arc<str>), Session>,
+    streams: HashMap<String, (i64, i64)>,
+    tally: Tally,
+    counts: Counts,
+}
+
+/// A session as it stands within the batch.
+#[derive(Debug)]
+struct Session {
+    id: i64,
+    events: u64,
+    turns: u64,
+    started_at: Option<i64>,
+    ended_at: Option<i64>,
+    title: Option<String>,
+    title_rank: u8,
+    parent: Option<(String, &'static str)>,
+    parent_seq: Option<u64>,
+    project: Option<i64>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    machine: bool,
+    open_calls: HashMap<String, u64>,
+    models: HashSet<i64>,
+    changed: bool,
+}
+
+impl Store {
+    /// Begins to take in chunks.
+    pub fn batch(&mut self) -> Result<Batch<'_>> {
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        Ok(Batch {
+            transaction,
+            names: HashMap::new(),
+            sessions: HashMap::new(),
+            streams: HashMap::new(),
+            tally: Tally::default(),
+            counts: Counts::default(),
+        })
+    }
+}
+
+impl Batch<'_> {
+    /// Takes in one chunk. Chunks of a file must come in order.
+    pub fn take(&mut self, mut chunk: Chunk<'_>) -> Result<()> {
+        if chunk.begins {
+            let only_newest = chunk.rewritten && chunk.output.events.is_empty();
+            let (source, stream) =
+                sources::begin(&self.transaction, chunk.agent, chunk.path, only_newest)?;
+            self.streams
+                .insert(chunk.path.to_string(), (source, stream));
+        }
+        if let Some((source, stream)) = self.streams.get(chunk.path) {
+            chunk.cursor.source = *source;
+            chunk.cursor.stream = *stream;
+        } else if chunk.cursor.stream == 0 {
+            // A later chunk of a file that an earlier batch began.
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            (chunk.cursor.source, chunk.cursor.stream) = self
+                .transaction
+                .prepare_cached("SELECT id, stream FROM source_files WHERE path = ?1")?
+                .query_row([chunk.path], row)?;
+            self.streams.insert(
+                chunk.path.to_string(),
+                (chunk.cursor.source, chunk.cursor.stream),
+            );
+        }
+        let stream = chunk.cursor.stream;
+        if let Some(packed) = chunk.packed.take() {
+            let start = chunk.cursor.stored - packed.length;
+            blocks::append(&self.transaction, stream, start, packed)?;
+        }
+        self.take_output(&chunk, stream)?;
+        if chunk.redactions > 0 {
+            self.transaction
+                .prepare_cached("UPDATE streams SET redactions = redactions + ?2 WHERE id = ?1")?
+                .execute((stream, chunk.redactions as i64))?;
+        }
+        sources::save(&self.transaction, &chunk.cursor)
+    }
+
+    /// Stores all that was taken in.
+    pub fn commit(mut self) -> Result<Counts> {
+        for session in self.sessions.values().filter(|session| session.changed) {
+            session.save(&self.transaction)?;
+            self.counts.sessions += 1;
+        }
+        self.tally.save(&self.transaction)?;
+        self.transaction.commit()?;
+        Ok(self.counts)
+    }
+
+    fn take_output(&mut self, chunk: &Chunk<'_>, stream: i64) -> Result<()> {
+        let output = &chunk.output;
+        for facts in &output.facts {
+            self.take_facts(chunk, facts, stream)?;
+        }
+        let mut replaying = output.events.iter().any(|event| event.replay.is_some())
+            && self.is_replaying(stream)?;
+        for event in &output.events {
+            self.take_event(chunk, event, stream, &mut replaying)?;
+        }
+        for extension in &output.extensions {
+            self.extend(extension)?;
+        }
+        for response in &output.responses {
+            let known = match response.replay {
+                Some(replay) => self.tally.knows(&self.transaction, replay)?,
+                None => false,
+            };
+            if known {
+                continue;
+            }
+            let model = self.name(&response.model)?;
+            let session = self.session(chunk.agent, &response.session)?;
+            session.seen(response.at);
+            session.model(model);
+            let (id, at) = (session.id, response.at.or(session.ended_at));
+            self.tally.add(
+                &self.transaction,
+                response.key,
+                id,
+                usage::slot(at),
+                model,
+                response.usage,
+            )?;
+        }
+        let insert = "INSERT OR IGNORE INTO skipped_records (stream, line, offset, length, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
+        for skipped in &output.skipped {
+            self.counts.skipped += 1;
+            let row = (
+                stream,
+                skipped.line,
+                skipped.offset,
+                skipped.length,
+                &skipped.reason,
+            );
+            self.transaction.prepare_cached(insert)?.execute(row)?;
+        }
+        Ok(())
+    }
+
+    fn take_event(
+        &mut self,
+        chunk: &Chunk<'_>,
+        event: &Event,
+        stream: i64,
+        replaying: &mut bool,
+    ) -> Result<()> {
+        if *replaying && let Some(replay) = event.replay {
+            if let Some((_, seq)) = self.find(replay)? {
+                let session = self.session(chunk.agent, &event.session)?;
+                session.parent_seq = Some(seq);
+                session.changed = true;
+                self.counts.replayed += 1;
+                return Ok(());
+            }
+            *replaying = false;
+            let close = "UPDATE streams SET replaying = 0 WHERE id = ?1";
+            self.transaction.prepare_cached(close)?.execute([stream])?;
+        }
+        let session = self.session(chunk.agent, &event.session)?;
+        let (id, seq) = (session.id, session.events + 1);
+        let insert = "INSERT OR IGNORE INTO event_keys (key, session, seq) VALUES (?1, ?2, ?3)";
+        if self
+            .transaction
+            .prepare_cached(insert)?
+            .execute((event.key.0, id, seq))?
+            == 0
+        {
+            self.counts.replayed += 1;
+            return self.link_to_origin(chunk.agent, event);
+        }
+        let parent = match event.parent {
+            Some(parent) => self
+                .find(parent)?
+                .filter(|(session, _)| *session == id)
+                .map(|(_, seq)| seq),
+            None => None,
+        };
+        let model = event
+            .model
+            .as_ref()
+            .map(|model| self.name(model))
+            .transpose()?;
+        let tool = event
+            .tool
+            .as_ref()
+            .map(|tool| self.name(tool))
+            .transpose()?;
+        let call = self.join_call(chunk.agent, event, seq)?;
+        let session = self.session(chunk.agent, &event.session)?;
+        session.count(event, model);
+        let turn = session.turns;
+        self.transaction
+            .prepare_cached(
+                "INSERT INTO events (session, seq, turn, kind, at, stream, offset, length, part, model, tool, call, parent, error, \
+                 exit_code, duration_ms, command) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+            )?
+            .execute(rusqlite::params![
+                id,
+                seq,
+                turn,
+                event.kind as u8,
+                event.at,
+                stream,
+                event.span.offset,
+                event.span.length,
+                event.span.part,
+                model,
+                tool,
+                call,
+                parent,
+                event.error.then_some(1),
+                event.exit_code,
+                event.duration_ms,
+                event.command.as_deref().map(without_nul),
+            ])?;
+        if seq == 1 {
+            self.link_stream(id, stream)?;
+        }
+        for touch in &event.touches {
+            self.touch(id, seq, &touch.path, touch.action)?;
+        }
+        self.counts.events += 1;
+        Ok(())
+    }
+
+    /// An event that is known already. When another session has it, this one is a copy that goes on from there.
+    fn link_to_origin(&mut self, agent: &'static str, event: &Event) -> Result<()> {
+        let Some((origin, seq)) = self.find(event.key)? else {
+            return Ok(());
+        };
+        let session = self.session(agent, &event.session)?;
+        if origin == session.id {
+            return Ok(());
+        }
+        session.parent_seq = Some(seq);
+        session.changed = true;
+        if session.parent.is_none() {
+            let query = "SELECT session FROM sessions WHERE id = ?1";
+            let name: String = self
+                .transaction
+                .prepare_cached(query)?
+                .query_row([origin], |row| row.get(0))?;
+            self.session(agent, &event.session)?.parent = Some((name, "fork"));
+        }
+        Ok(())
+    }
+
+    /// Joins a tool result to its call; returns the call's seq.
+    fn join_call(&mut self, agent: &'static str, event: &Event, seq: u64) -> Result<Option<u64>> {
+        let Some(call) = &event.call else {
+            return Ok(None);
+        };
+        let session = self.session(agent, &event.session)?;
+        match event.kind {
+            Kind::ToolCall => {
+                session.open_calls.insert(call.clone(), seq);
+                Ok(None)
+            }
+            Kind::ToolResult => Ok(session.open_calls.remove(call)),
+            _ => Ok(None),
+        }
+    }
+
+    fn extend(&mut self, extension: &Extension) -> Result<()> {
+        let Some((session, seq)) = self.find(extension.key)? else {
+            return Ok(());
+        };
+        self.transaction
+            .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2")?
+            .execute((session, seq, extension.end))?;
+        Ok(())
+    }
+
+    fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
+        if let (Some(leaf), Some(title)) = (facts.leaf, &facts.title) {
+            return self.title_by_event(leaf, title);
+        }
+        let Some(name) = &facts.session else {
+            return Ok(());
+        };
+        let project = match facts.cwd.as_ref().and_then(|cwd| chunk.projects.get(cwd)) {
+            Some(project) => Some(self.project(project)?),
+            None => None,
+        };
+        let session = self.session(chunk.agent, name)?;
+        session.changed = true;
+        session.project = session.project.or(project);
+        // The folder where it began, the branch where it ended.
+        if session.cwd.is_none() {
+            session.cwd.clone_from(&facts.cwd);
+        }
+        if facts.branch.is_some() {
+            session.branch.clone_from(&facts.branch);
+        }
+        if let Some(parent) = &facts.parent
+            && *parent.session != **name
+        {
+            session.parent = Some((parent.session.clone(), parent_kind(parent.kind)));
+        }
+        if let Some(machine) = facts.machine {
+            session.machine = machine;
+        }
+        if let Some((from, to)) = facts.period {
+            session.seen(Some(from));
+            session.seen(Some(to));
+        }
+        if let Some(title) = &facts.title {
+            session.entitle(title);
+        }
+        let id = session.id;
+        self.link_stream(id, stream)
+    }
+
+    /// A title whose session is known only by one of its events; kept until that event is there.
+    fn title_by_event(&mut self, leaf: EventKey, title: &Title) -> Result<()> {
+        let Title::Generated(text) = title else {
+            return Ok(());
+        };
+        let insert = "INSERT INTO loose_titles (key, title) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET title = excluded.title";
+        self.transaction
+            .prepare_cached(insert)?
+            .execute((leaf.0, without_nul(text)))?;
+        Ok(())
+    }
+
+    fn link_stream(&mut self, session: i64, stream: i64) -> Result<()> {
+        let insert = "INSERT OR IGNORE INTO session_streams (session, stream) VALUES (?1, ?2)";
+        self.transaction
+            .prepare_cached(insert)?
+            .execute((session, stream))?;
+        Ok(())
+    }
+
+    fn is_replaying(&self, stream: i64) -> Result<bool> {
+        let query = "SELECT replaying FROM streams WHERE id = ?1";
+        Ok(self
+            .transaction
+            .prepare_cached(query)?
+            .query_row([stream], |row| row.get(0))?)
+    }
+
+    fn find(&self, key: EventKey) -> Result<Option<(i64, u64)>> {
+        let query = "SELECT session, seq FROM event_keys WHERE key = ?1";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(self
+            .transaction
+            .prepare_cached(query)?
+            .query_row([key.0], row)
+            .optional()?)
+    }
+
+    fn touch(&self, session: i64, seq: u64, path: &str, action: Action) -> Result<()> {
+        let path = without_nul(path);
+        self.transaction
+            .prepare_cached("INSERT OR IGNORE INTO paths (path) VALUES (?1)")?
+            .execute([&*path])?;
+        self.transaction
+            .prepare_cached(
+                "INSERT OR REPLACE INTO touches (path, session, seq, action) \
+                 SELECT id, ?2, ?3, ?4 FROM paths WHERE path = ?1",
+            )?
+            .execute((&*path, session, seq, action as u8))?;
+        Ok(())
+    }
+
+    fn project(&mut self, project: &Project) -> Result<i64> {
+        let by_remote = "SELECT id FROM projects WHERE remote = ?1";
+        if let Some(remote) = &project.remote
+            && let Some(id) = self
+                .transaction
+                .prepare_cached(by_remote)?
+                .query_row([remote], |row| row.get(0))
+                .optional()?
+        {
+            return Ok(id);
+        }
+        let insert = "INSERT INTO projects (root, remote) VALUES (?1, ?2) \
+             ON CONFLICT (root) DO UPDATE SET remote = COALESCE(remote, excluded.remote) RETURNING id";
+        Ok(self
+            .transaction
+            .prepare_cached(insert)?
+            .query_row((&project.root, &project.remote), |row| row.get(0))?)
+    }
+
+    fn name(&mut self, name: &str) -> Result<i64> {
+        if let Some(id) = self.names.get(name) {
+            return Ok(*id);
+        }
+        let insert = "INSERT INTO names (name) VALUES (?1) ON CONFLICT (name) DO UPDATE SET name = name RETURNING id";
+        let id = self
+            .transaction
+            .prepare_cached(insert)?
+            .query_row([without_nul(name)], |row| row.get(0))?;
+        self.names.insert(name.to_string(), id);
+        Ok(id)
+    }
+
+    fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
+        match self.sessions.entry((agent, name.clone())) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                Ok(entry.insert(Session::load(&self.transaction, agent, name)?))
+            }
+        }
+    }
+}
+
+impl Session {
+    fn load(connection: &Connection, agent: &str, name: &str) -> Result<Self> {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO sessions (agent, session) VALUES (?1, ?2)")?
+            .execute((agent, without_nul(name)))?;
+        let mut session = connection
+            .prepare_cached(
+                "SELECT id, events, turns, started_at, ended_at, title, title_rank, parent, parent_kind, parent_seq, project, cwd, \
+                 branch, machine FROM sessions WHERE agent = ?1 AND session = ?2",
+            )?
+            .query_row((agent, without_nul(name)), |row| {
+                let kind: Option<String> = row.get(8)?;
+                let kind = if kind.as_deref() == Some("subagent") { "subagent" } else { "fork" };
+                Ok(Session {
+                    id: row.get(0)?,
+                    events: row.get(1)?,
+                    turns: row.get(2)?,
+                    started_at: row.get(3)?,
+                    ended_at: row.get(4)?,
+                    title: row.get(5)?,
+                    title_rank: row.get(6)?,
+                    parent: row.get::<_, Option<String>>(7)?.map(|parent| (parent, kind)),
+                    parent_seq: row.get(9)?,
+                    project: row.get(10)?,
+                    cwd: row.get(11)?,
+                    branch: row.get(12)?,
+                    machine: row.get(13)?,
+                    open_calls: HashMap::new(),
+                    models: HashSet::new(),
+                    changed: false,
+                })
+            })?;
+        let mut statement =
+            connection.prepare_cached("SELECT call, seq FROM open_calls WHERE session = ?1")?;
+        let calls = statement.query_map([session.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        session.open_calls = calls.collect::<rusqlite::Result<_>>()?;
+        Ok(session)
+    }
+
+    fn save(&self, connection: &Connection) -> Result<()> {
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET events = ?2, turns = ?3, started_at = ?4, ended_at = ?5, title = ?6, title_rank = ?7, parent = ?8, \
+                 parent_kind = ?9, parent_seq = ?10, project = ?11, cwd = ?12, branch = ?13, machine = ?14 WHERE id = ?1",
+            )?
+            .execute(rusqlite::params![
+                self.id,
+                self.events,
+                self.turns,
+                self.started_at,
+                self.ended_at,
+                self.title.as_deref().map(without_nul),
+                self.title_rank,
+                self.parent.as_ref().map(|(parent, _)| without_nul(parent)),
+                self.parent.as_ref().map(|(_, kind)| *kind),
+                self.parent_seq,
+                self.project,
+                self.cwd.as_deref().map(without_nul),
+                self.branch.as_deref().map(without_nul),
+                self.machine,
+            ])?;
+        connection
+            .prepare_cached("DELETE FROM open_calls WHERE session = ?1")?
+            .execute([self.id])?;
+        for (call, seq) in &self.open_calls {
+            connection
+                .prepare_cached("INSERT INTO open_calls (session, call, seq) VALUES (?1, ?2, ?3)")?
+                .execute((self.id, without_nul(call), seq))?;
+        }
+        for model in &self.models {
+            connection
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO session_models (session, model) VALUES (?1, ?2)",
+                )?
+                .execute((self.id, model))?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, event: &Event, model: Option<i64>) {
+        self.changed = true;
+        self.events += 1;
+        self.seen(event.at);
+        self.models.extend(model);
+        if event.kind == Kind::Prompt {
+            self.turns += 1;
+            if self.title.is_none() {
+                self.entitle(&Title::Prompt(event.text.clone()));
+            }
+        }
+    }
+
+    fn model(&mut self, model: i64) {
+        self.changed |= self.models.insert(model);
+    }
+
+    fn seen(&mut self, at: Option<i64>) {
+        let Some(at) = at else { return };
+        self.changed = true;
+        self.started_at = Some(self.started_at.map_or(at, |started| started.min(at)));
+        self.ended_at = Some(self.ended_at.map_or(at, |ended| ended.max(at)));
+    }
+
+    fn entitle(&mut self, title: &Title) {
+        let (rank, text) = match title {
+            Title::Prompt(text) => (1, text),
+            Title::Generated(text) => (2, text),
+            Title::Given(text) => (3, text),
+        };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        if let Some(line) = line
+            && rank >= self.title_rank
+        {
+            self.title_rank = rank;
+            self.title = Some(line.chars().take(TITLE_CHARACTERS).collect());
+            self.changed = true;
+        }
+    }
+}
+
+impl Store {
+    /// Gives titles that came before their session to it, as far as it is known by now.
+    pub fn settle_titles(&mut self) -> Result<()> {
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(
+            "UPDATE sessions SET title = found.title, title_rank = 2 FROM \
+               (SELECT event_keys.session AS session, loose_titles.title AS title FROM loose_titles \
+                JOIN event_keys ON event_keys.key = loose_titles.key ORDER BY event_keys.seq) AS found \
+             WHERE sessions.id = found.session AND sessions.title_rank <= 2; \
+             DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys);",
+        )?;
+        Ok(transaction.commit()?)
+    }
+}
+
+fn parent_kind(kind: ParentKind) -> &'static str {
+    match kind {
+        ParentKind::Subagent => "subagent",
+        ParentKind::Fork => "fork",
+    }
+}
+
+/// SQL text functions stop at a NUL: columns show it as its picture. The stored bytes keep it.
+fn without_nul(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains('\0') {
+        text.replace('\0', "\u{2400}").into()
+    } else {
+        text.into()
+    }
+}

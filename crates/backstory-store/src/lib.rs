@@ -1,0 +1,25 @@
+//! How memory lies on disk.
+//!
+//! One SQLite database holds everything that must not be lost: the redacted bytes of every log in compressed blocks, a row for
+//! each event that says where in those bytes it lies, and roll-ups. This crate prints nothing and reads neither clock nor
+//! environment; paths and times are given to it.
+
+mod blocks;
+mod check;
+mod error;
+mod events;
+mod ingest;
+mod open;
+mod sessions;
+mod sources;
+mod usage;
+
+pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
+pub use check::Health;
+pub use error::{Error, Result};
+pub use events::{EventRange, EventRow};
+pub use ingest::{Batch, Chunk, Counts, Project};
+pub use open::{Store, lock_file};
+pub use sessions::{SessionFilter, SessionRow, StreamRow};
+pub use sources::{Cursor, Fingerprint, SkippedRow};
+pub use usage::{SLOT_MS, UsageRow};

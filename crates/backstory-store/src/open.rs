@@ -1,0 +1,202 @@
+//! Opening the database: pragmas, migrations, modes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+
+use crate::error::{Error, Result};
+
+/// Numbered from 1, append-only: never change or remove one that has shipped.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_foundation.sql")];
+
+/// Older versions can corrupt a write-ahead log that several processes share.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// How long to wait for another process's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An open store.
+pub struct Store {
+    pub(crate) connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store in a folder, making both as needed. The folder is made private to the user.
+    pub fn open(folder: &Path) -> Result<Self> {
+        make_private_folder(folder)?;
+        let path = folder.join("backstory.db");
+        make_private_file(&path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut store = Store::connect(path, flags)?;
+        if store.version()? == 0 {
+            // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
+            let lock = lock_file(&folder.join("open.lock"))?;
+            store.prepare()?;
+            drop(lock);
+        } else {
+            store.prepare()?;
+        }
+        Ok(store)
+    }
+
+    /// Opens a store only to read it; `None` when there is none yet.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join("backstory.db");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let store = Store::connect(path, flags)?;
+        match store.version()? {
+            // Made by a process that was stopped before it could lay the tables: there is nothing to read.
+            0 => Ok(None),
+            found if found > MIGRATIONS.len() as i64 => Err(store.too_new(found)),
+            _ => Ok(Some(store)),
+        }
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A value that the store keeps for itself, made by `make` when it is not there yet.
+    pub fn setting(&mut self, name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let query = "SELECT value FROM settings WHERE name = ?1";
+        let known = transaction
+            .query_row(query, [name], |row| row.get(0))
+            .optional()?;
+        let value = match known {
+            Some(value) => value,
+            None => {
+                let value = make();
+                transaction.execute(
+                    "INSERT INTO settings (name, value) VALUES (?1, ?2)",
+                    (name, &value),
+                )?;
+                value
+            }
+        };
+        transaction.commit()?;
+        Ok(value)
+    }
+
+    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            return Err(Error::Damaged(format!(
+                "SQLite {} can corrupt a shared database",
+                rusqlite::version()
+            )));
+        }
+        let connection =
+            Connection::open_with_flags(&path, flags).map_err(|source| Error::Open {
+                path: path.clone(),
+                source,
+            })?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Store { connection, path })
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        let found = self.version()?;
+        if found > MIGRATIONS.len() as i64 {
+            return Err(self.too_new(found));
+        }
+        if found == 0 {
+            // Only the first opener can set these, and only before the first table is made.
+            self.connection.pragma_update(None, "page_size", 8192)?;
+            self.connection
+                .pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        }
+        self.connection.pragma_update(None, "journal_mode", "WAL")?;
+        self.connection
+            .pragma_update(None, "synchronous", "NORMAL")?;
+        self.connection
+            .pragma_update(None, "journal_size_limit", 16 << 20)?;
+        self.connection
+            .pragma_update(None, "cache_size", -(24 << 10))?;
+        self.connection
+            .pragma_update(None, "secure_delete", "FAST")?;
+        if found < MIGRATIONS.len() as i64 {
+            self.migrate()?;
+        }
+        Ok(())
+    }
+
+    fn migrate(&mut self) -> Result<()> {
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Asked again inside the transaction: another process may have done it meanwhile.
+        let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for migration in MIGRATIONS.iter().skip(found.max(0) as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn version(&self) -> Result<i64> {
+        Ok(self
+            .connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))?)
+    }
+
+    fn too_new(&self, found: i64) -> Error {
+        Error::TooNew {
+            path: self.path.clone(),
+            found,
+            known: MIGRATIONS.len() as i64,
+        }
+    }
+}
+
+/// Opens a file and holds its lock until it is dropped; a process that dies gives it up.
+pub fn lock_file(path: &Path) -> Result<std::fs::File> {
+    make_private_file(path)?;
+    let failed = |source| Error::Prepare {
+        path: path.to_path_buf(),
+        source,
+    };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
+fn make_private_folder(folder: &Path) -> Result<()> {
+    let failed = |source| Error::Prepare {
+        path: folder.to_path_buf(),
+        source,
+    };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(failed)
+}
+
+/// SQLite gives its journal files the mode of the database, so this one decides for all.
+fn make_private_file(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+        .open(path)
+        .map(drop)
+        .map_err(|source| Error::Prepare {
+            path: path.to_path_buf(),
+            source,
+        })
+}

@@ -1,0 +1,215 @@
+//! Listing sessions and finding one by its id.
+
+use backstory_session::Usage;
+use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
+
+use crate::error::Result;
+use crate::open::Store;
+use crate::usage::usage_from_row;
+
+/// A session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRow {
+    /// Its row.
+    pub id: i64,
+    /// The agent.
+    pub agent: String,
+    /// The agent's own id of it.
+    pub session: String,
+    /// What people recognise it by.
+    pub title: Option<String>,
+    /// The project's root.
+    pub project: Option<String>,
+    /// The folder it worked in.
+    pub cwd: Option<String>,
+    /// The git branch.
+    pub branch: Option<String>,
+    /// When its first event was.
+    pub started_at: Option<i64>,
+    /// When its last event was.
+    pub ended_at: Option<i64>,
+    /// How many prompts.
+    pub turns: u64,
+    /// How many events.
+    pub events: u64,
+    /// The models that answered.
+    pub models: Vec<String>,
+    /// The tokens it used.
+    pub usage: Usage,
+    /// The session that it came from.
+    pub parent: Option<String>,
+    /// How: `subagent` or `fork`.
+    pub parent_kind: Option<String>,
+    /// The last event of the parent that its history goes on from.
+    pub parent_seq: Option<u64>,
+    /// Whether no person sat before it.
+    pub machine: bool,
+}
+
+/// Which sessions to list. An empty filter lists all.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFilter {
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// Of a project whose root is this folder or lies below it, or whose root or remote ends with this name.
+    pub project: Option<String>,
+    /// On this branch.
+    pub branch: Option<String>,
+    /// Active at or after this time.
+    pub since: Option<i64>,
+    /// Begun at or before this time.
+    pub until: Option<i64>,
+    /// Children of this session.
+    pub parent: Option<String>,
+    /// Without those that no person sat before.
+    pub people_only: bool,
+    /// At most so many, newest first; 0 is all.
+    pub limit: usize,
+}
+
+/// A stream of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamRow {
+    /// Its row.
+    pub id: i64,
+    /// The source file.
+    pub path: String,
+    /// Which generation of the file.
+    pub generation: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// How many secrets were taken out of it.
+    pub redactions: u64,
+}
+
+const SELECT: &str = "SELECT sessions.id, agent, session, title, root, cwd, branch, started_at, ended_at, turns, events, \
+     (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
+      WHERE session_models.session = sessions.id), \
+     COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
+     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine \
+     FROM sessions LEFT JOIN projects ON projects.id = sessions.project \
+     LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
+       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id";
+
+impl Store {
+    /// Sessions, those active last first. A session without an event of its own (a copy that never went on) is not listed.
+    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+        let mut conditions = vec!["events > 0".to_string()];
+        let mut values: Vec<Value> = Vec::new();
+        let mut add = |condition: &str, value: Value| {
+            values.push(value);
+            conditions.push(condition.replace('?', &format!("?{}", values.len())));
+        };
+        if let Some(agent) = &filter.agent {
+            add("agent = ?", agent.clone().into());
+        }
+        if let Some(project) = &filter.project {
+            let name = project.trim_end_matches('/');
+            add(
+                "(root = ? OR substr(root, 1, length(?) + 1) = ? || '/' OR root LIKE '%/' || ? OR remote LIKE '%/' || ?)",
+                name.to_string().into(),
+            );
+        }
+        if let Some(branch) = &filter.branch {
+            add("branch = ?", branch.clone().into());
+        }
+        if let Some(since) = filter.since {
+            add("ended_at >= ?", since.into());
+        }
+        if let Some(until) = filter.until {
+            add("started_at <= ?", until.into());
+        }
+        if let Some(parent) = &filter.parent {
+            add("parent = ?", parent.clone().into());
+        }
+        if filter.people_only {
+            conditions.push("machine = 0".to_string());
+        }
+        let limit = if filter.limit == 0 {
+            String::new()
+        } else {
+            format!(" LIMIT {}", filter.limit)
+        };
+        let query = format!(
+            "{SELECT} WHERE {} ORDER BY ended_at DESC, session{limit}",
+            conditions.join(" AND ")
+        );
+        let mut statement = self.connection.prepare(&query)?;
+        let rows = statement.query_map(params_from_iter(values), session_from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
+    pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
+        let query = format!(
+            "{SELECT} WHERE session >= ?1 AND substr(session, 1, length(?1)) = ?1 ORDER BY session, agent LIMIT 50"
+        );
+        let mut statement = self.connection.prepare(&query)?;
+        let found: Vec<SessionRow> = statement
+            .query_map([prefix], session_from_row)?
+            .collect::<rusqlite::Result<_>>()?;
+        let whole: Vec<SessionRow> = found
+            .iter()
+            .filter(|row| row.session == prefix)
+            .cloned()
+            .collect();
+        if !whole.is_empty() {
+            return Ok(whole);
+        }
+        // A session and its own subagents share a beginning: the session is meant.
+        if let Some(first) = found.first()
+            && found.iter().all(|row| {
+                row.session == first.session
+                    || row.session.starts_with(&format!("{}/", first.session))
+            })
+        {
+            return Ok(found.into_iter().take(1).collect());
+        }
+        Ok(found)
+    }
+
+    /// The newest generation of every file that tells of a session, in the order they were first read.
+    pub fn session_streams(&self, session: i64) -> Result<Vec<StreamRow>> {
+        let mut statement = self.connection.prepare(
+            "SELECT streams.id, path, generation, length, redactions FROM session_streams \
+             JOIN streams ON streams.id = session_streams.stream JOIN source_files ON source_files.id = streams.source \
+             WHERE session_streams.session = ?1 AND generation = (SELECT MAX(generation) FROM streams AS other \
+               JOIN session_streams AS link ON link.stream = other.id AND link.session = ?1 WHERE other.source = streams.source) \
+             ORDER BY streams.id",
+        )?;
+        let rows = statement.query_map([session], |row| {
+            Ok(StreamRow {
+                id: row.get(0)?,
+                path: row.get(1)?,
+                generation: row.get(2)?,
+                length: row.get(3)?,
+                redactions: row.get(4)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    let models: String = row.get(11)?;
+    Ok(SessionRow {
+        id: row.get(0)?,
+        agent: row.get(1)?,
+        session: row.get(2)?,
+        title: row.get(3)?,
+        project: row.get(4)?,
+        cwd: row.get(5)?,
+        branch: row.get(6)?,
+        started_at: row.get(7)?,
+        ended_at: row.get(8)?,
+        turns: row.get(9)?,
+        events: row.get(10)?,
+        models: serde_json::from_str(&models).unwrap_or_default(),
+        usage: usage_from_row(row, 12)?,
+        parent: row.get(17)?,
+        parent_kind: row.get(18)?,
+        parent_seq: row.get(19)?,
+        machine: row.get(20)?,
+    })
+}

@@ -1,0 +1,212 @@
+//! Source files, how far each has been read, and what could not be.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::error::Result;
+use crate::open::Store;
+
+/// What tells whether a file is still the one that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fingerprint {
+    /// The device that it lies on.
+    pub device: u64,
+    /// Its inode.
+    pub inode: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last written, in nanoseconds.
+    pub modified_ns: i64,
+}
+
+/// How far a source file has been read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cursor {
+    /// The file's row.
+    pub source: i64,
+    /// The agent that wrote it.
+    pub agent: String,
+    /// The file as it was when it was read.
+    pub fingerprint: Fingerprint,
+    /// Length and hash of its beginning.
+    pub head: (u64, [u8; 32]),
+    /// Length and hash of what lies just before the cursor.
+    pub tail: (u64, [u8; 32]),
+    /// Bytes of the file that have been read.
+    pub offset: u64,
+    /// Newlines in them.
+    pub lines: u64,
+    /// What the reader must remember.
+    pub state: String,
+    /// The stream that holds its stored bytes.
+    pub stream: i64,
+    /// How many bytes that stream holds.
+    pub stored: u64,
+}
+
+/// A record that could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkippedRow {
+    /// The source file.
+    pub path: String,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// The first byte in the stored bytes.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// Why.
+    pub reason: String,
+}
+
+const COLUMNS: &str = "source_files.id, agent, device, inode, size, modified_ns, head_length, head_hash, tail_length, tail_hash, \
+     offset, lines, state, stream, streams.length";
+
+impl Store {
+    /// The fingerprints of all source files by path: all that is needed to see that nothing changed.
+    pub fn fingerprints(&self) -> Result<HashMap<String, Fingerprint>> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT path, device, inode, size, modified_ns FROM source_files")?;
+        let rows = statement.query_map([], |row| {
+            let fingerprint = Fingerprint {
+                device: row.get::<_, i64>(1)? as u64,
+                inode: row.get::<_, i64>(2)? as u64,
+                size: row.get(3)?,
+                modified_ns: row.get(4)?,
+            };
+            Ok((row.get(0)?, fingerprint))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Where reading of a file stopped.
+    pub fn cursor(&self, path: &str) -> Result<Option<Cursor>> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM source_files JOIN streams ON streams.id = source_files.stream WHERE path = ?1"
+        );
+        Ok(self
+            .connection
+            .prepare_cached(&query)?
+            .query_row([path], cursor_from_row)
+            .optional()?)
+    }
+
+    /// Every record that could not be read, newest files first.
+    pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
+        let limit = if limit == 0 { -1 } else { limit as i64 };
+        let mut statement = self.connection.prepare(
+            "SELECT path, line, skipped_records.offset, skipped_records.length, reason FROM skipped_records \
+             JOIN streams ON streams.id = skipped_records.stream JOIN source_files ON source_files.id = streams.source \
+             ORDER BY source_files.modified_ns DESC, path, line LIMIT ?1",
+        )?;
+        let rows = statement.query_map([limit], |row| {
+            Ok(SkippedRow {
+                path: row.get(0)?,
+                line: row.get(1)?,
+                offset: row.get(2)?,
+                length: row.get(3)?,
+                reason: row.get(4)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Paths of all source files with their agents.
+    pub fn source_paths(&self) -> Result<Vec<(String, String)>> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT agent, path FROM source_files ORDER BY path")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn cursor_from_row(row: &Row<'_>) -> rusqlite::Result<Cursor> {
+    Ok(Cursor {
+        source: row.get(0)?,
+        agent: row.get(1)?,
+        fingerprint: Fingerprint {
+            device: row.get::<_, i64>(2)? as u64,
+            inode: row.get::<_, i64>(3)? as u64,
+            size: row.get(4)?,
+            modified_ns: row.get(5)?,
+        },
+        head: (row.get(6)?, row.get(7)?),
+        tail: (row.get(8)?, row.get(9)?),
+        offset: row.get(10)?,
+        lines: row.get(11)?,
+        state: row.get(12)?,
+        stream: row.get(13)?,
+        stored: row.get(14)?,
+    })
+}
+
+/// Writes a cursor; `cursor.source` and `cursor.stream` are rows that exist.
+pub(crate) fn save(connection: &Connection, cursor: &Cursor) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE source_files SET device = ?2, inode = ?3, size = ?4, modified_ns = ?5, head_length = ?6, head_hash = ?7, \
+             tail_length = ?8, tail_hash = ?9, offset = ?10, lines = ?11, state = ?12, stream = ?13 WHERE id = ?1",
+        )?
+        .execute((
+            cursor.source,
+            cursor.fingerprint.device as i64,
+            cursor.fingerprint.inode as i64,
+            cursor.fingerprint.size,
+            cursor.fingerprint.modified_ns,
+            cursor.head.0,
+            cursor.head.1,
+            cursor.tail.0,
+            cursor.tail.1,
+            cursor.offset,
+            cursor.lines,
+            &cursor.state,
+            cursor.stream,
+        ))?;
+    connection
+        .prepare_cached("UPDATE streams SET length = ?2 WHERE id = ?1")?
+        .execute((cursor.stream, cursor.stored))?;
+    Ok(())
+}
+
+/// Begins to keep a file, or a new generation of one; returns its row and its new stream. Older generations are kept, for
+/// events lie in them, except of files that hold none (`only_newest`): those just describe a session as it is now.
+pub(crate) fn begin(
+    connection: &Connection,
+    agent: &str,
+    path: &str,
+    only_newest: bool,
+) -> Result<(i64, i64)> {
+    connection
+        .prepare_cached(
+            "INSERT INTO source_files (agent, path, device, inode, size, modified_ns, head_length, head_hash, tail_length, \
+             tail_hash, offset, lines, state, stream) VALUES (?1, ?2, 0, 0, 0, 0, 0, x'', 0, x'', 0, 0, '', 0) \
+             ON CONFLICT (path) DO UPDATE SET agent = excluded.agent",
+        )?
+        .execute((agent, path))?;
+    let source: i64 = connection
+        .prepare_cached("SELECT id FROM source_files WHERE path = ?1")?
+        .query_row([path], |row| row.get(0))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO streams (source, generation) SELECT ?1, COUNT(*) FROM streams WHERE source = ?1",
+        )?
+        .execute([source])?;
+    let stream = connection.last_insert_rowid();
+    if only_newest {
+        for table in ["blocks", "session_streams", "skipped_records"] {
+            let delete = format!(
+                "DELETE FROM {table} WHERE stream IN (SELECT id FROM streams WHERE source = ?1 AND id != ?2)"
+            );
+            connection
+                .prepare_cached(&delete)?
+                .execute((source, stream))?;
+        }
+        connection
+            .prepare_cached("UPDATE streams SET length = 0 WHERE source = ?1 AND id != ?2")?
+            .execute((source, stream))?;
+    }
+    Ok((source, stream))
+}

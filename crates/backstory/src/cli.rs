@@ -1,0 +1,217 @@
+//! What people can type. The doc comments are the help pages.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// The memory of your coding agents.
+///
+/// Backstory keeps the session logs that coding agents leave on disk, for good and in a fraction of the space, and gives them
+/// back: readable, countable, and byte for byte.
+#[derive(Debug, Parser)]
+#[command(name = "backstory", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Use this configuration file.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Sweep(SweepArgs),
+    Watch(WatchArgs),
+    Sessions(SessionsArgs),
+    Show(ShowArgs),
+    Tail(TailArgs),
+    Usage(UsageArgs),
+    Doctor(DoctorArgs),
+    Config(ConfigArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Take in all that is new in your agents' logs.
+///
+/// Without PATH, looks where Claude Code, Codex and Grok keep their logs. Logs are only ever read. Secrets are taken out before
+/// anything is kept. Safe to stop at any moment and to run as often as you like.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// Files or folders with logs of any supported agent.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only logs of this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Read everything, write nothing at all.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Make sample sessions of all agents and sweep them into a store of their own.
+    #[arg(long, conflicts_with_all = ["paths", "agent", "dry_run"])]
+    pub(crate) sample: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Keep sweeping as logs change, until stopped.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Only logs of this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Print a line of JSON for each sweep that found something.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List sessions, those active last first.
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    /// Only of this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Only of this project: a folder (`.` is the one you are in) or a repository's name.
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// Only on this git branch.
+    #[arg(long)]
+    pub(crate) branch: Option<String>,
+    /// Only active since: 3d, 2w, 12h, or a date.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only begun until: 3d, 2w, 12h, or a date.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only sessions that came from this one.
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) parent: Option<String>,
+    /// Without subagents and headless runs.
+    #[arg(long)]
+    pub(crate) people: bool,
+    /// At most so many; 0 is all.
+    #[arg(long, default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Read a session, or one turn of it.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The session's id or the beginning of it; `ID#3` is its third turn.
+    #[arg(value_name = "SESSION[#TURN]")]
+    pub(crate) session: String,
+    /// How to print it; `original` gives the stored log back, byte for byte.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Do not shorten the output of tools.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print JSON; the same as --format json.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Markdown,
+    Json,
+    Original,
+}
+
+/// Read the end of a session.
+#[derive(Debug, Args)]
+pub(crate) struct TailArgs {
+    /// The session's id or the beginning of it.
+    pub(crate) session: String,
+    /// How many events.
+    #[arg(short = 'n', long = "lines", default_value_t = 20, value_name = "N")]
+    pub(crate) count: u64,
+    /// Do not shorten the output of tools.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Count tokens.
+///
+/// Each answer of a model counts once, however often logs repeat it.
+#[derive(Debug, Args)]
+pub(crate) struct UsageArgs {
+    /// What to group by.
+    #[arg(value_enum, default_value_t = By::Daily)]
+    pub(crate) by: By,
+    /// Only of this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Cut days at midnight UTC instead of local midnight.
+    #[arg(long)]
+    pub(crate) utc: bool,
+    /// At most so many rows, the last ones; 0 is all.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    Daily,
+    Monthly,
+    Session,
+    Model,
+    Project,
+}
+
+/// Check that all is well, and tell where things are.
+///
+/// Says where logs were looked for and what was found, whether the store is sound, which records could not be read, and how
+/// many days are left before Claude Code deletes logs that are not kept yet. Exits with 1 when something is wrong.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// List at most so many records that could not be read; 0 is all.
+    #[arg(long, default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show or change the configuration.
+///
+/// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), and for each agent `sources.AGENT.enabled` (true or
+/// false) and `sources.AGENT.roots` (more folders with its logs).
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) action: Option<ConfigAction>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Print where the configuration file is.
+    Path,
+    /// Set a key, as in `config set redact off`; the rest of the file stays as it is.
+    Set {
+        /// The key, with dots.
+        key: String,
+        /// The value, as in TOML; quotes around plain text may be left out.
+        value: String,
+    },
+}
+
+/// Print a script that completes commands in your shell.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}

@@ -1,0 +1,96 @@
+//! `config`.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::json;
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use crate::cli::{ConfigAction, ConfigArgs};
+use crate::config::Config;
+use crate::error::Error;
+use crate::output::{DIM, print_json, stdout};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &ConfigArgs) -> Result<(), Error> {
+    match &arguments.action {
+        Some(ConfigAction::Set { key, value }) => set(&setting.config_path, key, value)?,
+        Some(ConfigAction::Path) if !arguments.json => {
+            let mut out = stdout();
+            writeln!(out, "{}", setting.config_path.display())?;
+            out.flush()?;
+            return Ok(());
+        }
+        _ => {}
+    }
+    let config = Config::load(&setting.config_path)?;
+    if arguments.json {
+        let config = serde_json::to_value(&config).unwrap_or_default();
+        return print_json(
+            &json!({ "path": setting.config_path, "store": setting.store, "config": config }),
+        );
+    }
+    let mut out = stdout();
+    let there = if setting.config_path.exists() {
+        ""
+    } else {
+        " (not there: all defaults)"
+    };
+    writeln!(
+        out,
+        "{DIM}# {}{there}{DIM:#}",
+        setting.config_path.display()
+    )?;
+    writeln!(
+        out,
+        "{DIM}# store in use: {}{DIM:#}",
+        setting.store.display()
+    )?;
+    write!(out, "{}", toml::to_string(&config).unwrap_or_default())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Changes one key and nothing else of the file; what would not be a valid configuration is refused.
+fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error| Error::usage(format!("{} is not TOML: {error}", path.display())))?;
+    let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    let mut parts: Vec<&str> = key.split('.').collect();
+    let last = parts.pop().unwrap_or_default();
+    let mut table: &mut Table = document.as_table_mut();
+    for part in parts {
+        let item = table.entry(part).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        table = item
+            .as_table_mut()
+            .ok_or_else(|| Error::usage(format!("{part:?} is no table in {}", path.display())))?;
+    }
+    table.insert(last, Item::Value(value));
+    let text = document.to_string();
+    Config::parse(&text).map_err(|error| {
+        Error::usage(format!("that is not a valid configuration: {error}"))
+            .hint("`backstory config --help` tells the keys")
+    })?;
+    write_whole(path, &text)
+}
+
+/// Writes beside and renames, so that the file is never half there.
+fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let beside = path.with_extension("toml.new");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)?;
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! `doctor`.
+
+use std::io::Write;
+
+use backstory_memory::{Cleanup, Health, Memory, Retention, SkippedRow, Sources, retention};
+use serde_json::{Value, json};
+
+use super::sweep::options;
+use crate::cli::DoctorArgs;
+use crate::error::{Error, ErrorKind};
+use crate::output::{
+    BOLD, DIM, GREEN, RED, YELLOW, grouped, harmless, print_json, short_bytes, stdout,
+};
+use crate::setting::{Setting, now};
+
+/// When so few days are left before a log that is not kept is deleted, something is wrong.
+const URGENT_DAYS: i64 = 3;
+
+pub(super) fn run(setting: &Setting, arguments: &DoctorArgs) -> Result<(), Error> {
+    let examination = Examination::make(setting, arguments.limit);
+    if arguments.json {
+        print_json(&examination.json())?;
+    } else {
+        examination.print()?;
+    }
+    if examination.wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::new(ErrorKind::Silent, ""))
+    }
+}
+
+struct Examination<'a> {
+    setting: &'a Setting,
+    sources: Sources,
+    retention: Retention,
+    cleanup: Cleanup,
+    days_left: Option<i64>,
+    health: Option<Health>,
+    disk_bytes: u64,
+    skipped: Vec<SkippedRow>,
+    wrong: Vec<String>,
+}
+
+impl<'a> Examination<'a> {
+    fn make(setting: &'a Setting, limit: usize) -> Self {
+        let sources = options(setting, &[], None).sources;
+        let cleanup = Cleanup::from_settings(setting.claude_settings().as_deref());
+        let mut found = Examination {
+            setting,
+            sources,
+            retention: Retention::default(),
+            cleanup,
+            days_left: None,
+            health: None,
+            disk_bytes: 0,
+            skipped: Vec::new(),
+            wrong: Vec::new(),
+        };
+        if let Err(error) = found.look(limit) {
+            found.wrong.push(error.to_string());
+        }
+        found
+    }
+
+    fn look(&mut self, limit: usize) -> backstory_memory::Result<()> {
+        let memory = Memory::open_existing(&self.setting.store)?;
+        if let Some(memory) = &memory {
+            let health = memory.health()?;
+            self.wrong.extend(
+                health
+                    .damage
+                    .iter()
+                    .map(|damage| format!("the database is damaged: {damage}")),
+            );
+            self.wrong.extend(
+                health
+                    .orphans
+                    .iter()
+                    .map(|(kind, count)| format!("{count} {kind}")),
+            );
+            self.health = Some(health);
+            self.disk_bytes = memory.disk_bytes();
+            self.skipped = memory.skipped(limit)?;
+        }
+        self.retention = retention(memory.as_ref(), &self.setting.store, &self.sources)?;
+        for problem in &self.retention.problems {
+            self.wrong.push(format!(
+                "cannot look at {}: {}",
+                problem.path.display(),
+                problem.reason
+            ));
+        }
+        self.days_left = self
+            .retention
+            .oldest_unkept_claude_at
+            .map(|at| self.cleanup.days_left(at, now()));
+        if let Some(days) = self.days_left.filter(|days| *days <= URGENT_DAYS) {
+            self.wrong.push(format!(
+                "Claude Code deletes a log that is not kept yet in {} days: sweep now",
+                days.max(0)
+            ));
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let roots =
+            self.sources.roots.iter().map(
+                |(agent, root)| json!({"agent": agent, "path": root, "exists": root.exists()}),
+            );
+        let agents = self.retention.agents.iter().map(|found| {
+            json!({"agent": found.agent, "files": found.files, "bytes": found.bytes, "kept": found.kept})
+        });
+        let skipped = self.skipped.iter().map(|row| {
+            json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": row.reason})
+        });
+        let health = self.health.as_ref().map(|health| {
+            json!({
+                "sound": health.is_sound(),
+                "damage": health.damage,
+                "orphans": health.orphans.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
+                "sessions": health.sessions,
+                "events": health.events,
+                "source_files": health.source_files,
+                "skipped_records": health.skipped_records,
+                "stored_bytes": health.stored_bytes,
+                "disk_bytes": self.disk_bytes,
+                "attachments": health.attachments,
+            })
+        });
+        json!({
+            "ok": self.wrong.is_empty(),
+            "wrong": self.wrong,
+            "config": self.setting.config_path,
+            "store": { "path": self.setting.store, "health": health },
+            "roots": roots.collect::<Vec<_>>(),
+            "agents": agents.collect::<Vec<_>>(),
+            "unkept": self.retention.unkept,
+            "claude_cleanup_days": self.cleanup.days,
+            "days_left": self.days_left,
+            "skipped": skipped.collect::<Vec<_>>(),
+        })
+    }
+
+    fn print(&self) -> Result<(), Error> {
+        let mut out = stdout();
+        writeln!(out, "{BOLD}Logs{BOLD:#}")?;
+        for (agent, root) in &self.sources.roots {
+            let there = if root.exists() { "" } else { " (not there)" };
+            writeln!(out, "  {agent:<12} {}{DIM}{there}{DIM:#}", root.display())?;
+        }
+        for found in &self.retention.agents {
+            let (files, bytes, kept) = (
+                grouped(found.files),
+                short_bytes(found.bytes),
+                grouped(found.kept),
+            );
+            writeln!(
+                out,
+                "  {:<12} {files} files, {bytes}; {kept} of them kept as they are now",
+                found.agent
+            )?;
+        }
+        if let Some(days) = self.days_left {
+            let unkept = grouped(self.retention.unkept.len() as u64);
+            writeln!(
+                out,
+                "  {YELLOW}{unkept} files have something that is not kept yet{YELLOW:#}; `backstory sweep` takes it in"
+            )?;
+            writeln!(
+                out,
+                "  Claude Code deletes logs after {} days: {days} days are left for the oldest one",
+                self.cleanup.days
+            )?;
+        }
+        writeln!(
+            out,
+            "{BOLD}Store{BOLD:#}\n  {}",
+            self.setting.store.display()
+        )?;
+        match &self.health {
+            None => writeln!(out, "  not there yet; `backstory sweep` makes it")?,
+            Some(health) => {
+                writeln!(
+                    out,
+                    "  {} sessions, {} events from {} files; {} of logs kept in {}",
+                    grouped(health.sessions),
+                    grouped(health.events),
+                    grouped(health.source_files),
+                    short_bytes(health.stored_bytes),
+                    short_bytes(self.disk_bytes),
+                )?;
+                writeln!(
+                    out,
+                    "  {} records could not be read",
+                    grouped(health.skipped_records)
+                )?;
+            }
+        }
+        for row in &self.skipped {
+            writeln!(
+                out,
+                "    {}:{}: {}",
+                row.path,
+                row.line,
+                harmless(&row.reason)
+            )?;
+        }
+        writeln!(
+            out,
+            "{BOLD}Configuration{BOLD:#}\n  {}",
+            self.setting.config_path.display()
+        )?;
+        if self.wrong.is_empty() {
+            writeln!(out, "{GREEN}all is well{GREEN:#}")?;
+        }
+        for wrong in &self.wrong {
+            writeln!(out, "{RED}wrong:{RED:#} {wrong}")?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! One file a command.
+
+mod completions;
+mod config;
+mod doctor;
+mod sample;
+mod sessions;
+mod show;
+mod sweep;
+mod usage;
+mod watch;
+
+use crate::cli::{Cli, Command};
+use crate::error::Error;
+use crate::setting::Setting;
+
+/// Runs what was typed.
+pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
+    let setting = match &cli.command {
+        Command::Completions(arguments) => {
+            completions::run(arguments);
+            return Ok(());
+        }
+        _ => Setting::new(cli)?,
+    };
+    match &cli.command {
+        Command::Sweep(arguments) if arguments.sample => sample::run(&setting, arguments),
+        Command::Sweep(arguments) => sweep::run(&setting, arguments),
+        Command::Watch(arguments) => watch::run(&setting, arguments),
+        Command::Sessions(arguments) => sessions::run(&setting, arguments),
+        Command::Show(arguments) => show::run(&setting, arguments),
+        Command::Tail(arguments) => show::tail(&setting, arguments),
+        Command::Usage(arguments) => usage::run(&setting, arguments),
+        Command::Doctor(arguments) => doctor::run(&setting, arguments),
+        Command::Config(arguments) => config::run(&setting, arguments),
+        Command::Completions(_) => Ok(()),
+    }
+}

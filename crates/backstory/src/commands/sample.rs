@@ -1,0 +1,89 @@
+//! `sweep --sample`: sessions that the program makes up, in a store of their own, to try everything with.
+
+use std::io::Write;
+use std::path::Path;
+
+use backstory_memory::{Memory, Places, SessionFilter, Sources, SweepOptions};
+use backstory_session::sample;
+
+use super::sweep::{print_report, report_json};
+use crate::cli::SweepArgs;
+use crate::error::Error;
+use crate::output::{BOLD, print_json, stdout};
+use crate::setting::{Setting, now, program};
+
+pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
+    let folder = setting.store.join("sample");
+    let (logs, store) = (folder.join("home"), folder.join("store"));
+    // Made anew each time: sessions end now, and the store must hold nothing else.
+    for old in [&logs, &store] {
+        match std::fs::remove_dir_all(old) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    let mut memory = Memory::open(&store)?;
+    write_logs(&logs)?;
+    let places = Places {
+        home: &logs,
+        variable: &|_| None,
+    };
+    let report = memory.sweep(&SweepOptions::new(Sources::known(&places)), &mut |_| {})?;
+    if arguments.json {
+        return print_json(&report_json(&report));
+    }
+    print_report(&store, &report, false)?;
+    let newest = memory.sessions(&SessionFilter {
+        people_only: true,
+        limit: 1,
+        ..SessionFilter::default()
+    })?;
+    let id = newest.first().map_or("SESSION", |row| &row.session);
+    let program = program();
+    let mut out = stdout();
+    writeln!(
+        out,
+        "\n{BOLD}Now try{BOLD:#}\n  export BACKSTORY_HOME='{}'",
+        store.display()
+    )?;
+    for (command, what) in [
+        ("sessions".to_string(), "what was done, newest first"),
+        (format!("show {}", short(id)), "one session, as it went"),
+        (format!("tail {} -n 5", short(id)), "how it ended"),
+        (
+            "usage daily".to_string(),
+            "tokens by day; also by model, session, project",
+        ),
+        (
+            format!("show {} --format original", short(id)),
+            "the log itself, byte for byte",
+        ),
+        (
+            "doctor".to_string(),
+            "where things are and whether all is well",
+        ),
+    ] {
+        writeln!(out, "  {program} {command:<32} # {what}")?;
+    }
+    writeln!(
+        out,
+        "\nThen `unset BACKSTORY_HOME` and `{program} sweep` takes in your own logs."
+    )?;
+    out.flush()?;
+    Ok(())
+}
+
+fn write_logs(home: &Path) -> Result<(), Error> {
+    for file in sample::story(now()) {
+        let path = home.join(&file.path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, file.bytes)?;
+    }
+    Ok(())
+}
+
+fn short(id: &str) -> &str {
+    id.get(..id.len().min(13)).unwrap_or(id)
+}

@@ -1,0 +1,134 @@
+//! `sessions`.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use backstory_memory::{SessionFilter, SessionRow};
+use serde_json::{Value, json};
+
+use crate::cli::SessionsArgs;
+use crate::error::Error;
+use crate::output::{
+    harmless, local_time, parse_time, print_json, print_table, rfc3339, short_number, stdout,
+    table, usage_json,
+};
+use crate::setting::{Setting, now};
+
+/// How much of a title is shown in the list.
+const TITLE_CHARACTERS: usize = 60;
+
+pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let time = |text: &Option<String>| {
+        text.as_deref()
+            .map(|text| parse_time(text, now()))
+            .transpose()
+    };
+    let filter = SessionFilter {
+        agent: arguments.agent.clone(),
+        project: arguments.project.as_deref().map(project_filter),
+        branch: arguments.branch.clone(),
+        since: time(&arguments.since)?,
+        until: time(&arguments.until)?,
+        parent: arguments
+            .parent
+            .as_deref()
+            .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
+            .transpose()?,
+        people_only: arguments.people,
+        limit: arguments.limit,
+    };
+    let rows = memory.sessions(&filter)?;
+    if arguments.json {
+        let sessions: Vec<Value> = rows.iter().map(session_json).collect();
+        return print_json(&json!({ "sessions": sessions }));
+    }
+    let mut out = stdout();
+    if rows.is_empty() {
+        writeln!(out, "no session matches")?;
+    } else {
+        // In a pipe ids stand whole, for the next program needs them.
+        let whole = !std::io::stdout().is_terminal();
+        let mut table = table(&[
+            "session", "agent", "active", "project", "turns", "tokens", "title",
+        ]);
+        for row in &rows {
+            table.add_row(cells(row, whole));
+        }
+        print_table(&mut out, &table)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn cells(row: &SessionRow, whole: bool) -> [String; 7] {
+    let title = harmless(row.title.as_deref().unwrap_or("-"));
+    let title = match row.parent_kind.as_deref() {
+        Some("subagent") => format!("↳ {title}"),
+        Some(_) => format!("⑂ {title}"),
+        None => title,
+    };
+    let project = row.project.as_deref().map_or("-", |project| {
+        project.rsplit(['/', '\\']).next().unwrap_or(project)
+    });
+    [
+        if whole {
+            row.session.clone()
+        } else {
+            short_id(&row.session)
+        },
+        row.agent.clone(),
+        local_time(row.ended_at),
+        harmless(project),
+        row.turns.to_string(),
+        short_number(row.usage.total()),
+        title.chars().take(TITLE_CHARACTERS).collect(),
+    ]
+}
+
+/// Enough of an id to name the session: ids that begin with a time need more of it.
+fn short_id(id: &str) -> String {
+    let (main, child) = id
+        .split_once('/')
+        .map_or((id, None), |(main, child)| (main, Some(child)));
+    let main: String = main.chars().take(13).collect();
+    child.map_or_else(
+        || main.clone(),
+        |child| format!("{main}…/{}", child.chars().take(14).collect::<String>()),
+    )
+}
+
+/// A folder as the project's root would be written, or a name as it is.
+fn project_filter(text: &str) -> String {
+    if text == "." || text.contains(['/', '\\']) {
+        let path =
+            std::path::absolute(Path::new(text)).unwrap_or_else(|_| Path::new(text).to_path_buf());
+        return backstory_memory::project_root(&path)
+            .to_string_lossy()
+            .into_owned();
+    }
+    text.to_string()
+}
+
+/// A session for machines.
+pub(super) fn session_json(row: &SessionRow) -> Value {
+    json!({
+        "session": row.session,
+        "agent": row.agent,
+        "title": row.title,
+        "project": row.project,
+        "cwd": row.cwd,
+        "branch": row.branch,
+        "started_at": rfc3339(row.started_at),
+        "ended_at": rfc3339(row.ended_at),
+        "turns": row.turns,
+        "events": row.events,
+        "models": row.models,
+        "usage": usage_json(&row.usage),
+        "outcome": "unknown",
+        "parent": row.parent,
+        "parent_kind": row.parent_kind,
+        "parent_seq": row.parent_seq,
+        "machine": row.machine,
+    })
+}

@@ -1,0 +1,256 @@
+//! `show` and `tail`.
+
+use std::io::Write;
+
+use backstory_memory::{EventRange, Kind, Memory, SessionRow, ShownEvent};
+use serde_json::{Value, json};
+
+use super::sessions::session_json;
+use crate::cli::{Format, ShowArgs, TailArgs};
+use crate::error::{Error, ErrorKind};
+use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, print_json, rfc3339, stdout};
+use crate::setting::Setting;
+
+/// How many lines of a tool's output, of reasoning or of injected text are shown.
+const SHORT_LINES: usize = 12;
+/// How many characters of a line of those are shown.
+const SHORT_CHARACTERS: usize = 200;
+
+pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let (id, turn) = split_turn(&arguments.session)?;
+    let session = memory.session(id)?;
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        arguments.format
+    };
+    if format == Format::Original {
+        return original(&memory, &session, turn);
+    }
+    let events = memory.events(&session, turn.map_or(EventRange::All, EventRange::Turn))?;
+    match format {
+        Format::Json => print_events_json(&session, &events),
+        Format::Markdown => print_markdown(&session, &events),
+        _ => print_text(&session, &events, arguments.full),
+    }
+}
+
+pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let session = memory.session(&arguments.session)?;
+    let events = memory.tail(&session, arguments.count)?;
+    if arguments.json {
+        print_events_json(&session, &events)
+    } else {
+        print_text(&session, &events, arguments.full)
+    }
+}
+
+fn split_turn(text: &str) -> Result<(&str, Option<u64>), Error> {
+    let Some((id, turn)) = text.rsplit_once('#') else {
+        return Ok((text, None));
+    };
+    let turn = turn.parse().map_err(|_| {
+        Error::usage(format!("{turn:?} is no turn"))
+            .hint("write SESSION#3 for the third turn of a session")
+    })?;
+    Ok((id, Some(turn)))
+}
+
+/// Gives the files of a session back as they are stored.
+fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<(), Error> {
+    if turn.is_some() {
+        return Err(Error::usage(
+            "--format original gives whole files, not turns",
+        ));
+    }
+    let streams = memory.streams(session)?;
+    if streams.is_empty() {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("no stored file tells of session {}", session.session),
+        ));
+    }
+    let mut out = std::io::stdout().lock();
+    for stream in &streams {
+        memory.original(stream, &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_events_json(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Error> {
+    let events: Vec<Value> = events.iter().map(event_json).collect();
+    let mut value = session_json(session);
+    if let Some(object) = value.as_object_mut() {
+        // Here `events` are the events themselves.
+        object.insert("events".to_string(), Value::Array(events));
+    }
+    print_json(&value)
+}
+
+fn event_json(event: &ShownEvent) -> Value {
+    let row = &event.row;
+    json!({
+        "seq": row.seq,
+        "turn": row.turn,
+        "kind": row.kind.name(),
+        "role": row.kind.role(),
+        "timestamp": rfc3339(row.at),
+        "text": event.text,
+        "tool": row.tool,
+        "model": row.model,
+        "call": row.call,
+        "parent": row.parent,
+        "command": row.command,
+        "files": event.files,
+        "error": row.error,
+        "exit_code": row.exit_code,
+        "duration_ms": row.duration_ms,
+    })
+}
+
+fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result<(), Error> {
+    let mut out = stdout();
+    let title = harmless(session.title.as_deref().unwrap_or("untitled"));
+    writeln!(out, "{BOLD}{title}{BOLD:#}")?;
+    let project = session
+        .project
+        .as_deref()
+        .map_or(String::new(), |project| format!(" · {}", harmless(project)));
+    let branch = session
+        .branch
+        .as_deref()
+        .map_or(String::new(), |branch| format!(" ({})", harmless(branch)));
+    writeln!(
+        out,
+        "{DIM}{} · {}{project}{branch} · {} to {}{DIM:#}",
+        session.session,
+        session.agent,
+        local_time(session.started_at),
+        local_time(session.ended_at),
+    )?;
+    if let Some(parent) = &session.parent {
+        let kind = session.parent_kind.as_deref().unwrap_or("child");
+        let from = session.parent_seq.map_or(String::new(), |seq| {
+            format!(", goes on from its event {seq}")
+        });
+        writeln!(out, "{DIM}{kind} of {parent}{from}{DIM:#}")?;
+    }
+    for event in events {
+        print_event(&mut out, event, full)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(), Error> {
+    let row = &event.row;
+    let text = harmless(&event.text);
+    let time = local_time(row.at);
+    let tool = row.tool.as_deref().map(harmless).unwrap_or_default();
+    match row.kind {
+        Kind::Prompt => writeln!(
+            out,
+            "\n{GREEN}{BOLD}▌ {}{BOLD:#}{GREEN:#}  {DIM}#{} {time}{DIM:#}",
+            "you", row.turn
+        )?,
+        Kind::Reply => writeln!(
+            out,
+            "\n{BOLD}● {}{BOLD:#}  {DIM}{time}{DIM:#}",
+            row.model.as_deref().unwrap_or("agent")
+        )?,
+        Kind::Reasoning => writeln!(out, "\n{DIM}◦ thinks{DIM:#}")?,
+        Kind::ToolCall => writeln!(out, "\n{BOLD}▸ {tool}{BOLD:#}  {DIM}{time}{DIM:#}")?,
+        Kind::ToolResult => writeln!(out, "{}", result_line(event))?,
+        Kind::Summary => writeln!(out, "\n{DIM}◆ summary{DIM:#}")?,
+        Kind::System => writeln!(out, "\n{DIM}◇ system{DIM:#}")?,
+    }
+    let whole = full || matches!(row.kind, Kind::Prompt | Kind::Reply);
+    print_body(out, &text, whole)
+}
+
+fn result_line(event: &ShownEvent) -> String {
+    let row = &event.row;
+    let mut notes = Vec::new();
+    if let Some(code) = row.exit_code {
+        notes.push(format!("exit {code}"));
+    }
+    if let Some(duration) = row.duration_ms {
+        notes.push(format!("{:.1} s", duration as f64 / 1000.0));
+    }
+    let notes = notes.join(", ");
+    if row.error {
+        format!("  {RED}✗ {notes}{RED:#}")
+    } else {
+        format!("  {DIM}✓ {notes}{DIM:#}")
+    }
+}
+
+fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error> {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let shown = if whole {
+        lines.len()
+    } else {
+        SHORT_LINES.min(lines.len())
+    };
+    for line in &lines[..shown] {
+        let cut: String = if whole {
+            (*line).to_string()
+        } else {
+            line.chars().take(SHORT_CHARACTERS).collect()
+        };
+        writeln!(out, "  {cut}")?;
+    }
+    if shown < lines.len() {
+        writeln!(out, "  {DIM}… {} more lines{DIM:#}", lines.len() - shown)?;
+    }
+    Ok(())
+}
+
+fn print_markdown(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Error> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    writeln!(
+        out,
+        "# {}\n",
+        session.title.as_deref().unwrap_or("untitled")
+    )?;
+    writeln!(
+        out,
+        "- session: `{}`\n- agent: {}",
+        session.session, session.agent
+    )?;
+    if let Some(project) = &session.project {
+        writeln!(out, "- project: `{project}`")?;
+    }
+    for event in events {
+        let row = &event.row;
+        let tool = row.tool.as_deref().unwrap_or("tool");
+        match row.kind {
+            Kind::Prompt => writeln!(out, "\n## {} · you\n\n{}", row.turn, event.text)?,
+            Kind::Reply => writeln!(out, "\n{}", event.text)?,
+            Kind::ToolCall => writeln!(out, "\n**{tool}**\n\n{}", fenced(&event.text))?,
+            Kind::ToolResult => writeln!(out, "\n{}", fenced(&event.text))?,
+            kind => writeln!(
+                out,
+                "\n> _{}_\n>\n> {}",
+                kind.name(),
+                event.text.replace('\n', "\n> ")
+            )?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A code block whose fence is longer than any in the text.
+fn fenced(text: &str) -> String {
+    let longest = text
+        .split(|character| character != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}

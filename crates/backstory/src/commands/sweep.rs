@@ -1,0 +1,205 @@
+//! `sweep`.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use backstory_memory::{Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::cli::SweepArgs;
+use crate::config::Redact;
+use crate::error::Error;
+use crate::output::{BOLD, YELLOW, grouped, print_json, short_bytes, stdout};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
+    let options = options(setting, &arguments.paths, arguments.agent.as_deref());
+    let report = if arguments.dry_run {
+        dry_sweep(&setting.store, &options)?
+    } else {
+        let bar = Bar::new();
+        let mut memory = Memory::open(&setting.store)?;
+        let report = memory.sweep(&options, &mut |progress| bar.show(progress));
+        bar.finish();
+        report?
+    };
+    if arguments.json {
+        return print_json(&report_json(&report));
+    }
+    print_report(&setting.store, &report, arguments.dry_run)
+}
+
+/// What to sweep: the paths given, or all that is configured.
+pub(super) fn options(
+    setting: &Setting,
+    paths: &[std::path::PathBuf],
+    agent: Option<&str>,
+) -> SweepOptions {
+    let mut sources = if paths.is_empty() {
+        Sources::known(&setting.places())
+    } else {
+        Sources::paths(paths.to_vec())
+    };
+    if paths.is_empty() {
+        sources
+            .roots
+            .retain(|(agent, _)| setting.config.is_enabled(agent));
+        for reader in backstory_memory::READERS {
+            let extra = setting
+                .config
+                .sources
+                .get(reader.agent())
+                .filter(|source| source.enabled);
+            let extra = extra.iter().flat_map(|source| source.roots.iter());
+            sources
+                .roots
+                .extend(extra.map(|root| (reader.agent(), root.clone())));
+        }
+    }
+    sources.agent = agent.map(str::to_string);
+    SweepOptions {
+        redact: setting.config.redact == Redact::On,
+        ..SweepOptions::new(sources)
+    }
+}
+
+pub(super) fn report_json(report: &SweepReport) -> Value {
+    let problems = report
+        .problems
+        .iter()
+        .map(|problem| json!({"path": problem.path, "reason": problem.reason}));
+    json!({
+        "discovered": report.discovered,
+        "ingested": report.ingested,
+        "skipped_unchanged": report.skipped_unchanged,
+        "analyzed": report.analyzed,
+        "events": report.events,
+        "replayed": report.replayed,
+        "skipped_records": report.skipped_records,
+        "redactions": report.redactions,
+        "bytes_read": report.bytes_read,
+        "seconds": report.seconds,
+        "problems": problems.collect::<Vec<_>>(),
+        "retention": {
+            "freed_bytes": 0,
+            "final_usage_bytes": report.final_usage_bytes,
+            "evicted": {},
+            "data_loss": false,
+        },
+    })
+}
+
+pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) -> Result<(), Error> {
+    let mut out = stdout();
+    let speed = report.bytes_read as f64 / 1e6 / report.seconds.max(1e-9);
+    let verb = if dry_run { "would read" } else { "read" };
+    writeln!(
+        out,
+        "{BOLD}{} logs found{BOLD:#}: {} {verb}, {} unchanged",
+        grouped(report.discovered),
+        grouped(report.ingested),
+        grouped(report.skipped_unchanged),
+    )?;
+    for (agent, files, bytes) in &report.agents {
+        writeln!(
+            out,
+            "  {agent:<12} {:>7} files  {:>9}",
+            grouped(*files),
+            short_bytes(*bytes)
+        )?;
+    }
+    if report.ingested > 0 {
+        let replayed = match report.replayed {
+            0 => String::new(),
+            replayed => format!(" ({} more were copies of known ones)", grouped(replayed)),
+        };
+        let analyzed = if dry_run {
+            String::new()
+        } else {
+            format!(" in {} sessions", grouped(report.analyzed))
+        };
+        writeln!(out, "{} events{analyzed}{replayed}", grouped(report.events))?;
+        let taken = short_bytes(report.bytes_read);
+        writeln!(out, "{taken} in {:.2} s, {speed:.0} MB/s", report.seconds)?;
+    }
+    if report.redactions > 0 {
+        writeln!(
+            out,
+            "{} secrets were taken out before anything was kept",
+            grouped(report.redactions)
+        )?;
+    }
+    if report.skipped_records > 0 {
+        let many = grouped(report.skipped_records);
+        writeln!(
+            out,
+            "{YELLOW}{many} records could not be read{YELLOW:#}; `backstory doctor` lists them"
+        )?;
+    }
+    for problem in &report.problems {
+        writeln!(
+            out,
+            "{YELLOW}not read:{YELLOW:#} {}: {}",
+            problem.path.display(),
+            problem.reason
+        )?;
+    }
+    if dry_run {
+        writeln!(out, "nothing was written")?;
+    } else {
+        writeln!(
+            out,
+            "{} takes {}",
+            store.display(),
+            short_bytes(report.final_usage_bytes)
+        )?;
+    }
+    if report.discovered == 0 {
+        writeln!(
+            out,
+            "`backstory doctor` tells where logs were looked for, `backstory sweep --sample` shows how it looks"
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The progress bar; it is there only on a terminal, and only when there is something to wait for.
+struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    fn new() -> Self {
+        let bar = ProgressBar::hidden();
+        if std::io::stderr().is_terminal() {
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        let template = "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Bar { bar }
+    }
+
+    fn show(&self, progress: Progress) {
+        if progress.waiting {
+            self.bar.set_message("waiting for another sweep");
+            self.bar.enable_steady_tick(Duration::from_millis(200));
+            return;
+        }
+        self.bar
+            .set_length(progress.bytes_total.max(progress.bytes_read));
+        self.bar.set_message(format!(
+            "{}/{} files",
+            progress.files_read, progress.files_total
+        ));
+        self.bar.set_position(progress.bytes_read);
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,92 @@
+//! `usage`.
+
+use std::io::Write;
+
+use backstory_memory::{Usage, UsageBy, UsageEntry};
+use comfy_table::CellAlignment;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::cli::{By, UsageArgs};
+use crate::error::Error;
+use crate::output::{grouped, harmless, print_json, print_table, stdout, table, usage_json};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let (by, name) = match arguments.by {
+        By::Daily => (UsageBy::Day, "day"),
+        By::Monthly => (UsageBy::Month, "month"),
+        By::Session => (UsageBy::Session, "session"),
+        By::Model => (UsageBy::Model, "model"),
+        By::Project => (UsageBy::Project, "project"),
+    };
+    let zone = if arguments.utc {
+        TimeZone::UTC
+    } else {
+        TimeZone::system()
+    };
+    let usage = memory.usage(by, &zone, arguments.agent.as_deref())?;
+    let skipped = match arguments.limit {
+        0 => 0,
+        limit => usage.entries.len().saturating_sub(limit),
+    };
+    let entries = &usage.entries[skipped..];
+    if arguments.json {
+        let rows: Vec<Value> = entries.iter().map(entry_json).collect();
+        return print_json(&json!({ "rows": rows, "totals": row_json(None, &usage.totals) }));
+    }
+    let mut out = stdout();
+    let mut table = table(&[
+        name,
+        "input",
+        "output",
+        "cache read",
+        "cache write",
+        "reasoning",
+        "total",
+    ]);
+    for entry in entries {
+        table.add_row(cells(&harmless(&entry.key), &entry.usage));
+    }
+    table.add_row(cells("total", &usage.totals));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    print_table(&mut out, &table)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn cells(key: &str, usage: &Usage) -> [String; 7] {
+    [
+        key.to_string(),
+        grouped(usage.input),
+        grouped(usage.output),
+        grouped(usage.cache_read),
+        grouped(usage.cache_write),
+        grouped(usage.reasoning),
+        grouped(usage.total()),
+    ]
+}
+
+fn entry_json(entry: &UsageEntry) -> Value {
+    let models: Vec<Value> = entry
+        .models
+        .iter()
+        .map(|(model, usage)| row_json(Some(("model", model)), usage))
+        .collect();
+    let mut row = row_json(Some(("key", &entry.key)), &entry.usage);
+    row["models"] = Value::Array(models);
+    row
+}
+
+/// Tokens with a name; what they cost is not known yet.
+fn row_json(name: Option<(&str, &str)>, usage: &Usage) -> Value {
+    let mut row = usage_json(usage);
+    row["cost_usd"] = Value::Null;
+    if let Some((field, value)) = name {
+        row[field] = json!(value);
+    }
+    row
+}

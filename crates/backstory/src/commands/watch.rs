@@ -1,0 +1,76 @@
+//! `watch`: sweeps whenever a log changes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use backstory_memory::{Memory, SweepOptions};
+use notify::{RecursiveMode, Watcher};
+
+use super::sweep::{options, report_json};
+use crate::cli::WatchArgs;
+use crate::error::{Error, ErrorKind};
+use crate::output::{DIM, grouped, local_time, short_bytes, stdout};
+use crate::setting::{Setting, now};
+
+/// An agent writes several records at once; they are taken in together.
+const SETTLE: Duration = Duration::from_millis(200);
+/// For folders that come into being later, and for file systems that tell nothing.
+const LOOK_ANYWAY: Duration = Duration::from_secs(60);
+
+pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error> {
+    let options = options(setting, &[], arguments.agent.as_deref());
+    let mut memory = Memory::open(&setting.store)?;
+    let (sender, changes) = mpsc::channel();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading a log tells of itself; only writes matter.
+        if event.is_ok_and(|event| !event.kind.is_access()) {
+            let _ = sender.send(());
+        }
+    })
+    .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot watch files: {error}")))?;
+    let roots: Vec<&Path> = options
+        .sources
+        .roots
+        .iter()
+        .map(|(_, root)| root.as_path())
+        .collect();
+    let mut watched: Vec<PathBuf> = Vec::new();
+    loop {
+        for root in &roots {
+            if !watched.iter().any(|known| known == root)
+                && watcher.watch(root, RecursiveMode::Recursive).is_ok()
+            {
+                watched.push(root.to_path_buf());
+            }
+        }
+        sweep(&mut memory, &options, arguments.json)?;
+        match changes.recv_timeout(LOOK_ANYWAY) {
+            Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+fn sweep(memory: &mut Memory, options: &SweepOptions, json: bool) -> Result<(), Error> {
+    let report = memory.sweep(options, &mut |_| {})?;
+    if report.bytes_read == 0 {
+        return Ok(());
+    }
+    let mut out = stdout();
+    if json {
+        writeln!(out, "{}", report_json(&report))?;
+    } else {
+        let (files, events) = (grouped(report.ingested), grouped(report.events));
+        let time = local_time(Some(now()));
+        writeln!(
+            out,
+            "{DIM}{time}{DIM:#} {files} files, {events} events, {}",
+            short_bytes(report.bytes_read)
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Errors as people see them: what went wrong, what to do, and the exit code.
+
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub(crate) struct Error {
+    kind: ErrorKind,
+    message: String,
+    hints: Vec<String>,
+}
+
+/// Decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// Nothing was found, or a check failed.
+    NotFound,
+    /// Wrong usage or bad input.
+    Usage,
+    /// Something that should not happen.
+    Internal,
+    /// Nobody reads our output any more, which is no error.
+    BrokenPipe,
+    /// A check failed and has said so on its own.
+    Silent,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Prints the error and gives its exit code.
+    #[allow(clippy::print_stderr, reason = "the one place where errors are shown")]
+    pub(crate) fn report(&self) -> ExitCode {
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+        let code = match self.kind {
+            ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            ErrorKind::Silent => return ExitCode::from(1),
+            ErrorKind::NotFound => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Internal => 70,
+        };
+        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        for hint in &self.hints {
+            anstream::eprintln!("{cyan}hint:{cyan:#} {hint}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+            _ => ErrorKind::Internal,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl From<backstory_memory::Error> for Error {
+    fn from(error: backstory_memory::Error) -> Self {
+        use backstory_memory::Error as Memory;
+        let message = error.to_string();
+        match error {
+            Memory::Write(source) => source.into(),
+            Memory::NoSession(_) => {
+                Error::new(ErrorKind::NotFound, message).hint("`backstory sessions --limit 0` lists all sessions")
+            }
+            Memory::NoTurn { .. } => Error::new(ErrorKind::NotFound, message),
+            Memory::ManySessions { matches, .. } => {
+                let shown: Vec<&str> = matches.iter().take(5).map(String::as_str).collect();
+                Error::usage(message).hint(format!("give more of the id, as in {}", shown.join(", ")))
+            }
+            Memory::UnknownAgent(_) => {
+                let agents: Vec<&str> = backstory_memory::READERS.iter().map(|reader| reader.agent()).collect();
+                Error::usage(message).hint(format!("known agents are {}", agents.join(", ")))
+            }
+            Memory::Path { .. } => Error::usage(message),
+            Memory::Store(store) => Error::new(ErrorKind::Internal, message).hint(match store {
+                backstory_memory::StoreError::Full => "free some space and run the same command again".to_string(),
+                backstory_memory::StoreError::TooNew { .. } => "use the newer version of backstory that wrote it".to_string(),
+                backstory_memory::StoreError::Damaged(_) => {
+                    "`backstory doctor` says more; the logs themselves are untouched and can be swept into a new store".to_string()
+                }
+                _ => "`backstory doctor` checks the store".to_string(),
+            }),
+            Memory::Worker => Error::new(ErrorKind::Internal, message),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The memory of your coding agents: the command line.
+//!
+//! Only this crate prints, reads the environment, the home folder and the clock. It asks the library and shows what it says.
+
+mod cli;
+mod commands;
+mod config;
+mod error;
+mod output;
+mod setting;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}

@@ -1,0 +1,200 @@
+//! Printing: stdout is data, stderr is talk.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use backstory_memory::Usage;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// For things that matter.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// For things beside the matter.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// For what a person said.
+pub(crate) const GREEN: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+/// For warnings.
+pub(crate) const YELLOW: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+/// For failures.
+pub(crate) const RED: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
+
+/// Buffered standard output that shows colours only where they are wanted.
+pub(crate) fn stdout() -> impl Write {
+    let stream = anstream::AutoStream::auto(std::io::stdout());
+    std::io::BufWriter::new(stream)
+}
+
+/// Prints one JSON document.
+pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// A time for machines.
+pub(crate) fn rfc3339(at: Option<i64>) -> Option<String> {
+    Timestamp::from_millisecond(at?)
+        .ok()
+        .map(|time| time.to_string())
+}
+
+/// A time for people, in their zone.
+pub(crate) fn local_time(at: Option<i64>) -> String {
+    let Some(time) = at.and_then(|at| Timestamp::from_millisecond(at).ok()) else {
+        return "-".to_string();
+    };
+    time.to_zoned(TimeZone::system())
+        .strftime("%Y-%m-%d %H:%M")
+        .to_string()
+}
+
+/// Tokens for machines.
+pub(crate) fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input,
+        "output": usage.output,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "reasoning": usage.reasoning,
+        "total": usage.total(),
+    })
+}
+
+/// A number with thousands apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number that takes little room: 12.3k, 4.5M.
+pub(crate) fn short_number(number: u64) -> String {
+    short(number, 1000.0, &["", "k", "M", "G", "T"])
+}
+
+/// Bytes for people.
+pub(crate) fn short_bytes(bytes: u64) -> String {
+    short(bytes, 1000.0, &[" B", " kB", " MB", " GB", " TB"])
+}
+
+fn short(number: u64, step: f64, units: &[&str]) -> String {
+    let mut value = number as f64;
+    let mut unit = 0;
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    if unit == 0 || value >= 100.0 {
+        format!("{value:.0}{}", units[unit])
+    } else {
+        format!("{value:.1}{}", units[unit])
+    }
+}
+
+/// A text from a log as it may go to a terminal: without control characters, which could do anything there.
+pub(crate) fn harmless(text: &str) -> String {
+    let keeps = |character: char| match character {
+        '\n' | '\t' => true,
+        // Overrides of the reading direction can make text look like something else.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        _ => !character.is_control(),
+    };
+    text.chars().filter(|character| keeps(*character)).collect()
+}
+
+/// A table without lines around it.
+pub(crate) fn table(header: &[&str]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(comfy_table::ContentArrangement::Disabled);
+    table.set_header(header.iter().map(|title| title.to_uppercase()));
+    table
+}
+
+/// Prints a table, each line without spaces at its end.
+pub(crate) fn print_table(out: &mut impl Write, table: &comfy_table::Table) -> Result<(), Error> {
+    for (number, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        if number == 0 {
+            writeln!(out, "{DIM}{line}{DIM:#}")?
+        } else {
+            writeln!(out, "{line}")?
+        }
+    }
+    Ok(())
+}
+
+/// Parses a time that a person typed: `2w` ago, a date in their zone, or a whole RFC 3339 time.
+pub(crate) fn parse_time(text: &str, now: i64) -> Result<i64, Error> {
+    let wrong = || {
+        Error::usage(format!("{text:?} is no time"))
+            .hint("write 12h, 3d, 2w, 2026-01-31 or 2026-01-31T10:00:00Z")
+    };
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time.as_millisecond());
+    }
+    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        let midnight = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
+        return Ok(midnight.timestamp().as_millisecond());
+    }
+    let (number, unit) = text.split_at(
+        text.find(|character: char| !character.is_ascii_digit())
+            .ok_or_else(wrong)?,
+    );
+    let hours: i64 = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 24 * 7,
+        "m" => 24 * 30,
+        "y" => 24 * 365,
+        _ => return Err(wrong()),
+    };
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(hours * 3_600_000)
+        .map(|age| now - age)
+        .ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+        assert_eq!(short_number(999), "999");
+        assert_eq!(short_number(12_345), "12.3k");
+        assert_eq!(short_bytes(2_500_000), "2.5 MB");
+    }
+
+    #[test]
+    fn times_that_people_type() {
+        let now = 1_800_000_000_000;
+        assert_eq!(parse_time("2d", now).unwrap(), now - 2 * 86_400_000);
+        assert_eq!(
+            parse_time("2026-01-31T10:00:00Z", now).unwrap(),
+            1_769_853_600_000
+        );
+        for wrong in ["", "d", "soon", "3x", "99999999999999999999d"] {
+            assert!(parse_time(wrong, now).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn terminals_are_safe_from_logs() {
+        assert_eq!(harmless("a\u{1b}[31mb\u{202e}\r\tc\n"), "a[31mb\tc\n");
+    }
+}

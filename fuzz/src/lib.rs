@@ -1,0 +1,54 @@
+//! What the fuzz targets run. The checks themselves are those of the test `crates/backstory-session/tests/fuzz.rs`, so that what
+//! a target finds can be replayed on the stable compiler.
+//!
+//! ```text
+//! cargo install cargo-fuzz
+//! cargo run --release --manifest-path fuzz/Cargo.toml --bin seeds
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none grok -- -max_total_time=600 -max_len=8192
+//! ```
+//!
+//! There is no unsafe code to watch, so no sanitizer is needed, and with `RUSTC_BOOTSTRAP` no nightly compiler either.
+
+#[path = "../../crates/backstory-session/tests/harness/mod.rs"]
+mod harness;
+
+use harness::mutate::Mutation;
+
+/// Checks that the reader of an agent does with these bytes what every reader must do with any bytes.
+pub fn reader(agent: &str, data: &[u8]) {
+    harness::reader(agent, data);
+}
+
+/// Checks that redaction of these bytes keeps its promises.
+pub fn redact(data: &[u8]) {
+    harness::redact(data);
+}
+
+/// What to start from for a target.
+pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
+    match target {
+        "claude_code" => harness::seeds::pieces("claude-code", seed),
+        "redact" => harness::seeds::secrets(seed),
+        agent => harness::seeds::pieces(agent, seed),
+    }
+}
+
+/// Changes the first `size` bytes of `data` and returns how many there are then: half of the time by the structure of a log,
+/// else as libFuzzer would, which knows from coverage which bytes matter.
+pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = u64::from(seed);
+    let mut next = move || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random >> 20
+    };
+    if next() % 2 == 0 {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    }
+    let mut bytes = data[..size].to_vec();
+    for _ in 0..1 + next() % 3 {
+        Mutation { what: next(), place: next(), other: next() }.apply(&mut bytes);
+    }
+    let size = bytes.len().min(max_size).min(data.len());
+    data[..size].copy_from_slice(&bytes[..size]);
+    size
+}
