@@ -38,7 +38,9 @@ pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = u64::from(seed);
     let mut next = move || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         random >> 20
     };
     if next() % 2 == 0 {
@@ -46,7 +48,12 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     }
     let mut bytes = data[..size].to_vec();
     for _ in 0..1 + next() % 3 {
-        Mutation { what: next(), place: next(), other: next() }.apply(&mut bytes);
+        Mutation {
+            what: next(),
+            place: next(),
+            other: next(),
+        }
+        .apply(&mut bytes);
     }
     let size = bytes.len().min(max_size).min(data.len());
     data[..size].copy_from_slice(&bytes[..size]);

@@ -2,11 +2,17 @@
 
 use std::path::Path;
 
+/// So many times logs are generated: every one has other sessions.
+const SEEDS: u64 = 8;
+
 fn main() -> std::io::Result<()> {
     for target in ["claude_code", "codex", "grok", "redact"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("corpus")
+            .join(target);
         std::fs::create_dir_all(&folder)?;
-        for (number, piece) in backstory_fuzz::seeds(target, 1).into_iter().enumerate() {
+        let pieces = (1..=SEEDS).flat_map(|seed| backstory_fuzz::seeds(target, seed));
+        for (number, piece) in pieces.enumerate() {
             std::fs::write(folder.join(format!("seed-{number:04}")), piece)?;
         }
     }

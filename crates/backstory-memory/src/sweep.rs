@@ -134,6 +134,7 @@ impl Memory {
         report.problems.extend(problems);
         if report.ingested > 0 {
             self.store.settle_titles()?;
+            self.store.tidy()?;
         }
         drop(lock);
         report.final_usage_bytes = disk_bytes(&self.home);

@@ -11,8 +11,10 @@ use harness::seeds;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// The agents and pieces of their logs.
-static PIECES: LazyLock<Vec<(&'static str, Vec<Vec<u8>>)>> = LazyLock::new(|| {
+/// Pieces of an agent's logs.
+type Pieces = (&'static str, Vec<Vec<u8>>);
+
+static PIECES: LazyLock<Vec<Pieces>> = LazyLock::new(|| {
     let agents = backstory_session::READERS
         .iter()
         .map(|reader| reader.agent());

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 /// decompresses in less than a millisecond, which is what a tail costs.
 pub const BLOCK_BYTES: usize = 1 << 20;
 
-/// Level 3 stores real logs in a tenth less than level 1 and costs a quarter more time.
-const LEVEL: i32 = 3;
+/// Level 2 stores real logs in 6 % less than level 1 at the same speed; level 3 saves 4 % more for a quarter more time.
+const LEVEL: i32 = 2;
 
 /// A payload taken out of the text: where it was, and what it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +106,8 @@ pub(crate) fn append(
 ) -> Result<()> {
     let mut piece = piece;
     let mut start = start;
-    let last = "SELECT id, start, length, cuts, data FROM blocks WHERE stream = ?1 ORDER BY start DESC LIMIT 1";
+    let last = "SELECT id, start, length, cuts, data FROM blocks WHERE length + ?2 <= ?3 AND id = \
+         (SELECT id FROM blocks WHERE stream = ?1 ORDER BY start DESC LIMIT 1)";
     let row = |row: &rusqlite::Row<'_>| {
         Ok((
             row.get::<_, i64>(0)?,
@@ -118,11 +119,9 @@ pub(crate) fn append(
     };
     let last = connection
         .prepare_cached(last)?
-        .query_row([stream], row)
+        .query_row((stream, piece.length, BLOCK_BYTES), row)
         .optional()?;
-    if let Some((id, last_start, length, cuts, data)) = last
-        && (length + piece.length) as usize <= BLOCK_BYTES
-    {
+    if let Some((id, last_start, length, cuts, data)) = last {
         let mut text = decompress(&data)?;
         let before = text.len();
         text.extend_from_slice(&decompress(&piece.data)?);

@@ -16,6 +16,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// How long to wait for another process's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// A journal of this size is worth moving to the database.
+const LARGE_JOURNAL: u64 = 1 << 20;
+
 /// An open store.
 pub struct Store {
     pub(crate) connection: Connection,
@@ -86,6 +89,17 @@ impl Store {
         };
         transaction.commit()?;
         Ok(value)
+    }
+
+    /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they
+    /// can be. Does nothing while another process reads.
+    pub fn tidy(&self) -> Result<()> {
+        let journal = self.path.with_extension("db-wal");
+        if std::fs::metadata(journal).is_ok_and(|metadata| metadata.len() > LARGE_JOURNAL) {
+            self.connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
+        Ok(())
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {

@@ -88,9 +88,33 @@ struct Counted {
 }
 
 impl Tally {
-    /// Whether a response has been counted.
-    pub(crate) fn knows(&self, connection: &Connection, key: EventKey) -> Result<bool> {
-        Ok(self.responses.contains_key(&key) || stored(connection, key)?.is_some())
+    /// Whether a response is a copy of one that has been counted; it is known by its own key from now on, too.
+    pub(crate) fn is_copy(
+        &mut self,
+        connection: &Connection,
+        key: EventKey,
+        original: EventKey,
+    ) -> Result<bool> {
+        let Some(counted) = self.find(connection, original)? else {
+            return Ok(false);
+        };
+        if self.find(connection, key)?.is_none() {
+            self.responses.insert(
+                key,
+                Counted {
+                    changed: true,
+                    ..counted
+                },
+            );
+        }
+        Ok(true)
+    }
+
+    fn find(&self, connection: &Connection, key: EventKey) -> Result<Option<Counted>> {
+        match self.responses.get(&key) {
+            Some(counted) => Ok(Some(*counted)),
+            None => stored(connection, key),
+        }
     }
 
     /// Counts a response; one counted before only by how much larger it has become, where it was counted first.
@@ -103,10 +127,7 @@ impl Tally {
         model: i64,
         usage: Usage,
     ) -> Result<()> {
-        let known = match self.responses.get(&key) {
-            Some(counted) => Some(*counted),
-            None => stored(connection, key)?,
-        };
+        let known = self.find(connection, key)?;
         let counted = match known {
             Some(known) if rank(&usage) <= rank(&known.usage) => {
                 self.responses.insert(key, known);

@@ -86,31 +86,28 @@ impl<'a> Feeder<'a, '_> {
             file.cursor.head = source.head()?;
         }
         let mut buffer = Vec::new();
+        let mut wanted = BLOCK_BYTES;
         loop {
-            let more = source.fill(&mut buffer, BLOCK_BYTES)?;
-            let end = match memrchr(b'\n', &buffer) {
-                Some(newline) => newline + 1,
-                None if more && buffer.len() <= MAX_RECORD_BYTES => {
-                    // A long record: read on until its end.
-                    let wanted = buffer.len() + BLOCK_BYTES;
-                    if !source.fill(&mut buffer, wanted)? || memchr(b'\n', &buffer).is_none() {
-                        continue;
-                    }
-                    continue;
-                }
-                None if buffer.len() > MAX_RECORD_BYTES => {
-                    let length = source.skip_record(&mut buffer)?;
-                    self.send(&mut file, Vec::new(), length, false)?;
-                    continue;
-                }
-                // The rest of the file has no newline yet. A whole object is a record; half of one waits.
-                None if is_whole_object(&buffer) => buffer.len(),
-                None => break,
-            };
-            let rest = buffer.split_off(end);
-            let chunk = std::mem::replace(&mut buffer, rest);
-            self.send(&mut file, chunk, 0, false)?;
-            if !more && buffer.is_empty() {
+            let more = source.fill(&mut buffer, wanted)?;
+            let mut end = memrchr(b'\n', &buffer).map_or(0, |newline| newline + 1);
+            // What the file ends with may have no newline yet: a whole object is a record, half of one waits.
+            if !more && is_whole_object(&buffer[end..]) {
+                end = buffer.len();
+            }
+            if end > 0 {
+                let rest = buffer.split_off(end);
+                let chunk = std::mem::replace(&mut buffer, rest);
+                self.send(&mut file, chunk, 0, false)?;
+                wanted = BLOCK_BYTES.max(buffer.len());
+            } else if buffer.len() > MAX_RECORD_BYTES {
+                let length = source.skip_record(&mut buffer)?;
+                self.send(&mut file, Vec::new(), length, false)?;
+                wanted = BLOCK_BYTES;
+            } else {
+                // A long record: read on until its end.
+                wanted = buffer.len() + BLOCK_BYTES;
+            }
+            if !more && buffer.len() <= MAX_RECORD_BYTES {
                 break;
             }
         }

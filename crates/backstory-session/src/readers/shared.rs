@@ -12,7 +12,7 @@ use crate::injected::without_context;
 use crate::json;
 
 /// How much of a command is kept as a column; the whole of it is in the event's text.
-const COMMAND_BYTES: usize = 1000;
+const COMMAND_BYTES: usize = 400;
 
 /// A text as it may be kept: without our own context, trimmed; `None` when nothing is left.
 pub(crate) fn kept(text: &str) -> Option<String> {

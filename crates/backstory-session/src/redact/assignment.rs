@@ -33,6 +33,10 @@ pub(super) enum Separator {
     Comma,
     /// `--name value`
     Space,
+    /// `<name>value</name>`
+    Tag,
+    /// `the name is value`
+    Prose,
 }
 
 const LONGEST_NAME: usize = 64;
@@ -45,14 +49,18 @@ pub(super) fn assignment(text: &[u8], hit: &Range<usize>) -> Option<Assignment> 
     let name = name_around(text, hit)?;
     let (mut at, name_quote) = after_name(text, name.end);
     let space = skip_blanks(text, at);
-    let (separator, end) = separator(text, at, space, &name, name_quote)?;
+    let labelled = value_label(text, at).map(|end| (Separator::Colon, end));
+    let (separator, end) = labelled.or_else(|| separator(text, at, space, &name, name_quote))?;
     at = end;
     let value_at = skip_gap(text, at)?;
     let broken = text
         .get(at..value_at)?
         .iter()
         .any(|byte| matches!(byte, b'\n' | b'n' | b'r'));
-    let (value, quoted) = value(text, value_at)?;
+    let (mut value, quoted) = value(text, value_at)?;
+    if separator == Separator::Prose && text.get(value.clone())?.ends_with(b".") {
+        value.end -= 1;
+    }
     // A bare value after a quoted name is a JSON number, or code; replacing it would break the JSON.
     (quoted || !name_quote).then_some(Assignment {
         name,
@@ -127,11 +135,45 @@ fn separator(
             }),
         ),
         b',' if name_quote => Some((Separator::Comma, space + 1)),
+        b'>' if name
+            .start
+            .checked_sub(1)
+            .and_then(|before| text.get(before))
+            == Some(&b'<') =>
+        {
+            Some((Separator::Tag, space + 1))
+        }
+        b'i' if space > at && text.get(space..)?.starts_with(b"is ") => {
+            Some((Separator::Prose, space + 3))
+        }
         _ if space > at && text.get(name.clone())?.starts_with(b"--") => {
             Some((Separator::Space, space))
         }
         _ => None,
     }
+}
+
+/// Past the `value:` of `{"name": "NAME", "value": "…"}`, as in the configuration of containers.
+fn value_label(text: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while at < from + LONGEST_GAP {
+        match text.get(at)? {
+            b' ' | b'\t' | b'\n' | b'\r' | b',' | b'"' | b'\'' => at += 1,
+            b'\\' => {
+                let run = backslashes(text, at);
+                at += run + usize::from(matches!(text.get(at + run)?, b'n' | b'r' | b't' | b'"'));
+            }
+            b'v' | b'V' => break,
+            _ => return None,
+        }
+    }
+    let label = at..at + b"value".len();
+    if label.start == from || !text.get(label.clone())?.eq_ignore_ascii_case(b"value") {
+        return None;
+    }
+    let (end, _) = after_name(text, label.end);
+    let end = skip_blanks(text, end);
+    matches!(text.get(end)?, b':' | b'=').then_some(end + 1)
 }
 
 /// Past the `=` of `name: type = value`.
@@ -264,15 +306,25 @@ fn bare_end(text: &[u8], start: usize) -> Option<usize> {
                     | b'['
                     | b']'
                     | b'|'
-                    | b'&'
             )
     };
-    let length = rest
-        .iter()
-        .take(LONGEST_BARE)
-        .position(stops)
+    let length = (0..rest.len().min(LONGEST_BARE))
+        .find(|at| rest.get(*at).is_some_and(stops) || is_next_parameter(rest, *at))
         .or_else(|| (rest.len() < LONGEST_BARE).then_some(rest.len()))?;
     (length > 0).then_some(start + length)
+}
+
+/// Whether the `&` at `at` begins the next parameter of a query or the next command, and is not part of a password.
+fn is_next_parameter(text: &[u8], at: usize) -> bool {
+    let after = text.get(at + 1..).unwrap_or_default();
+    let name = after
+        .iter()
+        .take(32)
+        .take_while(|byte| is_name(**byte))
+        .count();
+    text.get(at) == Some(&b'&')
+        && (matches!(after.first(), None | Some(b'&'))
+            || name > 0 && after.get(name) == Some(&b'='))
 }
 
 #[cfg(test)]
@@ -303,6 +355,12 @@ mod tests {
             r#"\"password\":\n\"s3cr3t\""#,
             "password := `s3cr3t`",
             "{'password' => 's3cr3t'}",
+            "<password>s3cr3t</password>",
+            "the password is s3cr3t ",
+            r#"{"name": "password", "value": "s3cr3t"}"#,
+            r#"{\"name\":\"password\",\"value\":\"s3cr3t\"}"#,
+            r"- name: password\n  value: s3cr3t\n",
+            "?password=s3cr3t&next=1",
         ] {
             check(text, Some("s3cr3t"));
         }
@@ -323,7 +381,7 @@ mod tests {
     #[test]
     fn numbers_and_prose_are_no_values() {
         check(r#""password": 12345678, "#, None);
-        check("the password is good", None);
+        check("the password was good", None);
         check("password\n", None);
     }
 }

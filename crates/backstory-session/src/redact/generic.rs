@@ -23,15 +23,31 @@ pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
     )?;
     let value = text.get(found.value.clone())?;
     let literal = found.quoted || is_bare_literal(text, &found);
-    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len())
-        && classes(value) >= 2
-        && !value
-            .iter()
-            .any(|byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}'))
-        && !is_demonstration(value)
-        && !is_reference(value)
-        && !is_words(value);
-    (literal && plausible).then(|| Found::plain(found.value))
+    let text_like = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
+    let unlike_text = classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
+    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len()) && !is_demonstration(value) && !is_reference(value);
+    let clear = unlike_text || is_environment(text, &found) || is_small_word(text, &found);
+    (literal && plausible && clear).then(|| Found::plain(found.value))
+}
+
+/// Whether this is a quoted word of small letters: a poor password, but what else stands there? Labels and translations begin
+/// with a capital, names of options have hyphens, and the words that are left are few.
+fn is_small_word(text: &[u8], found: &Assignment) -> bool {
+    const OTHERS: [&str; 14] = [
+        "required", "optional", "disabled", "encrypted", "keychain", "unchanged", "protected", "username", "anonymous", "kerberos", "incorrect",
+        "forgotten", "keepassxc", "bitwarden",
+    ];
+    let value = text.get(found.value.clone()).unwrap_or_default();
+    found.quoted
+        && matches!(found.separator, Separator::Tight | Separator::Equals | Separator::Colon)
+        && value.iter().all(u8::is_ascii_lowercase)
+        && !OTHERS.iter().any(|other| other.as_bytes() == value)
+}
+
+/// Whether this is a line of a `.env` file or a shell, where whatever follows `NAME=` is the value and never code.
+fn is_environment(text: &[u8], found: &Assignment) -> bool {
+    let name = text.get(found.name.clone()).unwrap_or_default();
+    found.separator == Separator::Tight && !name.iter().any(u8::is_ascii_lowercase)
 }
 
 /// A key for an interface.
@@ -63,13 +79,6 @@ pub(super) fn secret(text: &[u8], hit: &Range<usize>) -> Option<Found> {
 
 /// Something called a token.
 pub(super) fn token(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    // Most mentions in a transcript are counts of tokens, so this is asked before anything is taken apart.
-    if !matches!(
-        text.get(hit.end)?,
-        b'"' | b'\'' | b'\\' | b'=' | b':' | b' ' | b'`' | b']' | b'?' | b'0'..=b'9'
-    ) {
-        return None;
-    }
     const PAGES: [&str; 8] = [
         "pagetoken",
         "nexttoken",
@@ -141,7 +150,13 @@ fn key(text: &[u8], found: Assignment) -> Option<Found> {
 
 /// The assignment around `hit`, if its name ends with one of `endings` (numbers behind it do not count).
 fn assignment_of(text: &[u8], hit: &Range<usize>, endings: &[&str]) -> Option<Assignment> {
-    let found = assignment(text, hit)?;
+    // Some keywords have what follows the name in them, to be rarer.
+    let name = text
+        .get(hit.clone())?
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        .count();
+    let found = assignment(text, &(hit.start..hit.start + name))?;
     let name = plain_name(text.get(found.name.clone())?);
     endings
         .iter()
@@ -165,12 +180,15 @@ fn plain_name(name: &[u8]) -> Vec<u8> {
 /// Whether a value without quotes is written out, as in a shell or a configuration file, and not an expression.
 fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
     let value = text.get(found.value.clone()).unwrap_or_default();
-    let digits = value.iter().any(u8::is_ascii_digit);
+    let digits = value.iter().any(u8::is_ascii_digit) || is_environment(text, found);
     let next = text.get(found.value.end);
     // What an expression or another assignment goes on with.
-    let goes_on = matches!(next, Some(b'(' | b'[' | b'{' | b'<' | b'|'))
+    let goes_on = matches!(next, Some(b'(' | b'[' | b'{' | b'|'))
+        || next == Some(&b'<') && found.separator != Separator::Tag
         || value.ends_with(b":")
         || value.ends_with(b"=") && value.len() < 24;
-    let spaced = matches!(found.separator, Separator::Equals | Separator::Comma);
-    digits && !goes_on && !found.broken && (!spaced || !is_mostly_words(value))
+    let spaced = matches!(found.separator, Separator::Equals | Separator::Comma | Separator::Prose);
+    // On the next line there is more often the next thing than the value.
+    let near = !found.broken || value.len() >= 16;
+    digits && !goes_on && near && (!spaced || !is_mostly_words(value))
 }

@@ -45,8 +45,8 @@ const HASH_BITS: u32 = 16;
 /// The offset of a triple that begins one byte before its keyword.
 const BEFORE: u8 = u8::MAX;
 /// How many bytes one turn of the loop decides about, and how many it has to see for that.
-const STEP: usize = 16;
-const SEEN: usize = STEP + 4;
+const STEP: usize = 18;
+const SEEN: usize = STEP + 2;
 
 impl KeywordIndex {
     /// An index of `keywords`; those shorter than three bytes are never found.
@@ -123,11 +123,17 @@ impl KeywordIndex {
     #[inline(always)]
     fn probe(&self, seen: &[u8; SEEN]) -> u32 {
         let mut mask = 0;
-        for slot in 0..STEP / 2 {
-            let at = slot * 2;
-            let four = u32::from_le_bytes([seen[at], seen[at + 1], seen[at + 2], seen[at + 3]]);
-            let followers = u32::from(self.followers[hash(four | CASE)]);
-            mask |= ((followers >> ((four >> 24) & 7)) & 1) << slot;
+        for eight in 0..STEP / 6 {
+            let bytes = seen
+                .get(eight * 6..)
+                .and_then(<[u8]>::first_chunk)
+                .map_or(0, |eight| u64::from_le_bytes(*eight))
+                | CASES;
+            for slot in 0..3 {
+                let four = (bytes >> (slot * 16)) as u32;
+                let followers = u32::from(self.followers[hash(four)]);
+                mask |= ((followers >> ((four >> 24) & 7)) & 1) << (eight * 3 + slot);
+            }
         }
         mask
     }
@@ -231,18 +237,34 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], pairs: &[u8]) {
     }
 }
 
-/// How often the five bytes by which a keyword is filed at `offset` occur in ordinary text, to file it under its rarest part.
+/// How often the four bytes at `offset` or those at the next byte occur in ordinary text, to file a keyword under its rarest part.
 fn commonness(text: &[u8], offset: usize, pairs: &[u8]) -> usize {
-    let part = text
-        .get(offset..text.len().min(offset + 5))
-        .unwrap_or_default();
-    let missing = 5 - part.len();
-    part.windows(2)
-        .filter_map(|pair| pairs.get(pair_index(pair)))
-        .map(|score| usize::from(*score))
-        .sum::<usize>()
-        + missing * 60
+    let four_at = |offset: usize| {
+        let four = text
+            .get(offset..text.len().min(offset + 4))
+            .unwrap_or_default();
+        let known = four
+            .windows(2)
+            .filter_map(|pair| pairs.get(pair_index(pair)))
+            .map(|score| usize::from(*score));
+        let in_common_word = memchr::memmem::find(COMMON_WORDS.as_bytes(), four).is_some();
+        known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
+    };
+    four_at(offset).max(four_at(offset + 1))
 }
+
+/// Words that fill transcripts, besides those that everybody knows.
+const COMMON_WORDS: &str = "session message content return node file files package import const default string function \
+    name path test tests json code type output input result value config project user users there with from that this have for not are \
+    model tool text error command commit branch command entire agent context checkpoint strategy manager control control storage page image \
+    language coverage usage central general several literal integration credentials identity entity entities client current different \
+    environment implement implementation document development component statement argument arguments secondary section action version option \
+    permission connection description information interface internal external enter center after filter better letter pattern matter cannot \
+    significant constant instant important assistant account discount counter encounter table variable available able enable disable \
+    resource source sources course here where other another together rather either whether further gather number member remember server \
+    never every over cover user-visible reader header leader order older folder holder render sender under wonder second record recent \
+    directory history factory memory category repository print sprint point pointer start started restart target support report transport \
+    system items item method methods false null true timestamp parent parents uuid sidechain ephemeral cache creation tokens standard";
 
 /// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
 fn common_pairs() -> Vec<u8> {
@@ -273,6 +295,7 @@ fn follower(byte: u8) -> u8 {
 
 /// Makes letters small, whatever else it does to other bytes.
 const CASE: u32 = 0x0020_2020;
+const CASES: u64 = 0x2020_2020_2020_2020;
 
 /// Three bytes in one number, with the case of letters taken out.
 fn folded([a, b, c]: [u8; 3]) -> u32 {

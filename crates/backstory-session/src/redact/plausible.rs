@@ -19,13 +19,21 @@ pub(super) fn entropy(value: &[u8]) -> f64 {
 
 /// Whether a value stands in for a secret: a variable, a template, a mask, or a word that says so.
 ///
-/// This is asked of every match, also of tokens with a prefix of their own, so it holds only what no real secret contains.
+/// This is asked of every match, also of tokens with a prefix of their own, so it holds only what no real secret contains. In
+/// long values only long words count: four letters happen to stand in a row in every thousandth key block.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    const WORDS: [&[u8]; 17] = [
+    const ALWAYS: [&[u8]; 6] = [
         b"redacted",
         b"example",
         b"placeholder",
-        b"your",
+        b"abcdefghij",
+        b"1234567890",
+        b"xxxxxx",
+    ];
+    const IN_SHORT: [&[u8]; 15] = [
+        b"your-",
+        b"your_",
+        b"<your",
         b"xxxx",
         b"****",
         b"....",
@@ -37,49 +45,94 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         b"import.meta",
         b"<",
         b"\xe2\x80\xa6",
-        b"abcdefghij",
-        b"1234567890",
+        b"my-key",
     ];
     value.len() < 3
-        || matches!(value, [b'$' | b'%', second, ..] if second.is_ascii_alphabetic() || matches!(second, b'{' | b'(' | b'_'))
-        || WORDS.iter().any(|word| contains_ignoring_case(value, word))
         || distinct(value) < 4
+        || is_variable(value)
+        || ALWAYS
+            .iter()
+            .any(|word| contains_ignoring_case(value, word))
+        || value.len() <= 40
+            && (value
+                .get(..4)
+                .is_some_and(|start| start.eq_ignore_ascii_case(b"your"))
+                || IN_SHORT
+                    .iter()
+                    .any(|word| contains_ignoring_case(value, word)))
+}
+
+/// `$NAME`, `$1`, `%(name)s`
+fn is_variable(value: &[u8]) -> bool {
+    matches!(value, [b'$' | b'%', second, ..] if second.is_ascii_alphanumeric() || matches!(second, b'{' | b'(' | b'_' | b'@'))
 }
 
 /// Whether someone wrote the value to show what goes there. Asked where only the name of a variable speaks for a secret.
+///
+/// A word such as `test` in it is not enough: hardly anything but such words must be in it.
 pub(super) fn is_demonstration(value: &[u8]) -> bool {
-    const WORDS: [&[u8]; 29] = [
+    const WORDS: [&[u8]; 44] = [
         b"changeme",
-        b"change-me",
-        b"change_me",
+        b"change",
         b"dummy",
         b"sample",
         b"fake",
         b"mock",
+        b"testing",
         b"test",
         b"demo",
         b"secret",
         b"password",
         b"passwd",
+        b"pass",
         b"token",
-        b"api-key",
-        b"api_key",
         b"apikey",
+        b"api",
+        b"key",
         b"insert",
         b"replace",
         b"foobar",
+        b"foo",
+        b"bar",
+        b"baz",
         b"invalid",
         b"undefined",
-        b"getenv",
-        b"env.",
-        b"abc123",
-        b"123456",
-        b"not-a-",
-        b"hunter2",
         b"string",
         b"default",
+        b"postgres",
+        b"mysql",
+        b"admin",
+        b"root",
+        b"user",
+        b"my",
+        b"super",
+        b"wrong",
+        b"new",
+        b"old",
+        b"local",
+        b"dev",
+        b"value",
+        b"here",
+        b"some",
+        b"the",
+        b"pw",
     ];
-    is_placeholder(value) || WORDS.iter().any(|word| contains_ignoring_case(value, word))
+    const ENOUGH: usize = 6;
+    let mut rest = value.to_ascii_lowercase();
+    let mut shown = false;
+    for word in WORDS {
+        while let Some(at) = memchr::memmem::find(&rest, word) {
+            rest.drain(at..at + word.len());
+            shown = true;
+        }
+    }
+    let left = rest
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let counted =
+        contains_ignoring_case(value, b"123456") || contains_ignoring_case(value, b"abc123");
+    is_placeholder(value) || shown && left < ENOUGH || counted && left < 2 * ENOUGH
 }
 
 /// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.

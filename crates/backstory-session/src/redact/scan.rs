@@ -3,6 +3,7 @@
 //! No pattern ever searches. It is anchored at a keyword and sees a bounded piece of text, so the time is linear in the text
 //! whatever stands in it.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -53,22 +54,17 @@ const SECRET_NAMES: [&str; 12] = [
 impl Scanner {
     pub(super) fn new(rules: &'static [Rule]) -> Self {
         let mut keywords: Vec<Keyword> = Vec::new();
+        let mut places = HashMap::new();
         for (number, rule) in rules.iter().enumerate() {
             let Ok(number) = u16::try_from(number) else {
                 break;
             };
             let fold = rule.case() == Case::Ignored;
             for text in rule.keywords.iter().map(|text| text.as_bytes()) {
-                match keywords
-                    .iter_mut()
-                    .find(|keyword| keyword.text == text && keyword.fold == fold)
-                {
+                let place = *places.entry((text, fold)).or_insert(keywords.len());
+                match keywords.get_mut(place) {
                     Some(keyword) => keyword.rules.push(number),
-                    None => keywords.push(Keyword {
-                        text,
-                        fold,
-                        rules: vec![number],
-                    }),
+                    None => keywords.push(Keyword { text, fold, rules: vec![number] }),
                 }
             }
         }

@@ -385,8 +385,6 @@ fn planted_json() -> impl Strategy<Value = (Value, Vec<String>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let output = REDACTOR.redact(&bytes, &[]);
@@ -405,6 +403,27 @@ proptest! {
         prop_assert_eq!(redacted(&once), once);
         let quoted = json!({ "text": text }).to_string();
         prop_assert!(serde_json::from_str::<Value>(&redacted(&quoted)).is_ok());
+    }
+
+    #[test]
+    fn no_escape_hides_a_planted_secret(rule in 0..RULES.len(), seed in any::<u64>(), escaped in prop::collection::vec(0..3_u8, 1..40)) {
+        let planted = planted(&RULES[rule], seed);
+        let mut inner = String::new();
+        for (character, how) in planted.text.chars().zip(escaped.iter().cycle()) {
+            match (character, how) {
+                ('/', 1 | 2) => inner.push_str("\\/"),
+                (character, 2) if character.is_ascii_alphanumeric() => inner.push_str(&format!("\\u{:04x}", character as u32)),
+                (character, _) => {
+                    let quoted = serde_json::to_string(&character).unwrap();
+                    inner.push_str(&quoted[1..quoted.len() - 1]);
+                }
+            }
+        }
+        let output = redacted(&format!("{{\"text\":\"see {inner} there\"}}"));
+        let value: Value = serde_json::from_str(&output).map_err(|error| TestCaseError::fail(format!("{error}: {output}")))?;
+        let text = value["text"].as_str().unwrap_or_default();
+        prop_assert!(!planted.secrets.iter().any(|secret| text.contains(secret)), "{} in {}", planted.text, text);
+        prop_assert_eq!(redacted(&output), output);
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn ends_part(byte: u8) -> bool {
 
 /// Whether this is somebody's password, and not a template or what every tutorial writes there.
 fn is_secret(user: &[u8], password: &[u8]) -> bool {
-    const TUTORIAL: [&str; 20] = [
+    const TUTORIAL: [&str; 19] = [
         "password",
         "passwd",
         "pass",
@@ -65,7 +65,6 @@ fn is_secret(user: &[u8], password: &[u8]) -> bool {
         "pass123",
         "password123",
         "mypassword",
-        "hunter2",
         "x-oauth-basic",
     ];
     !is_placeholder(password)

@@ -153,7 +153,7 @@ impl Mutation {
     fn insert_odd_bytes(self, bytes: &mut Vec<u8>) {
         let odd = ODD_BYTES[self.other_index(ODD_BYTES.len())];
         // A third of them at the beginning of a line, where some would be harmless.
-        let at = if self.other % 3 == 0 {
+        let at = if self.other.is_multiple_of(3) {
             self.line(bytes).start
         } else {
             self.index(bytes.len())

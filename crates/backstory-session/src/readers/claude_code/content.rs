@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::tools;
-use crate::event::{Kind, Touch, Usage};
+use crate::event::{Kind, Touch};
 use crate::injected::{inside, without_leading_blocks};
 use crate::json::text_of;
 use crate::readers::shared::{is_true, items, kept, string};
@@ -78,34 +78,17 @@ struct Block<'a> {
 
 impl<'a> Message<'a> {
     fn blocks(&self) -> Vec<Block<'a>> {
-        let raw = self.content.map(items).unwrap_or_default();
-        raw.into_iter()
-            .map(|block| serde_json::from_str(block.get()).unwrap_or_default())
-            .collect()
-    }
-
-    pub(super) fn usage(&self) -> Option<Usage> {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Counts<'a> {
-            #[serde(borrow)]
-            input_tokens: Option<&'a RawValue>,
-            #[serde(borrow)]
-            output_tokens: Option<&'a RawValue>,
-            #[serde(borrow)]
-            cache_read_input_tokens: Option<&'a RawValue>,
-            #[serde(borrow)]
-            cache_creation_input_tokens: Option<&'a RawValue>,
-        }
-        let counts: Counts<'_> = serde_json::from_str(self.usage?.get()).ok()?;
-        let number =
-            |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
-        Some(Usage {
-            input: number(counts.input_tokens),
-            output: number(counts.output_tokens),
-            cache_read: number(counts.cache_read_input_tokens),
-            cache_write: number(counts.cache_creation_input_tokens),
-            reasoning: 0,
+        let Some(content) = self
+            .content
+            .filter(|content| content.get().starts_with('['))
+        else {
+            return Vec::new();
+        };
+        // All at once when all are objects, as they are; else each by itself, so that an odd one costs only itself.
+        serde_json::from_str(content.get()).unwrap_or_else(|_| {
+            let each = items(content).into_iter();
+            each.map(|block| serde_json::from_str(block.get()).unwrap_or_default())
+                .collect()
         })
     }
 

@@ -45,17 +45,13 @@ pub(super) const RULES: &[Rule] = &[
         "aws_secret_access_key = «{b40}»",
         "aws_secret_access_key = <your-secret>",
     ),
-    assigned(
+    // These begin with the base64 of `origin` or of `er/aws`.
+    token(
         "aws-session-token",
-        &[
-            "session_token",
-            "sessiontoken",
-            "security_token",
-            "security-token",
-        ],
-        r"(?:IQoJ|FwoG|FQoG)[0-9A-Za-z/+=]{90,2000}",
-        "AWS_SESSION_TOKEN=«IQoJ{b200}==»",
-        "AWS_SESSION_TOKEN=$TOKEN",
+        &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"],
+        r"(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[0-9A-Za-z/+]{80,2000}={0,2}",
+        "AWS_SESSION_TOKEN=«IQoJb3JpZ2lu{b200}==»",
+        "IQoJb3JpZ2lu{b20}",
     ),
     token(
         "azure-storage-key",
@@ -381,7 +377,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     assigned(
         "tencent-secret-key",
-        &["tencent"],
+        &["tencentc"],
         r"[0-9A-Za-z]{32}",
         "TENCENTCLOUD_SECRET_KEY=«{w32}»",
         "TENCENTCLOUD_SECRET_KEY=$KEY",

@@ -349,7 +349,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     token(
         "npmrc-auth-token",
-        &["_authToken=", "_authToken = "],
+        &["_authToken"],
         r"_authToken ?= ?([0-9A-Za-z_.~+/=-]{16,400})",
         "//registry.internal/:_authToken=«{w40}»",
         "//registry.npmjs.org/:_authToken=$NPM_TOKEN",

@@ -26,14 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     code(
         "api-key",
         &[
-            "api_key",
-            "apikey",
-            "api-key",
-            "api.key",
-            "api_token",
-            "api_secret",
-            "app_key",
-            "appkey",
+            "api_key", "apikey", "api-key", "api.key", "app_key", "appkey",
         ],
         generic::api_key,
         Case::Ignored,
@@ -50,7 +43,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     code(
         "token",
-        &["token"],
+        // Not the word alone: a transcript counts tokens in every record.
+        &[
+            "token=", "token:", "token\"", "token'", "token\\", "token`", "token]", "token ",
+        ],
         generic::token,
         Case::Ignored,
         "export DEPLOY_TOKEN=«{w32}»",

@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     assigned(
         "discord-bot-token",
-        &["discord", "bot_token"],
+        &["discord"],
         r"[MNO][0-9A-Za-z]{23,27}\.[\w-]{6}\.[\w-]{27,40}",
         "DISCORD_TOKEN=«M{w25}.{w6}.{u38}»",
         "DISCORD_TOKEN=M...",

@@ -1,22 +1,20 @@
 //! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
 
+mod session;
+
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backstory_session::{
-    Action, Event, EventKey, Extension, Kind, Output, ParentKind, SessionFacts, Title,
-};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use rusqlite::{CachedStatement, OptionalExtension, Transaction, TransactionBehavior};
 
+use self::session::{Session, parent_kind, without_nul};
 use crate::blocks::{self, Packed};
 use crate::error::Result;
 use crate::open::Store;
 use crate::sources::{self, Cursor};
 use crate::usage::{self, Tally};
-
-/// The longest title, in characters.
-const TITLE_CHARACTERS: usize = 100;
 
 /// A piece of a source file, read and packed, with the cursor behind it.
 #[derive(Debug)]
@@ -66,6 +64,7 @@ pub struct Counts {
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
 pub struct Batch<'a> {
     transaction: Transaction<'a>,
+    hot: Hot<'a>,
     names: HashMap<String, i64>,
     sessions: HashMap<(&'static str, Arc<str>), Session>,
     streams: HashMap<String, (i64, i64)>,
@@ -73,35 +72,30 @@ pub struct Batch<'a> {
     counts: Counts,
 }
 
-/// A session as it stands within the batch.
-#[derive(Debug)]
-struct Session {
-    id: i64,
-    events: u64,
-    turns: u64,
-    started_at: Option<i64>,
-    ended_at: Option<i64>,
-    title: Option<String>,
-    title_rank: u8,
-    parent: Option<(String, &'static str)>,
-    parent_seq: Option<u64>,
-    project: Option<i64>,
-    cwd: Option<String>,
-    branch: Option<String>,
-    machine: bool,
-    open_calls: HashMap<String, u64>,
-    models: HashSet<i64>,
-    changed: bool,
+/// The statements that run for every event; finding them in the cache each time would cost as much as running them.
+struct Hot<'a> {
+    know: CachedStatement<'a>,
+    find: CachedStatement<'a>,
+    insert: CachedStatement<'a>,
 }
 
 impl Store {
     /// Begins to take in chunks.
     pub fn batch(&mut self) -> Result<Batch<'_>> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let connection = &self.connection;
+        let hot = Hot {
+            know: connection.prepare_cached(
+                "INSERT OR IGNORE INTO event_keys (key, session, seq) VALUES (?1, ?2, ?3)",
+            )?,
+            find: connection.prepare_cached("SELECT session, seq FROM event_keys WHERE key = ?1")?,
+            insert: connection.prepare_cached(
+                "INSERT INTO events (session, seq, turn, kind, at, stream, offset, length, part, model, tool, call, parent, error, \
+                 exit_code, duration_ms, command) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+            )?,
+        };
         Ok(Batch {
-            transaction,
+            transaction: Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?,
+            hot,
             names: HashMap::new(),
             sessions: HashMap::new(),
             streams: HashMap::new(),
@@ -175,11 +169,11 @@ impl Batch<'_> {
             self.extend(extension)?;
         }
         for response in &output.responses {
-            let known = match response.replay {
-                Some(replay) => self.tally.knows(&self.transaction, replay)?,
-                None => false,
-            };
-            if known {
+            if let Some(replay) = response.replay
+                && self
+                    .tally
+                    .is_copy(&self.transaction, response.key, replay)?
+            {
                 continue;
             }
             let model = self.name(&response.model)?;
@@ -219,26 +213,25 @@ impl Batch<'_> {
         replaying: &mut bool,
     ) -> Result<()> {
         if *replaying && let Some(replay) = event.replay {
-            if let Some((_, seq)) = self.find(replay)? {
+            if let Some((origin, seq)) = self.find(replay)? {
+                // Known under this session's key too, so that a copy of the copy is known as well.
+                self.know(event.key, origin, seq)?;
                 let session = self.session(chunk.agent, &event.session)?;
                 session.parent_seq = Some(seq);
                 session.changed = true;
                 self.counts.replayed += 1;
                 return Ok(());
             }
-            *replaying = false;
-            let close = "UPDATE streams SET replaying = 0 WHERE id = ?1";
-            self.transaction.prepare_cached(close)?.execute([stream])?;
+            // Copies come first, so the first event that is none ends them; injected text differs even in copies.
+            if event.kind != Kind::System {
+                *replaying = false;
+                let close = "UPDATE streams SET replaying = 0 WHERE id = ?1";
+                self.transaction.prepare_cached(close)?.execute([stream])?;
+            }
         }
         let session = self.session(chunk.agent, &event.session)?;
         let (id, seq) = (session.id, session.events + 1);
-        let insert = "INSERT OR IGNORE INTO event_keys (key, session, seq) VALUES (?1, ?2, ?3)";
-        if self
-            .transaction
-            .prepare_cached(insert)?
-            .execute((event.key.0, id, seq))?
-            == 0
-        {
+        if !self.know(event.key, id, seq)? {
             self.counts.replayed += 1;
             return self.link_to_origin(chunk.agent, event);
         }
@@ -263,30 +256,25 @@ impl Batch<'_> {
         let session = self.session(chunk.agent, &event.session)?;
         session.count(event, model);
         let turn = session.turns;
-        self.transaction
-            .prepare_cached(
-                "INSERT INTO events (session, seq, turn, kind, at, stream, offset, length, part, model, tool, call, parent, error, \
-                 exit_code, duration_ms, command) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-            )?
-            .execute(rusqlite::params![
-                id,
-                seq,
-                turn,
-                event.kind as u8,
-                event.at,
-                stream,
-                event.span.offset,
-                event.span.length,
-                event.span.part,
-                model,
-                tool,
-                call,
-                parent,
-                event.error.then_some(1),
-                event.exit_code,
-                event.duration_ms,
-                event.command.as_deref().map(without_nul),
-            ])?;
+        self.hot.insert.execute(rusqlite::params![
+            id,
+            seq,
+            turn,
+            event.kind as u8,
+            event.at,
+            stream,
+            event.span.offset,
+            event.span.length,
+            event.span.part,
+            model,
+            tool,
+            call,
+            parent,
+            event.error.then_some(1),
+            event.exit_code,
+            event.duration_ms,
+            event.command.as_deref().map(without_nul),
+        ])?;
         if seq == 1 {
             self.link_stream(id, stream)?;
         }
@@ -413,14 +401,14 @@ impl Batch<'_> {
             .query_row([stream], |row| row.get(0))?)
     }
 
-    fn find(&self, key: EventKey) -> Result<Option<(i64, u64)>> {
-        let query = "SELECT session, seq FROM event_keys WHERE key = ?1";
+    /// Remembers an event by its key; false when the key is known already.
+    fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
+        Ok(self.hot.know.execute((key.0, session, seq))? > 0)
+    }
+
+    fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        Ok(self
-            .transaction
-            .prepare_cached(query)?
-            .query_row([key.0], row)
-            .optional()?)
+        Ok(self.hot.find.query_row([key.0], row).optional()?)
     }
 
     fn touch(&self, session: i64, seq: u64, path: &str, action: Action) -> Result<()> {
@@ -479,126 +467,6 @@ impl Batch<'_> {
     }
 }
 
-impl Session {
-    fn load(connection: &Connection, agent: &str, name: &str) -> Result<Self> {
-        connection
-            .prepare_cached("INSERT OR IGNORE INTO sessions (agent, session) VALUES (?1, ?2)")?
-            .execute((agent, without_nul(name)))?;
-        let mut session = connection
-            .prepare_cached(
-                "SELECT id, events, turns, started_at, ended_at, title, title_rank, parent, parent_kind, parent_seq, project, cwd, \
-                 branch, machine FROM sessions WHERE agent = ?1 AND session = ?2",
-            )?
-            .query_row((agent, without_nul(name)), |row| {
-                let kind: Option<String> = row.get(8)?;
-                let kind = if kind.as_deref() == Some("subagent") { "subagent" } else { "fork" };
-                Ok(Session {
-                    id: row.get(0)?,
-                    events: row.get(1)?,
-                    turns: row.get(2)?,
-                    started_at: row.get(3)?,
-                    ended_at: row.get(4)?,
-                    title: row.get(5)?,
-                    title_rank: row.get(6)?,
-                    parent: row.get::<_, Option<String>>(7)?.map(|parent| (parent, kind)),
-                    parent_seq: row.get(9)?,
-                    project: row.get(10)?,
-                    cwd: row.get(11)?,
-                    branch: row.get(12)?,
-                    machine: row.get(13)?,
-                    open_calls: HashMap::new(),
-                    models: HashSet::new(),
-                    changed: false,
-                })
-            })?;
-        let mut statement =
-            connection.prepare_cached("SELECT call, seq FROM open_calls WHERE session = ?1")?;
-        let calls = statement.query_map([session.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        session.open_calls = calls.collect::<rusqlite::Result<_>>()?;
-        Ok(session)
-    }
-
-    fn save(&self, connection: &Connection) -> Result<()> {
-        connection
-            .prepare_cached(
-                "UPDATE sessions SET events = ?2, turns = ?3, started_at = ?4, ended_at = ?5, title = ?6, title_rank = ?7, parent = ?8, \
-                 parent_kind = ?9, parent_seq = ?10, project = ?11, cwd = ?12, branch = ?13, machine = ?14 WHERE id = ?1",
-            )?
-            .execute(rusqlite::params![
-                self.id,
-                self.events,
-                self.turns,
-                self.started_at,
-                self.ended_at,
-                self.title.as_deref().map(without_nul),
-                self.title_rank,
-                self.parent.as_ref().map(|(parent, _)| without_nul(parent)),
-                self.parent.as_ref().map(|(_, kind)| *kind),
-                self.parent_seq,
-                self.project,
-                self.cwd.as_deref().map(without_nul),
-                self.branch.as_deref().map(without_nul),
-                self.machine,
-            ])?;
-        connection
-            .prepare_cached("DELETE FROM open_calls WHERE session = ?1")?
-            .execute([self.id])?;
-        for (call, seq) in &self.open_calls {
-            connection
-                .prepare_cached("INSERT INTO open_calls (session, call, seq) VALUES (?1, ?2, ?3)")?
-                .execute((self.id, without_nul(call), seq))?;
-        }
-        for model in &self.models {
-            connection
-                .prepare_cached(
-                    "INSERT OR IGNORE INTO session_models (session, model) VALUES (?1, ?2)",
-                )?
-                .execute((self.id, model))?;
-        }
-        Ok(())
-    }
-
-    fn count(&mut self, event: &Event, model: Option<i64>) {
-        self.changed = true;
-        self.events += 1;
-        self.seen(event.at);
-        self.models.extend(model);
-        if event.kind == Kind::Prompt {
-            self.turns += 1;
-            if self.title.is_none() {
-                self.entitle(&Title::Prompt(event.text.clone()));
-            }
-        }
-    }
-
-    fn model(&mut self, model: i64) {
-        self.changed |= self.models.insert(model);
-    }
-
-    fn seen(&mut self, at: Option<i64>) {
-        let Some(at) = at else { return };
-        self.changed = true;
-        self.started_at = Some(self.started_at.map_or(at, |started| started.min(at)));
-        self.ended_at = Some(self.ended_at.map_or(at, |ended| ended.max(at)));
-    }
-
-    fn entitle(&mut self, title: &Title) {
-        let (rank, text) = match title {
-            Title::Prompt(text) => (1, text),
-            Title::Generated(text) => (2, text),
-            Title::Given(text) => (3, text),
-        };
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        if let Some(line) = line
-            && rank >= self.title_rank
-        {
-            self.title_rank = rank;
-            self.title = Some(line.chars().take(TITLE_CHARACTERS).collect());
-            self.changed = true;
-        }
-    }
-}
-
 impl Store {
     /// Gives titles that came before their session to it, as far as it is known by now.
     pub fn settle_titles(&mut self) -> Result<()> {
@@ -613,21 +481,5 @@ impl Store {
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys);",
         )?;
         Ok(transaction.commit()?)
-    }
-}
-
-fn parent_kind(kind: ParentKind) -> &'static str {
-    match kind {
-        ParentKind::Subagent => "subagent",
-        ParentKind::Fork => "fork",
-    }
-}
-
-/// SQL text functions stop at a NUL: columns show it as its picture. The stored bytes keep it.
-fn without_nul(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains('\0') {
-        text.replace('\0', "\u{2400}").into()
-    } else {
-        text.into()
     }
 }

@@ -1,0 +1,170 @@
+//! A session while chunks are taken in: loaded once, counted in memory, saved with the batch.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use backstory_session::{Event, Kind, ParentKind, Title};
+use rusqlite::Connection;
+
+use crate::error::Result;
+
+/// The longest title, in characters.
+const TITLE_CHARACTERS: usize = 100;
+
+/// A session as it stands within the batch.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: i64,
+    pub(super) events: u64,
+    pub(super) turns: u64,
+    pub(super) started_at: Option<i64>,
+    pub(super) ended_at: Option<i64>,
+    pub(super) title: Option<String>,
+    pub(super) title_rank: u8,
+    pub(super) parent: Option<(String, &'static str)>,
+    pub(super) parent_seq: Option<u64>,
+    pub(super) project: Option<i64>,
+    pub(super) cwd: Option<String>,
+    pub(super) branch: Option<String>,
+    pub(super) machine: bool,
+    pub(super) open_calls: HashMap<String, u64>,
+    pub(super) models: HashSet<i64>,
+    pub(super) changed: bool,
+}
+
+impl Session {
+    pub(super) fn load(connection: &Connection, agent: &str, name: &str) -> Result<Self> {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO sessions (agent, session) VALUES (?1, ?2)")?
+            .execute((agent, without_nul(name)))?;
+        let mut session = connection
+            .prepare_cached(
+                "SELECT id, events, turns, started_at, ended_at, title, title_rank, parent, parent_kind, parent_seq, project, cwd, \
+                 branch, machine FROM sessions WHERE agent = ?1 AND session = ?2",
+            )?
+            .query_row((agent, without_nul(name)), |row| {
+                let kind: Option<String> = row.get(8)?;
+                let kind = if kind.as_deref() == Some("subagent") { "subagent" } else { "fork" };
+                Ok(Session {
+                    id: row.get(0)?,
+                    events: row.get(1)?,
+                    turns: row.get(2)?,
+                    started_at: row.get(3)?,
+                    ended_at: row.get(4)?,
+                    title: row.get(5)?,
+                    title_rank: row.get(6)?,
+                    parent: row.get::<_, Option<String>>(7)?.map(|parent| (parent, kind)),
+                    parent_seq: row.get(9)?,
+                    project: row.get(10)?,
+                    cwd: row.get(11)?,
+                    branch: row.get(12)?,
+                    machine: row.get(13)?,
+                    open_calls: HashMap::new(),
+                    models: HashSet::new(),
+                    changed: false,
+                })
+            })?;
+        let mut statement =
+            connection.prepare_cached("SELECT call, seq FROM open_calls WHERE session = ?1")?;
+        let calls = statement.query_map([session.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        session.open_calls = calls.collect::<rusqlite::Result<_>>()?;
+        Ok(session)
+    }
+
+    pub(super) fn save(&self, connection: &Connection) -> Result<()> {
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET events = ?2, turns = ?3, started_at = ?4, ended_at = ?5, title = ?6, title_rank = ?7, parent = ?8, \
+                 parent_kind = ?9, parent_seq = ?10, project = ?11, cwd = ?12, branch = ?13, machine = ?14 WHERE id = ?1",
+            )?
+            .execute(rusqlite::params![
+                self.id,
+                self.events,
+                self.turns,
+                self.started_at,
+                self.ended_at,
+                self.title.as_deref().map(without_nul),
+                self.title_rank,
+                self.parent.as_ref().map(|(parent, _)| without_nul(parent)),
+                self.parent.as_ref().map(|(_, kind)| *kind),
+                self.parent_seq,
+                self.project,
+                self.cwd.as_deref().map(without_nul),
+                self.branch.as_deref().map(without_nul),
+                self.machine,
+            ])?;
+        connection
+            .prepare_cached("DELETE FROM open_calls WHERE session = ?1")?
+            .execute([self.id])?;
+        for (call, seq) in &self.open_calls {
+            connection
+                .prepare_cached("INSERT INTO open_calls (session, call, seq) VALUES (?1, ?2, ?3)")?
+                .execute((self.id, without_nul(call), seq))?;
+        }
+        for model in &self.models {
+            connection
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO session_models (session, model) VALUES (?1, ?2)",
+                )?
+                .execute((self.id, model))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn count(&mut self, event: &Event, model: Option<i64>) {
+        self.changed = true;
+        self.events += 1;
+        self.seen(event.at);
+        self.models.extend(model);
+        if event.kind == Kind::Prompt {
+            self.turns += 1;
+            if self.title.is_none() {
+                self.entitle(&Title::Prompt(event.text.clone()));
+            }
+        }
+    }
+
+    pub(super) fn model(&mut self, model: i64) {
+        self.changed |= self.models.insert(model);
+    }
+
+    pub(super) fn seen(&mut self, at: Option<i64>) {
+        let Some(at) = at else { return };
+        self.changed = true;
+        self.started_at = Some(self.started_at.map_or(at, |started| started.min(at)));
+        self.ended_at = Some(self.ended_at.map_or(at, |ended| ended.max(at)));
+    }
+
+    pub(super) fn entitle(&mut self, title: &Title) {
+        let (rank, text) = match title {
+            Title::Prompt(text) => (1, text),
+            Title::Generated(text) => (2, text),
+            Title::Given(text) => (3, text),
+        };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+        if let Some(line) = line
+            && rank >= self.title_rank
+        {
+            self.title_rank = rank;
+            self.title = Some(line.chars().take(TITLE_CHARACTERS).collect());
+            self.changed = true;
+        }
+    }
+}
+
+/// The name of a kind in the store.
+pub(super) fn parent_kind(kind: ParentKind) -> &'static str {
+    match kind {
+        ParentKind::Subagent => "subagent",
+        ParentKind::Fork => "fork",
+    }
+}
+
+/// SQL text functions stop at a NUL: columns show it as its picture. The stored bytes keep it.
+pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        text.replace('\0', "\u{2400}").into()
+    } else {
+        text.into()
+    }
+}

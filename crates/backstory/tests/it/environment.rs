@@ -1,0 +1,187 @@
+//! A home folder with nothing in it, and the program run there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use backstory_session::sample::SampleFile;
+use serde_json::Value;
+
+/// A hermetic home.
+pub(crate) struct Environment {
+    folder: tempfile::TempDir,
+}
+
+/// What a run of the program gave.
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Environment {
+    pub(crate) fn new() -> Self {
+        Environment {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    /// Writes a file below the home folder.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.home().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub(crate) fn write_all(&self, files: impl IntoIterator<Item = SampleFile>) {
+        for file in files {
+            self.write(&file.path, file.bytes);
+        }
+    }
+
+    /// A session of Claude Code, by the number in its id.
+    pub(crate) fn claude(&self, session: u32, lines: &[String]) -> PathBuf {
+        self.write(&claude_path(session), lines.concat())
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backstory"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.home())
+            .env("BACKSTORY_HOME", self.store())
+            .env("TZ", "UTC")
+            .current_dir(self.folder.path());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs a command that must succeed and print one JSON document.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let outcome = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+        serde_json::from_str(&outcome.stdout).unwrap()
+    }
+
+    pub(crate) fn sweep(&self) -> Value {
+        self.json(&["sweep"])
+    }
+
+    /// All that the program knows, in an order of its own: two stores that give the same text hold the same memory.
+    pub(crate) fn everything(&self) -> String {
+        let mut sessions = self.json(&["sessions", "--limit", "0"])["sessions"]
+            .as_array()
+            .unwrap()
+            .clone();
+        sessions.sort_by_key(|session| session["session"].to_string());
+        let mut text = String::new();
+        for session in &sessions {
+            let shown = self.json(&["show", session["session"].as_str().unwrap()]);
+            text.push_str(&format!("{shown:#}\n"));
+        }
+        text.push_str(&format!("{:#}\n", self.json(&["usage", "session"])));
+        text.push_str(&format!("{:#}\n", self.json(&["usage", "daily"])));
+        text
+    }
+
+    /// The events of a session as `kind: text`.
+    pub(crate) fn events(&self, session: &str) -> Vec<String> {
+        let shown = self.json(&["show", session]);
+        let line = |event: &Value| {
+            format!(
+                "{}: {}",
+                event["kind"].as_str().unwrap(),
+                event["text"].as_str().unwrap()
+            )
+        };
+        shown["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(line)
+            .collect()
+    }
+
+    /// Every file below the store, with its bytes.
+    pub(crate) fn stored_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        fn walk(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, files);
+                } else {
+                    files.push((path.clone(), std::fs::read(&path).unwrap()));
+                }
+            }
+        }
+        let mut files = Vec::new();
+        walk(&self.store(), &mut files);
+        files
+    }
+}
+
+impl Outcome {
+    fn of(output: Output) -> Self {
+        Outcome {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+pub(crate) fn claude_id(session: u32) -> String {
+    format!("{session:08x}-0000-4000-8000-000000000000")
+}
+
+pub(crate) fn claude_path(session: u32) -> String {
+    format!(".claude/projects/-work-shop/{}.jsonl", claude_id(session))
+}
+
+/// A prompt, as Claude Code writes it. `number` makes its uuid and its time.
+pub(crate) fn prompt(session: u32, number: u32, text: &str) -> String {
+    record(
+        session,
+        number,
+        "user",
+        &serde_json::json!({"role": "user", "content": text}),
+    )
+}
+
+/// A reply with its tokens.
+pub(crate) fn reply(session: u32, number: u32, text: &str, output_tokens: u64) -> String {
+    let message = serde_json::json!({
+        "id": format!("msg_{number}"),
+        "role": "assistant",
+        "model": "claude-test",
+        "content": [{"type": "text", "text": text}],
+        "usage": {"input_tokens": 10, "output_tokens": output_tokens},
+    });
+    record(session, number, "assistant", &message)
+}
+
+pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> String {
+    let line = serde_json::json!({
+        "type": kind,
+        "uuid": format!("uuid-{number}"),
+        "parentUuid": number.checked_sub(1).map(|before| format!("uuid-{before}")),
+        "sessionId": claude_id(session),
+        "requestId": format!("req_{number}"),
+        "timestamp": format!("2026-01-02T03:{:02}:{:02}.000Z", number / 60 % 60, number % 60),
+        "cwd": "/work/shop",
+        "message": message,
+    });
+    format!("{line}\n")
+}

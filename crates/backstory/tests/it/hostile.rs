@@ -1,0 +1,166 @@
+//! Logs are written by programs that crash, and by whoever can write a file.
+
+use crate::environment::{Environment, claude_id, claude_path, prompt};
+
+#[test]
+fn bad_files_are_counted_and_nothing_else_is_lost() {
+    let environment = Environment::new();
+    let good = prompt(1, 0, "good");
+    environment.claude(1, &[good.clone()]);
+    let deep = format!(
+        "{{\"type\":\"user\",\"message\":{{\"content\":{}1{}}}}}\n",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let files: [(&str, Vec<u8>); 9] = [
+        ("empty", Vec::new()),
+        ("binary", (0..50_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect()),
+        ("deep", deep.into_bytes()),
+        ("invalid-utf8", b"{\"type\":\"user\",\"sessionId\":\"u\",\"message\":{\"content\":\"\xff\xfe\"}}\n".to_vec()),
+        ("lone-surrogate", br#"{"type":"user","sessionId":"l","uuid":"l1","message":{"content":"cut \ud83d here"}}"#.to_vec()),
+        ("nul", b"{\"type\":\"user\",\"sessionId\":\"n\",\"uuid\":\"n1\",\"message\":{\"content\":\"a\\u0000b\"}}\n\0\0\0\n".to_vec()),
+        ("crlf", good.replace('\n', "\r\n").replace("uuid-0", "uuid-crlf").into_bytes()),
+        ("bom", [b"\xef\xbb\xbf".to_vec(), good.replace("uuid-0", "uuid-bom").into_bytes()].concat()),
+        ("numbers", br#"{"type":"assistant","sessionId":"x","uuid":"x1","timestamp":"99999-01-01","message":{"id":"m","model":"m","content":[],"usage":{"input_tokens":1e400,"output_tokens":-5}}}"#.to_vec()),
+    ];
+    for (name, bytes) in &files {
+        environment.write(&format!(".claude/projects/-bad/{name}.jsonl"), bytes);
+    }
+    let report = environment.sweep();
+    assert_eq!(report["discovered"], 10);
+    assert_eq!(environment.events(&claude_id(1))[0], "prompt: good");
+    assert_eq!(environment.events("l"), ["prompt: cut \u{fffd} here"]);
+    assert_eq!(environment.events("n"), ["prompt: a\0b"]);
+    let doctor = environment.json(&["doctor"]);
+    assert_eq!(doctor["ok"], true);
+    for row in doctor["skipped"].as_array().unwrap() {
+        let path = row["path"].as_str().unwrap();
+        assert!(
+            ["binary", "deep", "nul"]
+                .iter()
+                .any(|name| path.ends_with(&format!("{name}.jsonl"))),
+            "{row}"
+        );
+    }
+    assert_eq!(environment.sweep()["ingested"], 0);
+}
+
+#[test]
+fn a_record_too_long_to_keep_is_counted_and_passed_over() {
+    let environment = Environment::new();
+    let long = format!("{{\"long\":\"{}\"}}\n", "x".repeat(40 << 20));
+    environment.claude(1, &[prompt(1, 0, "before"), long, prompt(1, 1, "after")]);
+    let report = environment.sweep();
+    assert_eq!(report["skipped_records"], 1);
+    assert_eq!(
+        environment.events(&claude_id(1)),
+        ["prompt: before", "prompt: after"]
+    );
+    let doctor = environment.json(&["doctor"]);
+    assert_eq!(doctor["skipped"][0]["line"], 2);
+    assert_eq!(doctor["ok"], true);
+}
+
+#[test]
+fn a_long_record_that_can_be_kept_is_kept() {
+    let environment = Environment::new();
+    let text = "word ".repeat(1_500_000);
+    environment.claude(
+        1,
+        &[
+            prompt(1, 0, "before"),
+            prompt(1, 1, &text),
+            prompt(1, 2, "after"),
+        ],
+    );
+    environment.sweep();
+    assert_eq!(
+        environment.events(&claude_id(1))[1],
+        format!("prompt: {}", text.trim_end())
+    );
+    assert_eq!(environment.events(&claude_id(1)).len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_unreadable_folders_do_no_harm() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "good")]);
+    let projects = environment.home().join(".claude/projects");
+    symlink(&projects, projects.join("loop")).unwrap();
+    let outside = environment.write("outside/secret.jsonl", prompt(7, 0, "outside"));
+    symlink(&outside, projects.join("link.jsonl")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(projects.join("pipe.jsonl"))
+        .status();
+    assert!(made.unwrap().success());
+    let closed = projects.join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let readable = std::fs::read_dir(&closed).is_ok();
+    let report = environment.sweep();
+    assert_eq!(report["discovered"], 1);
+    // Root reads everything; others are told.
+    assert_eq!(
+        report["problems"].as_array().unwrap().len(),
+        usize::from(!readable)
+    );
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(environment.events(&claude_id(1)), ["prompt: good"]);
+}
+
+#[test]
+fn ids_that_look_like_paths_are_only_ids() {
+    let environment = Environment::new();
+    let line = r#"{"type":"user","sessionId":"../../../etc/passwd","uuid":"u","message":{"content":"hello"}}"#;
+    environment.write(".claude/projects/-bad/x.jsonl", line);
+    environment.sweep();
+    assert_eq!(environment.events("../../../etc/passwd"), ["prompt: hello"]);
+    let names: Vec<_> = environment
+        .stored_files()
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert!(
+        names
+            .iter()
+            .all(|path| path.starts_with(environment.store()))
+    );
+    assert_eq!(environment.run(&["show", "%' OR 1=1 --"]).code, 1);
+}
+
+#[test]
+fn a_compression_bomb_is_refused() {
+    let environment = Environment::new();
+    let bomb = zstd::encode_all(std::io::Read::take(std::io::repeat(b' '), 1 << 30), 3).unwrap();
+    let folder = ".codex/sessions/2026/01/02";
+    environment.write(
+        &format!(
+            "{folder}/rollout-2026-01-02T03-04-05-019f0000-0000-7000-8000-000000000001.jsonl.zst"
+        ),
+        bomb,
+    );
+    environment.claude(1, &[prompt(1, 0, "good")]);
+    let report = environment.sweep();
+    assert_eq!(report["problems"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(environment.events(&claude_id(1)), ["prompt: good"]);
+}
+
+#[test]
+fn terminals_get_no_control_characters_from_logs() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), prompt(1, 0, "red \u{1b}[31m alert \u{7}"));
+    environment.sweep();
+    for command in [
+        vec!["sessions"],
+        vec!["show", "00000001"],
+        vec!["tail", "00000001"],
+    ] {
+        let stdout = environment.run(&command).stdout;
+        assert!(
+            stdout.contains("alert") && !stdout.contains(['\u{1b}', '\u{7}']),
+            "{stdout:?}"
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! The whole program, driven as a user would, in a home of its own. One binary, so that it links once.
+
+mod environment;
+
+mod commands;
+mod crash;
+mod growth;
+mod hostile;
+mod lossless;
+mod secrets;
+mod sessions;
