@@ -153,7 +153,7 @@ impl Memory {
 /// Reads all that is new without storing anything; nothing at all is written, not even a folder.
 pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
-    let store = Store::open_existing(home)?;
+    let store = Store::open_untouched(home)?;
     let known = store
         .as_ref()
         .map(Store::fingerprints)

@@ -52,13 +52,39 @@ impl Store {
         if !path.exists() {
             return Ok(None);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let store = Store::connect(path, flags)?;
-        match store.version()? {
+        Store::connect(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?
+        .if_laid_out()
+    }
+
+    /// Like [`Store::open_existing`], but leaves not even the files behind that readers share. For a short look while nobody
+    /// writes: SQLite takes no lock then.
+    pub fn open_untouched(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join("backstory.db");
+        if !path.exists() || path.with_extension("db-wal").exists() {
+            return Store::open_existing(folder);
+        }
+        // In a URI these three would mean something else.
+        let escaped = path
+            .to_string_lossy()
+            .replace('%', "%25")
+            .replace('?', "%3f")
+            .replace('#', "%23");
+        let uri = PathBuf::from(format!("file:{escaped}?immutable=1"));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        Store::connect(uri, flags)?.if_laid_out()
+    }
+
+    fn if_laid_out(self) -> Result<Option<Self>> {
+        match self.version()? {
             // Made by a process that was stopped before it could lay the tables: there is nothing to read.
             0 => Ok(None),
-            found if found > MIGRATIONS.len() as i64 => Err(store.too_new(found)),
-            _ => Ok(Some(store)),
+            found if found > MIGRATIONS.len() as i64 => Err(self.too_new(found)),
+            _ => Ok(Some(self)),
         }
     }
 

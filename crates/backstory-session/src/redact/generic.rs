@@ -23,9 +23,12 @@ pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
     )?;
     let value = text.get(found.value.clone())?;
     let literal = found.quoted || is_bare_literal(text, &found);
-    let text_like = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
+    let text_like =
+        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
     let unlike_text = classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
-    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len()) && !is_demonstration(value) && !is_reference(value);
+    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len())
+        && !is_demonstration(value)
+        && !is_reference(value);
     let clear = unlike_text || is_environment(text, &found) || is_small_word(text, &found);
     (literal && plausible && clear).then(|| Found::plain(found.value))
 }
@@ -34,12 +37,27 @@ pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
 /// with a capital, names of options have hyphens, and the words that are left are few.
 fn is_small_word(text: &[u8], found: &Assignment) -> bool {
     const OTHERS: [&str; 14] = [
-        "required", "optional", "disabled", "encrypted", "keychain", "unchanged", "protected", "username", "anonymous", "kerberos", "incorrect",
-        "forgotten", "keepassxc", "bitwarden",
+        "required",
+        "optional",
+        "disabled",
+        "encrypted",
+        "keychain",
+        "unchanged",
+        "protected",
+        "username",
+        "anonymous",
+        "kerberos",
+        "incorrect",
+        "forgotten",
+        "keepassxc",
+        "bitwarden",
     ];
     let value = text.get(found.value.clone()).unwrap_or_default();
     found.quoted
-        && matches!(found.separator, Separator::Tight | Separator::Equals | Separator::Colon)
+        && matches!(
+            found.separator,
+            Separator::Tight | Separator::Equals | Separator::Colon
+        )
         && value.iter().all(u8::is_ascii_lowercase)
         && !OTHERS.iter().any(|other| other.as_bytes() == value)
 }
@@ -187,7 +205,10 @@ fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
         || next == Some(&b'<') && found.separator != Separator::Tag
         || value.ends_with(b":")
         || value.ends_with(b"=") && value.len() < 24;
-    let spaced = matches!(found.separator, Separator::Equals | Separator::Comma | Separator::Prose);
+    let spaced = matches!(
+        found.separator,
+        Separator::Equals | Separator::Comma | Separator::Prose
+    );
     // On the next line there is more often the next thing than the value.
     let near = !found.broken || value.len() >= 16;
     digits && !goes_on && near && (!spaced || !is_mostly_words(value))

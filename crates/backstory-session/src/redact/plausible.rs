@@ -177,24 +177,18 @@ pub(super) fn is_words(value: &[u8]) -> bool {
         })
 }
 
-/// Whether most of the value is in runs of letters long enough to be words.
+/// Whether most of the value is in runs of letters that can be words, and digits are not strewn all over it.
 pub(super) fn is_mostly_words(value: &[u8]) -> bool {
-    let mut in_words = 0;
-    let mut run = 0;
-    let mut previous = b' ';
-    for &byte in value.iter().chain(b" ") {
-        // A capital after a small letter begins a new word.
-        let continues = byte.is_ascii_alphabetic()
-            && !(byte.is_ascii_uppercase() && previous.is_ascii_lowercase());
-        if !continues {
-            in_words += if run >= 3 { run } else { 0 };
-            run = usize::from(byte.is_ascii_alphabetic());
-        } else {
-            run += 1;
-        }
-        previous = byte;
-    }
-    is_words(value) || in_words * 100 >= value.len() * 78
+    let turns = value
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && b.is_ascii_digit()))
+        .count();
+    let in_words: usize = value
+        .chunk_by(|a, b| a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && !(a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+        .filter(|run| run.len() >= 3 && run.iter().any(|byte| b"aeiouyAEIOUY".contains(byte)))
+        .map(<[u8]>::len)
+        .sum();
+    is_words(value) || turns < 6 && in_words * 100 >= value.len() * 78
 }
 
 /// Whether letters change case the way they do in a random string and not in camel case.

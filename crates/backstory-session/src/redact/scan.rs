@@ -64,7 +64,11 @@ impl Scanner {
                 let place = *places.entry((text, fold)).or_insert(keywords.len());
                 match keywords.get_mut(place) {
                     Some(keyword) => keyword.rules.push(number),
-                    None => keywords.push(Keyword { text, fold, rules: vec![number] }),
+                    None => keywords.push(Keyword {
+                        text,
+                        fold,
+                        rules: vec![number],
+                    }),
                 }
             }
         }
@@ -107,8 +111,10 @@ impl Scanner {
             Matcher::Code(find, _) => find(text, hit),
         }?;
         let secret = text.get(found.range.clone())?;
-        (!secret.is_empty() && !is_placeholder(secret) && !is_in_marker(text, found.range.start))
-            .then_some(found)
+        let known = secret.is_empty() || is_placeholder(secret);
+        // The name of a rule in a marker is no name of a variable.
+        let marked = is_in_marker(text, found.range.start) || is_in_marker(text, hit.start);
+        (!known && !marked).then_some(found)
     }
 
     fn token(&self, number: usize, text: &[u8], start: usize) -> Option<Found> {

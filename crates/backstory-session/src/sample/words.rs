@@ -14,7 +14,7 @@ macro_rules! words {
 }
 
 words! {
-    NOUNS = "order cart request session token user response error config file index record batch cache client server
+    NOUNS = "order cart request session voucher user response error config file index record batch cache client server
         handler message payment invoice product price worker queue event job table column row query schema migration
         stream buffer frame packet header body route path route_table middleware socket channel lock thread task timer
         clock schedule retry backoff limit quota rate window bucket counter metric gauge trace span log line parser
@@ -29,7 +29,7 @@ words! {
         region city warehouse stock supplier catalog category review rating comment reply mention feed timeline story
         image thumbnail video audio codec bitrate sample filter kernel matrix vector tensor weight gradient epoch model
         dataset feature score threshold cluster centroid outlier anomaly forecast trend season holiday experiment variant
-        cohort funnel conversion churn campaign budget bid auction keyword snippet token_stream symbol module package
+        cohort funnel conversion churn campaign budget bid auction keyword snippet word_stream symbol module package
         crate dependency version release changelog manifest lockfile registry mirror proxy gateway balancer probe
         heartbeat lease election quorum ballot term checkpoint watermark partition topic consumer producer offset_map
         envelope payload checksum digest_table cipher nonce salt certificate chain anchor issuer subject domain zone_file
