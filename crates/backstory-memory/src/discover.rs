@@ -158,7 +158,7 @@ impl Walk<'_> {
             .is_none_or(|agent| agent == reader.agent())
     }
 
-    fn problem(&mut self, path: &Path, reason: impl ToString) {
+    fn problem(&mut self, path: &Path, reason: &std::io::Error) {
         self.problems.push(Problem {
             path: path.to_path_buf(),
             reason: reason.to_string(),
@@ -174,13 +174,13 @@ impl Walk<'_> {
             Ok(entries) => entries,
             // An agent that was never used has no folder.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            Err(error) => return self.problem(folder, error),
+            Err(error) => return self.problem(folder, &error),
         };
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.problem(folder, error);
+                    self.problem(folder, &error);
                     continue;
                 }
             };
@@ -195,12 +195,12 @@ impl Walk<'_> {
                     if named {
                         match entry.metadata() {
                             Ok(metadata) => self.file(&path, &metadata, reader),
-                            Err(error) => self.problem(&path, error),
+                            Err(error) => self.problem(&path, &error),
                         }
                     }
                 }
                 Ok(_) => {}
-                Err(error) => self.problem(&path, error),
+                Err(error) => self.problem(&path, &error),
             }
         }
     }
@@ -215,7 +215,7 @@ impl Walk<'_> {
         } else {
             match glance(path, metadata.len()) {
                 Ok(seen) => seen,
-                Err(error) => return self.problem(path, error),
+                Err(error) => return self.problem(path, &error),
             }
         };
         let reader_and_shape = match reader {

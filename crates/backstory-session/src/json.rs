@@ -74,7 +74,7 @@ pub(crate) fn repair_surrogates(text: &str) -> Option<String> {
                     && escape_unit(bytes, start + 6)
                         .is_some_and(|low| (0xDC00..0xE000).contains(&low)) =>
             {
-                at = start + 12
+                at = start + 12;
             }
             Some(_) => {
                 repaired.push_str(&text[copied..start]);

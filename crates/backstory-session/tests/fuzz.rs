@@ -48,6 +48,26 @@ fn some_lines(piece: &[u8], first: &Index, most: usize) -> Vec<u8> {
     lines[first..lines.len().min(first + most)].concat()
 }
 
+#[test]
+fn what_was_found_before() {
+    let fragment = |text: &str| {
+        let content = format!(r#"{{"type":"text","text":"{text}"}}"#);
+        format!(
+            r#"{{"params":{{"update":{{"sessionUpdate":"agent_message_chunk","content":{content}}}}}}}"#
+        )
+    };
+    // A byte order mark before a later fragment: its text was put out, but not found again in the span.
+    let marked = format!("{}\n\u{feff}{}", fragment("one "), fragment("two"));
+    harness::reader("grok", marked.as_bytes());
+    // Half a character in a key: the record was repaired when it was read, but not when its text was asked for.
+    let half = format!(r#"{{"\ud83d":0,{}"#, &fragment("three")[1..]);
+    harness::reader("grok", half.as_bytes());
+    harness::reader(
+        "claude-code",
+        br#"{"\ud83d":0,"type":"user","uuid":"u","message":{"content":"four"}}"#,
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -36,6 +36,12 @@ pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
+/// Says something beside the data.
+#[allow(clippy::print_stderr, reason = "stderr is for talk")]
+pub(crate) fn talk(text: &str) {
+    anstream::eprintln!("{DIM}{text}{DIM:#}");
+}
+
 /// A time for machines.
 pub(crate) fn rfc3339(at: Option<i64>) -> Option<String> {
     Timestamp::from_millisecond(at?)
@@ -70,7 +76,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -127,9 +133,9 @@ pub(crate) fn print_table(out: &mut impl Write, table: &comfy_table::Table) -> R
     for (number, line) in table.lines().enumerate() {
         let line = line.trim_end();
         if number == 0 {
-            writeln!(out, "{DIM}{line}{DIM:#}")?
+            writeln!(out, "{DIM}{line}{DIM:#}")?;
         } else {
-            writeln!(out, "{line}")?
+            writeln!(out, "{line}")?;
         }
     }
     Ok(())

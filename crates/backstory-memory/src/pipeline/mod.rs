@@ -55,7 +55,10 @@ pub(crate) fn run<'a>(
         let feeder = scope.spawn(|| feed::feed(jobs, &budget, task_sender));
         for _ in 0..workers {
             let done_sender = done_sender.clone();
-            scope.spawn(|| work::work(&tasks, redactor, &projects, done_sender));
+            scope.spawn({
+                let (tasks, projects) = (&tasks, &projects);
+                move || work::work(tasks, redactor, projects, &done_sender)
+            });
         }
         drop(done_sender);
         let result = in_order(&done, &budget, &mut each);

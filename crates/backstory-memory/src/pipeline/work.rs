@@ -44,7 +44,7 @@ pub(super) fn work<'a>(
     tasks: &Mutex<mpsc::Receiver<Task<'a>>>,
     redactor: Option<&Redactor>,
     projects: &Projects,
-    done: mpsc::Sender<(u64, Result<Done<'a>>)>,
+    done: &mpsc::Sender<(u64, Result<Done<'a>>)>,
 ) {
     let mut packer = Packer::new().map_err(Error::from);
     loop {
@@ -108,7 +108,7 @@ fn one<'a>(
             );
         }
         Shape::Document if !kept.is_empty() => {
-            read_document(&mut *baton.reading, &kept, &mut output)
+            read_document(&mut *baton.reading, &kept, &mut output);
         }
         Shape::Document => {}
     }

@@ -104,14 +104,20 @@ impl Redactor {
         if lines.is_empty() {
             return;
         }
-        // Without the escapes the rules see more, so what they found with them is forgotten.
-        let in_odd_line = |range: &Range<usize>| {
-            let line =
-                lines.get(lines.partition_point(|line| line.end + part.start <= range.start));
-            line.is_some_and(|line| line.start + part.start < range.end)
+        // Without the escapes the rules see more, so what they found with them is forgotten; but a key block that begins in
+        // one line and ends in another is seen only here.
+        let line_of = |at: usize| {
+            let number = lines.partition_point(|line| line.end + part.start < at);
+            lines
+                .get(number)
+                .filter(|line| line.start + part.start <= at)
+                .map(|_| number)
         };
         let mut plain = findings.split_off(known);
-        plain.retain(|finding| !in_odd_line(&finding.range));
+        plain.retain(|finding| {
+            line_of(finding.keyword).is_none()
+                || line_of(finding.keyword) != line_of(finding.range.end)
+        });
         findings.append(&mut plain);
         for line in lines {
             let shadow = Shadow::of(text.get(line.clone()).unwrap_or_default());
@@ -127,6 +133,7 @@ impl Redactor {
                     range: range.start + start..range.end + start,
                     rule: finding.rule,
                     value,
+                    keyword: finding.keyword + start,
                 }
             }));
         }

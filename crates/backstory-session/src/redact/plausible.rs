@@ -138,10 +138,12 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
 /// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     const PARTS: [&[u8]; 8] = [b"://", b"::", b"->", b"=>", b"()", b"](", b"/.", b"&&"];
-    matches!(value, [b'/' | b'~' | b'@' | b'[' | b'{' | b'(' | b'.', ..])
-        || PARTS
-            .iter()
-            .any(|part| memchr::memmem::find(value, part).is_some())
+    matches!(
+        value,
+        [b'/' | b'~' | b'@' | b'[' | b'{' | b'(', ..] | [b'.', b'/' | b'.', ..]
+    ) || PARTS
+        .iter()
+        .any(|part| memchr::memmem::find(value, part).is_some())
         || is_dotted_name(value)
         || is_image(value)
 }
@@ -184,7 +186,11 @@ pub(super) fn is_mostly_words(value: &[u8]) -> bool {
         .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && b.is_ascii_digit()))
         .count();
     let in_words: usize = value
-        .chunk_by(|a, b| a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && !(a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+        .chunk_by(|a, b| {
+            a.is_ascii_alphabetic()
+                && b.is_ascii_alphabetic()
+                && !(a.is_ascii_lowercase() && b.is_ascii_uppercase())
+        })
         .filter(|run| run.len() >= 3 && run.iter().any(|byte| b"aeiouyAEIOUY".contains(byte)))
         .map(<[u8]>::len)
         .sum();

@@ -30,6 +30,8 @@ pub(super) struct Finding {
     pub(super) range: Range<usize>,
     pub(super) rule: usize,
     pub(super) value: Option<Vec<u8>>,
+    /// Where the keyword stood that led to it.
+    pub(super) keyword: usize,
 }
 
 /// How much of the text a pattern sees.
@@ -95,6 +97,7 @@ impl Scanner {
                         range,
                         rule: number,
                         value: found.value,
+                        keyword: hit.start + offset,
                     });
                 }
             }

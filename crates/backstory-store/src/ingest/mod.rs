@@ -256,6 +256,7 @@ impl Batch<'_> {
         let session = self.session(chunk.agent, &event.session)?;
         session.count(event, model);
         let turn = session.turns;
+        let new_stream = std::mem::replace(&mut session.stream, stream) != stream;
         self.hot.insert.execute(rusqlite::params![
             id,
             seq,
@@ -275,7 +276,7 @@ impl Batch<'_> {
             event.duration_ms,
             event.command.as_deref().map(without_nul),
         ])?;
-        if seq == 1 {
+        if new_stream {
             self.link_stream(id, stream)?;
         }
         for touch in &event.touches {

@@ -30,6 +30,8 @@ pub(super) struct Session {
     pub(super) open_calls: HashMap<String, u64>,
     pub(super) models: HashSet<i64>,
     pub(super) changed: bool,
+    /// The stream that the last event came from.
+    pub(super) stream: i64,
 }
 
 impl Session {
@@ -62,6 +64,7 @@ impl Session {
                     open_calls: HashMap::new(),
                     models: HashSet::new(),
                     changed: false,
+                    stream: 0,
                 })
             })?;
         let mut statement =

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, print_json, rfc3339, stdout};
+use crate::output::{
+    BOLD, DIM, GREEN, RED, harmless, local_time, print_json, rfc3339, stdout, talk,
+};
 use crate::setting::Setting;
 
 /// How many lines of a tool's output, of reasoning or of injected text are shown.
@@ -69,7 +71,14 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
     if streams.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
-            format!("no stored file tells of session {}", session.session),
+            format!("no stored file holds session {}", session.session),
+        ));
+    }
+    if streams.len() > 1 {
+        let files: Vec<&str> = streams.iter().map(|stream| stream.path.as_str()).collect();
+        talk(&format!(
+            "the session lies in several files, given one after the other: {}",
+            files.join(", ")
         ));
     }
     let mut out = std::io::stdout().lock();
@@ -153,8 +162,8 @@ fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(
     match row.kind {
         Kind::Prompt => writeln!(
             out,
-            "\n{GREEN}{BOLD}▌ {}{BOLD:#}{GREEN:#}  {DIM}#{} {time}{DIM:#}",
-            "you", row.turn
+            "\n{GREEN}{BOLD}▌ you{BOLD:#}{GREEN:#}  {DIM}#{} {time}{DIM:#}",
+            row.turn
         )?,
         Kind::Reply => writeln!(
             out,

@@ -65,7 +65,7 @@ impl Environment {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
-        Outcome::of(self.command(arguments).output().unwrap())
+        Outcome::of(&self.command(arguments).output().unwrap())
     }
 
     /// Runs a command that must succeed and print one JSON document.
@@ -133,7 +133,7 @@ impl Environment {
 }
 
 impl Outcome {
-    fn of(output: Output) -> Self {
+    fn of(output: &Output) -> Self {
         Outcome {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -54,7 +54,7 @@ fn every_way_to_cut_a_growing_file_gives_the_same_memory() {
         })
         .collect();
     let reference = Environment::new();
-    reference.claude(1, &[whole.clone()]);
+    reference.claude(1, std::slice::from_ref(&whole));
     reference.sweep();
     let expected = reference.everything();
     let environment = Environment::new();

@@ -6,7 +6,7 @@ use crate::environment::{Environment, claude_id, claude_path, prompt};
 fn bad_files_are_counted_and_nothing_else_is_lost() {
     let environment = Environment::new();
     let good = prompt(1, 0, "good");
-    environment.claude(1, &[good.clone()]);
+    environment.claude(1, std::slice::from_ref(&good));
     let deep = format!(
         "{{\"type\":\"user\",\"message\":{{\"content\":{}1{}}}}}\n",
         "[".repeat(100_000),

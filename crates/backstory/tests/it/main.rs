@@ -1,4 +1,5 @@
 //! The whole program, driven as a user would, in a home of its own. One binary, so that it links once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod environment;
 
