@@ -146,7 +146,7 @@ fn separator(
         b'i' if space > at && text.get(space..)?.starts_with(b"is ") => {
             Some((Separator::Prose, space + 3))
         }
-        _ if space > at && text.get(name.clone())?.starts_with(b"--") => {
+        _ if space > at && matches!(text.get(name.clone())?, [b'-', b'-', third, ..] if third.is_ascii_alphanumeric()) => {
             Some((Separator::Space, space))
         }
         _ => None,

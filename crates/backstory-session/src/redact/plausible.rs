@@ -30,11 +30,11 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         b"1234567890",
         b"xxxxxx",
     ];
-    const IN_SHORT: [&[u8]; 15] = [
+    const IN_SHORT: [&[u8]; 14] = [
         b"your-",
         b"your_",
         b"<your",
-        b"xxxx",
+        
         b"****",
         b"....",
         b"${",
@@ -57,6 +57,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
             && (value
                 .get(..4)
                 .is_some_and(|start| start.eq_ignore_ascii_case(b"your"))
+                || memchr::memmem::find(value, b"xxxx").is_some()
+                || memchr::memmem::find(value, b"XXXX").is_some()
                 || IN_SHORT
                     .iter()
                     .any(|word| contains_ignoring_case(value, word)))
