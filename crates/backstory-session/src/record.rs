@@ -5,7 +5,7 @@ use crate::json;
 use crate::reader::Reading;
 
 /// The longest record that is read. Longer ones are counted as skipped: no agent writes them, and memory must stay bounded.
-pub const MAX_RECORD_BYTES: usize = 32 << 20;
+pub const MAX_RECORD_BYTES: usize = 24 << 20;
 
 /// One JSON value of a source file and where it lies in the stored bytes.
 #[derive(Debug, Clone, Copy)]

@@ -154,6 +154,11 @@ impl<'a> Feeder<'a, '_> {
         } else if skipped > 0 {
             file.cursor.tail = (0, [0; 32]);
         }
+        let mut cursor = file.cursor.clone();
+        if !last {
+            // Not read to its end yet: should this be where the sweep is stopped, the file must not look unchanged.
+            cursor.fingerprint = backstory_store::Fingerprint::default();
+        }
         let (pass_on, next) = mpsc::channel();
         let task = Task {
             number: self.number,
@@ -162,7 +167,7 @@ impl<'a> Feeder<'a, '_> {
             last,
             bytes,
             skipped,
-            cursor: file.cursor.clone(),
+            cursor,
             baton: std::mem::replace(&mut file.baton, next),
             pass_on,
         };

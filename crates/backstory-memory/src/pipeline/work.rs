@@ -47,18 +47,21 @@ pub(super) fn work<'a>(
     done: &mpsc::Sender<(u64, Result<Done<'a>>)>,
 ) {
     let mut packer = Packer::new().map_err(Error::from);
+    let mut stopped = false;
     loop {
         let Ok(tasks) = tasks.lock() else { return };
         let Ok(task) = tasks.recv() else { return };
         drop(tasks);
+        // After an error tasks are still taken, so that the feeder does not wait for ever to be rid of one.
+        if stopped {
+            continue;
+        }
         let number = task.number;
         let result = match &mut packer {
             Ok(packer) => one(task, redactor, projects, packer),
             Err(_) => Err(Error::Worker),
         };
-        if done.send((number, result)).is_err() {
-            return;
-        }
+        stopped = done.send((number, result)).is_err();
     }
 }
 

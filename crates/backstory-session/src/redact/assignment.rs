@@ -146,7 +146,9 @@ fn separator(
         b'i' if space > at && text.get(space..)?.starts_with(b"is ") => {
             Some((Separator::Prose, space + 3))
         }
-        _ if space > at && matches!(text.get(name.clone())?, [b'-', b'-', third, ..] if third.is_ascii_alphanumeric()) => {
+        _ if space > at
+            && matches!(text.get(name.clone())?, [b'-', b'-', third, ..] if third.is_ascii_alphanumeric()) =>
+        {
             Some((Separator::Space, space))
         }
         _ => None,
@@ -267,7 +269,7 @@ fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize
                             return Some(at);
                         }
                         // What is beyond the mark's own backslashes is pairs of escaped backslashes, or one that escapes the mark.
-                        if (run - depth) % (2 * (depth + 1)) == 0 {
+                        if (run - depth).is_multiple_of(2 * (depth + 1)) {
                             return Some(at + run - depth);
                         }
                     }
@@ -316,15 +318,16 @@ fn bare_end(text: &[u8], start: usize) -> Option<usize> {
 
 /// Whether the `&` at `at` begins the next parameter of a query or the next command, and is not part of a password.
 fn is_next_parameter(text: &[u8], at: usize) -> bool {
+    if text.get(at) != Some(&b'&') {
+        return false;
+    }
     let after = text.get(at + 1..).unwrap_or_default();
     let name = after
         .iter()
         .take(32)
         .take_while(|byte| is_name(**byte))
         .count();
-    text.get(at) == Some(&b'&')
-        && (matches!(after.first(), None | Some(b'&'))
-            || name > 0 && after.get(name) == Some(&b'='))
+    matches!(after.first(), None | Some(b'&')) || name > 0 && after.get(name) == Some(&b'=')
 }
 
 #[cfg(test)]

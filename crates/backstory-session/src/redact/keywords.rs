@@ -3,7 +3,8 @@
 //! An Aho-Corasick automaton must look at each byte in turn and wait for each table load. This looks at the four bytes at
 //! every *second* position and asks a small table whether they may occur in a keyword. The look-ups do not depend on one
 //! another, so the processor overlaps them; the rare hits are compared with the keywords that own those bytes. It also
-//! builds in microseconds instead of milliseconds.
+//! builds in a fraction of a millisecond. Measured on 115 MB of transcripts with 553 keywords, on a busy machine: 930 MB/s,
+//! against 290 MB/s for the automaton as a DFA (1.4 MB, 4 ms to build) and 120 MB/s as a contiguous NFA.
 //!
 //! Every keyword has at least three bytes. It is filed under two neighbouring triples of its bytes, of which one stands at an
 //! even position wherever the keyword stands. Beside each triple the table keeps eight bits, one of which the byte behind
@@ -254,17 +255,20 @@ fn commonness(text: &[u8], offset: usize, pairs: &[u8]) -> usize {
 }
 
 /// Words that fill transcripts, besides those that everybody knows.
-const COMMON_WORDS: &str = "session message content return node file files package import const default string function \
-    name path test tests json code type output input result value config project user users there with from that this have for not are \
-    model tool text error command commit branch command entire agent context checkpoint strategy manager control control storage page image \
-    language coverage usage central general several literal integration credentials identity entity entities client current different \
-    environment implement implementation document development component statement argument arguments secondary section action version option \
-    permission connection description information interface internal external enter center after filter better letter pattern matter cannot \
-    significant constant instant important assistant account discount counter encounter table variable available able enable disable \
-    resource source sources course here where other another together rather either whether further gather number member remember server \
-    never every over cover user-visible reader header leader order older folder holder render sender under wonder second record recent \
-    directory history factory memory category repository print sprint point pointer start started restart target support report transport \
-    system items item method methods false null true timestamp parent parents uuid sidechain ephemeral cache creation tokens standard";
+const COMMON_WORDS: &str = "session message content return node file files package import const default string function name path \
+    test tests json code type output input result value config project user users there with from that this \
+    have for not are model tool text error command commit branch entire agent context checkpoint strategy \
+    manager control storage page image language coverage usage central general several literal integration \
+    credentials identity entity entities client current different environment implement implementation \
+    document development component statement argument arguments secondary section action version option \
+    permission connection description information interface internal external enter center after filter \
+    better letter pattern matter cannot significant constant instant important assistant account discount \
+    counter encounter table variable available able enable disable resource source sources course here where \
+    other another together rather either whether further gather number member remember server never every \
+    over cover reader header leader order older folder holder render sender under wonder second record recent \
+    directory history factory memory category repository print sprint point pointer start started restart \
+    target support report transport system items item method methods false null true timestamp parent parents \
+    uuid sidechain ephemeral cache creation tokens standard";
 
 /// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
 fn common_pairs() -> Vec<u8> {
@@ -335,7 +339,7 @@ mod tests {
                     let line = format!("{}{text}{}", " ".repeat(before), "a".repeat(after));
                     let mut found = Vec::new();
                     index.scan(line.as_bytes(), |keyword, at| {
-                        found.push((keyword.text, at))
+                        found.push((keyword.text, at));
                     });
                     assert_eq!(found, [(text.as_bytes(), before)], "{line}");
                 }
@@ -348,7 +352,7 @@ mod tests {
         let index = index(&["password", "AKIA"]);
         let mut found = Vec::new();
         index.scan(b"PassWord akia AKIa", |keyword, at| {
-            found.push((keyword.text, at))
+            found.push((keyword.text, at));
         });
         assert_eq!(found, [(&b"password"[..], 0)]);
     }

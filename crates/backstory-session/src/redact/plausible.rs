@@ -34,7 +34,6 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         b"your-",
         b"your_",
         b"<your",
-        
         b"****",
         b"....",
         b"${",
@@ -142,7 +141,7 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
     const PARTS: [&[u8]; 8] = [b"://", b"::", b"->", b"=>", b"()", b"](", b"/.", b"&&"];
     matches!(
         value,
-        [b'/' | b'~' | b'@' | b'[' | b'{' | b'(', ..] | [b'.', b'/' | b'.', ..]
+        [b'/' | b'~' | b'@' | b'[' | b'{' | b'(', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..]
     ) || PARTS
         .iter()
         .any(|part| memchr::memmem::find(value, part).is_some())
@@ -199,13 +198,21 @@ pub(super) fn is_mostly_words(value: &[u8]) -> bool {
     is_words(value) || turns < 6 && in_words * 100 >= value.len() * 78
 }
 
-/// Whether letters change case the way they do in a random string and not in camel case.
+/// Whether letters change case the way they do in a random string and not in camel case, where capitals are few.
 fn is_jumbled(letters: &[u8]) -> bool {
-    let changes = letters
-        .windows(2)
-        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
-        .count();
-    letters.len() >= 8 && changes * 4 >= letters.len()
+    let length = letters.len();
+    let capitals = letters
+        .iter()
+        .filter(|byte| byte.is_ascii_uppercase())
+        .count()
+        * 100
+        / length.max(1);
+    // The longer the text, the surer half of its letters are capitals if it is random.
+    match length {
+        0..8 => false,
+        8..20 => (30..=70).contains(&capitals),
+        _ => (22..=78).contains(&capitals),
+    }
 }
 
 /// Eight, four, four, four and twelve hexadecimal digits.
@@ -281,7 +288,12 @@ mod tests {
         ] {
             assert!(is_words(value.as_bytes()), "{value}");
         }
-        for value in ["kD83hf0aQz", "hunter2hunter", "aGkLmQpZrTyU"] {
+        for value in [
+            "kD83hf0aQz",
+            "hunter2hunter",
+            "aGkLmQpZrTyU",
+            "aGkLmQpZrTyUwrtpPsKdnfHJwq",
+        ] {
             assert!(!is_words(value.as_bytes()), "{value}");
         }
     }

@@ -12,7 +12,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::assignment::assignment;
 use super::boundary::{after_escape, begins_token, ends_token};
 use super::keywords::{Keyword, KeywordIndex};
-use super::plausible::is_placeholder;
+use super::plausible::{is_placeholder, is_words};
 use super::rule::{Case, Found, Matcher, Rule};
 
 /// The rules, ready to be tried.
@@ -128,7 +128,8 @@ impl Scanner {
         let groups = self.pattern(number)?.captures(window)?;
         let whole = groups.get(0)?;
         let secret = groups.get(1).unwrap_or(whole);
-        ends_token(text, start + whole.end())
+        // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
+        (ends_token(text, start + whole.end()) && !is_words(secret.as_bytes()))
             .then(|| Found::plain(start + secret.start()..start + secret.end()))
     }
 

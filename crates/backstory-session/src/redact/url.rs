@@ -67,12 +67,14 @@ fn is_secret(user: &[u8], password: &[u8]) -> bool {
         "mypassword",
         "x-oauth-basic",
     ];
-    !is_placeholder(password)
-        && !password.eq_ignore_ascii_case(user)
-        && !matches!(password, [b'{' | b'$' | b'%' | b'*' | b'(' | b'[', ..])
-        && !TUTORIAL.iter().any(|word| password.eq_ignore_ascii_case(word.as_bytes()))
-        // A port: the `@` belongs to something else.
-        && !(password.len() <= 5 && password.iter().all(u8::is_ascii_digit))
+    let template = matches!(password, [b'{' | b'$' | b'%' | b'*' | b'(' | b'[', ..]);
+    let tutorial = TUTORIAL
+        .iter()
+        .any(|word| password.eq_ignore_ascii_case(word.as_bytes()));
+    // After a port the `@` belongs to something else.
+    let port = password.len() <= 5 && password.iter().all(u8::is_ascii_digit);
+    let same = password.eq_ignore_ascii_case(user);
+    !(is_placeholder(password) || template || tutorial || port || same)
 }
 
 #[cfg(test)]

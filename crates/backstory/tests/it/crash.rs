@@ -19,6 +19,11 @@ fn environment_with_logs() -> Environment {
     let environment = Environment::new();
     environment.write_all(sample::logs(3, 2_000_000));
     environment.write_all(sample::story(1_770_000_000_000));
+    // A file of many chunks, so that a sweep can be stopped within it.
+    let long: Vec<String> = (0..3000)
+        .map(|number| prompt(1, number, &format!("{number} ").repeat(1000)))
+        .collect();
+    environment.claude(1, &long);
     environment
 }
 
