@@ -132,10 +132,9 @@ impl Memory {
         writer.commit()?;
         report.take(writer.counts);
         report.problems.extend(problems);
-        if report.ingested > 0 {
-            self.store.settle_titles()?;
-            self.store.tidy()?;
-        }
+        // Also when nothing was new: the sweep before may have been stopped right here.
+        self.store.settle_titles()?;
+        self.store.tidy()?;
         drop(lock);
         report.final_usage_bytes = disk_bytes(&self.home);
         report.seconds = started.elapsed().as_secs_f64();

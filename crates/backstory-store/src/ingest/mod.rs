@@ -471,6 +471,10 @@ impl Batch<'_> {
 impl Store {
     /// Gives titles that came before their session to it, as far as it is known by now.
     pub fn settle_titles(&mut self) -> Result<()> {
+        let waiting = "SELECT EXISTS (SELECT 1 FROM loose_titles JOIN event_keys ON event_keys.key = loose_titles.key)";
+        if !self.connection.query_row(waiting, [], |row| row.get(0))? {
+            return Ok(());
+        }
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
