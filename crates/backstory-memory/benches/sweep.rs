@@ -109,10 +109,13 @@ fn read_file(reader: &dyn Reader, file: &SampleFile, shape: Shape) -> usize {
     black_box(output).events.len()
 }
 
+/// The lines of all files, cut as fast as can be: this is about parsing.
 fn lines(files: &[SampleFile]) -> impl Iterator<Item = &[u8]> {
-    files
-        .iter()
-        .flat_map(|file| file.bytes.split(|byte| *byte == b'\n'))
+    files.iter().flat_map(|file| {
+        let mut start = 0;
+        memchr::memchr_iter(b'\n', &file.bytes)
+            .map(move |end| &file.bytes[std::mem::replace(&mut start, end + 1)..end])
+    })
 }
 
 fn size(files: &[SampleFile]) -> u64 {

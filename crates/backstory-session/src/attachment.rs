@@ -10,6 +10,13 @@ const MIN_BYTES: usize = 4096;
 
 /// Where base64 payloads of images and documents lie in a chunk, in order: the run after `"data":"` or `;base64,`.
 pub fn find(chunk: &[u8]) -> Vec<Range<usize>> {
+    // Most chunks have none: two quick looks tell.
+    let may_have = ["base64", "image_generation"]
+        .iter()
+        .any(|mark| memmem::find(chunk, mark.as_bytes()).is_some());
+    if !may_have {
+        return Vec::new();
+    }
     let mut found: Vec<Range<usize>> = Vec::new();
     for marker in ["\"data\":\"", "\"data\": \"", ";base64,", "\"result\":\""] {
         for start in memmem::find_iter(chunk, marker.as_bytes()).map(|at| at + marker.len()) {

@@ -1,14 +1,11 @@
-//! The list of agents, and what it takes to be on it.
+//! What it takes to read an agent's logs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::event::Output;
-use crate::readers::{ClaudeCode, Codex, Grok};
+use crate::readers::READERS;
 use crate::record::Record;
-
-/// Every agent whose logs can be read. To add one, write a file under `readers/` and name it here.
-pub static READERS: &[&dyn Reader] = &[&ClaudeCode, &Codex, &Grok];
 
 /// The reader of an agent.
 pub fn reader(agent: &str) -> Option<&'static dyn Reader> {

@@ -5,6 +5,7 @@ mod codex;
 mod grok;
 mod shared;
 
-pub(crate) use claude_code::ClaudeCode;
-pub(crate) use codex::Codex;
-pub(crate) use grok::Grok;
+use crate::reader::Reader;
+
+/// Every agent whose logs can be read. To add one, write a file beside this one and name it here.
+pub static READERS: &[&dyn Reader] = &[&claude_code::ClaudeCode, &codex::Codex, &grok::Grok];

@@ -18,6 +18,9 @@ const SHORT_LINES: usize = 12;
 /// How many characters of a line of those are shown.
 const SHORT_CHARACTERS: usize = 200;
 
+/// Commands from this length on may have been cut.
+const LONG_COMMAND: usize = 390;
+
 pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let (id, turn) = split_turn(&arguments.session)?;
@@ -156,7 +159,12 @@ fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result
 
 fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(), Error> {
     let row = &event.row;
-    let text = harmless(&event.text);
+    // A command says more than the call around it; a long one is cut in its column, so the call is shown then.
+    let command = row
+        .command
+        .as_deref()
+        .filter(|command| command.len() < LONG_COMMAND);
+    let text = harmless(command.unwrap_or(&event.text));
     let time = local_time(row.at);
     let tool = row.tool.as_deref().map(harmless).unwrap_or_default();
     match row.kind {

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use super::ClaudeCode;
+use crate::READERS;
 use crate::event::{Action, Event, EventKey, Output, ParentKind, Response, SessionFacts, Title};
-use crate::reader::{Places, READERS, Reader, Shape, SourceName};
+use crate::reader::{Places, Reader, Shape, SourceName};
 use crate::record::{read_document, read_lines};
 
 /// The session of most logs; written as `S` in what is expected.

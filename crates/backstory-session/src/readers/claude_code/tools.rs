@@ -1,5 +1,6 @@
 //! What tool calls ask for and how they end.
 
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -79,7 +80,14 @@ pub(super) fn outcome(text: &str, error: bool, twin: Option<&RawValue>) -> Outco
         #[serde(borrow)]
         duration_seconds: Option<&'a RawValue>,
     }
+    // The twins of edits hold whole files and nothing of this: a quick look saves reading them.
+    let tells = |twin: &&RawValue| {
+        ["\"stdout\"", "uration"]
+            .iter()
+            .any(|mark| memmem::find(twin.get().as_bytes(), mark.as_bytes()).is_some())
+    };
     let twin: Twin<'_> = twin
+        .filter(tells)
         .and_then(|twin| serde_json::from_str(twin.get()).ok())
         .unwrap_or_default();
     let number = |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse::<f64>().ok());
