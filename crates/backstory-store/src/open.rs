@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::error::{Error, Result};
@@ -59,20 +60,26 @@ impl Store {
         .if_laid_out()
     }
 
-    /// Like [`Store::open_existing`], but leaves not even the files behind that readers share. For a short look while nobody
-    /// writes: SQLite takes no lock then.
+    /// Like [`Store::open_existing`], but writes nothing at all, not even the files that readers share. For a short look: while
+    /// nobody has the store open, SQLite takes no lock then.
     pub fn open_untouched(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
-        if !path.exists() || path.with_extension("db-wal").exists() {
-            return Store::open_existing(folder);
+        if !path.exists() {
+            return Ok(None);
         }
+        let journal = path.with_extension("db-wal").exists();
+        let how = if journal {
+            "readonly_shm=1"
+        } else {
+            "immutable=1"
+        };
         // In a URI these three would mean something else.
         let escaped = path
             .to_string_lossy()
             .replace('%', "%25")
             .replace('?', "%3f")
             .replace('#', "%23");
-        let uri = PathBuf::from(format!("file:{escaped}?immutable=1"));
+        let uri = PathBuf::from(format!("file:{escaped}?{how}"));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
@@ -165,6 +172,9 @@ impl Store {
             .pragma_update(None, "cache_size", -(24 << 10))?;
         self.connection
             .pragma_update(None, "secure_delete", "FAST")?;
+        // Moving the journal at every close costs several syncs, more than a small sweep; `tidy` does it when it is worth it.
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         if found < MIGRATIONS.len() as i64 {
             self.migrate()?;
         }

@@ -1,5 +1,6 @@
 //! Sweeps that are killed, crowded, or met by a damaged store.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -84,12 +85,19 @@ fn many_sweeps_at_once_store_everything_once() {
     );
 }
 
-#[test]
-fn a_damaged_store_is_noticed() {
+/// A store with enough in it that it lies in the database and not in its journal.
+fn environment_with_database() -> (Environment, PathBuf) {
     let environment = Environment::new();
-    environment.claude(1, &[prompt(1, 0, "first")]);
+    environment.write_all(sample::logs(3, 12_000_000));
     environment.sweep();
     let path = environment.store().join("backstory.db");
+    assert!(std::fs::metadata(&path).unwrap().len() > 1_000_000);
+    (environment, path)
+}
+
+#[test]
+fn a_damaged_store_is_noticed() {
+    let (environment, path) = environment_with_database();
     let mut bytes = std::fs::read(&path).unwrap();
     for byte in &mut bytes[20_000..60_000] {
         *byte ^= 0x5a;
@@ -114,10 +122,7 @@ fn a_damaged_store_is_noticed() {
 
 #[test]
 fn a_newer_store_is_left_alone() {
-    let environment = Environment::new();
-    environment.claude(1, &[prompt(1, 0, "first")]);
-    environment.sweep();
-    let path = environment.store().join("backstory.db");
+    let (environment, path) = environment_with_database();
     let mut bytes = std::fs::read(&path).unwrap();
     // The schema's number lies at byte 60 of the file, big-endian.
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
