@@ -14,7 +14,7 @@ pub(super) const PROJECTS: &[(&str, Language)] = &[
     ("/home/ada/src/storefront", Language::TypeScript),
     ("/home/ada/lab/forecast", Language::Python),
     ("/home/ada/notes-cli", Language::Rust),
-    ("/home/ada/work/billing_api", Language::Python),
+    ("/home/ada/code/billing_api", Language::Python),
 ];
 
 /// The state of the work in one session.

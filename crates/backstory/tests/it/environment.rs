@@ -180,7 +180,7 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
         "sessionId": claude_id(session),
         "requestId": format!("req_{number}"),
         "timestamp": format!("2026-01-02T03:{:02}:{:02}.000Z", number / 60 % 60, number % 60),
-        "cwd": "/work/shop",
+        "cwd": "/home/ada/shop",
         "message": message,
     });
     format!("{line}\n")

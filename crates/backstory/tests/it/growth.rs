@@ -199,7 +199,7 @@ fn a_rollout_that_codex_compressed_is_the_same_rollout() {
     let log = [
         line(
             "session_meta",
-            serde_json::json!({"id": id, "cwd": "/work/shop", "source": "cli"}),
+            serde_json::json!({"id": id, "cwd": "/home/ada/shop", "source": "cli"}),
         ),
         message("user", "input_text", "fix it"),
         message("assistant", "output_text", "fixed"),

@@ -58,7 +58,7 @@ fn a_dry_run_writes_nothing_at_all() {
 fn calls_and_results_are_joined_with_what_they_did() {
     let environment = Environment::new();
     let call = json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cargo test"}},
-        {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": "/work/shop/a.rs", "old_string": "a", "new_string": "b"}}]);
+        {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": "/home/ada/shop/a.rs", "old_string": "a", "new_string": "b"}}]);
     let result = json!([{"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "Exit code 101\nfailed"}]);
     environment.claude(
         1,
@@ -81,7 +81,7 @@ fn calls_and_results_are_joined_with_what_they_did() {
         (events[1]["tool"].as_str(), events[1]["command"].as_str()),
         (Some("Bash"), Some("cargo test"))
     );
-    assert_eq!(events[2]["files"], json!(["/work/shop/a.rs"]));
+    assert_eq!(events[2]["files"], json!(["/home/ada/shop/a.rs"]));
     let result = &events[3];
     assert_eq!(
         (result["tool"].as_str(), result["call"].as_u64()),
@@ -134,7 +134,7 @@ fn sessions_are_listed_filtered_and_named() {
         ]),
         ["The docs"]
     );
-    assert_eq!(titles(&["--project", "/work"]).len(), 3);
+    assert_eq!(titles(&["--project", "/home/ada"]).len(), 3);
     assert!(titles(&["--project", "elsewhere"]).is_empty());
     assert!(titles(&["--agent", "codex"]).is_empty());
     // The beginning of an id names the session, not its subagents.
