@@ -19,11 +19,11 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
             None => return None,
             Some(Ok(value)) => {
                 let end = stream.byte_offset();
-                // With bytes replaced, positions are those of the repaired text: give the whole line instead.
+                let start = end - value.get().len();
                 let range = if exact {
-                    end - value.get().len()..end
+                    start..end
                 } else {
-                    0..line.len()
+                    original(line, start)..original(line, end)
                 };
                 each(value.get(), range);
             }
@@ -38,6 +38,20 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
             }
         }
     }
+}
+
+/// Where a position of the repaired text lies in the line: every run of bytes that is no UTF-8 became one U+FFFD.
+fn original(line: &[u8], at: usize) -> usize {
+    let (mut repaired, mut place) = (0, 0);
+    for chunk in line.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if at <= repaired + valid {
+            return place + (at - repaired);
+        }
+        repaired += valid + char::REPLACEMENT_CHARACTER.len_utf8();
+        place += valid + chunk.invalid().len();
+    }
+    place
 }
 
 /// Reads a value, tolerating lone surrogates (`\ud83d` with no partner, left by writers that cut text in the middle).

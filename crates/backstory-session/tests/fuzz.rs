@@ -67,6 +67,20 @@ fn what_was_found_before() {
         "claude-code",
         br#"{"\ud83d":0,"type":"user","uuid":"u","message":{"content":"four"}}"#,
     );
+    // Raw JSON with half a character in a text: it was put out as it stands, but repaired when it was asked for again.
+    harness::reader(
+        "codex",
+        br#"{"type":"function_call","name":"shell","arguments":{"text":"\ud800"},"call_id":"c"}"#,
+    );
+    // Several records on a line with bytes that are no UTF-8: each was said to be the whole line.
+    let glued = [
+        &br#"{"type":"user","uuid":"u","message":{"content":"five "#[..],
+        b"\xff",
+        br#""}}{"type":"user","uuid":"v","message":{"content":"six"}}"#,
+    ];
+    harness::reader("claude-code", &glued.concat());
+    // A secret right behind another one was found only when the text was redacted again.
+    harness::redact(b"npg_99W1MdYG484Hnpg_npg_99W1MdYG484Hnpg_");
 }
 
 /// The same cases every time, for a test must not fail over what nobody changed; `PROPTEST_RNG_SEED` tries others.

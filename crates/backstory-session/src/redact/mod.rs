@@ -60,6 +60,9 @@ pub struct Redacted<'a> {
 /// What every marker begins with.
 const MARKER: &str = "[REDACTED:";
 
+/// How often changed text is searched again.
+const MOST_ROUNDS: usize = 8;
+
 impl Redactor {
     /// A redactor whose markers carry hashes keyed with `key`.
     #[must_use]
@@ -74,6 +77,25 @@ impl Redactor {
     /// are never touched.
     #[must_use]
     pub fn redact<'a>(&self, bytes: &'a [u8], protected: &[Range<usize>]) -> Redacted<'a> {
+        let mut redacted = Redacted {
+            bytes: Cow::Borrowed(bytes),
+            count: 0,
+        };
+        let mut protected = protected.to_vec();
+        // Where a secret begins cannot be seen right behind another one, but behind a marker it can: what was changed is searched
+        // again until nothing more is found. Each round leaves fewer secrets, the bound is for what nobody thought of.
+        for _ in 0..MOST_ROUNDS {
+            let findings = self.findings(&redacted.bytes, &protected);
+            if findings.is_empty() {
+                break;
+            }
+            redacted.count += findings.len();
+            redacted.bytes = Cow::Owned(self.replaced(&redacted.bytes, &findings, &mut protected));
+        }
+        redacted
+    }
+
+    fn findings(&self, bytes: &[u8], protected: &[Range<usize>]) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut from = 0;
         for range in protected {
@@ -81,17 +103,7 @@ impl Redactor {
             from = range.end.max(from);
         }
         self.find(bytes, from..bytes.len(), &mut findings);
-        if findings.is_empty() {
-            return Redacted {
-                bytes: Cow::Borrowed(bytes),
-                count: 0,
-            };
-        }
-        let findings = merged(findings);
-        Redacted {
-            count: findings.len(),
-            bytes: Cow::Owned(self.replaced(bytes, &findings)),
-        }
+        merged(findings)
     }
 
     fn find(&self, bytes: &[u8], part: Range<usize>, findings: &mut Vec<Finding>) {
@@ -139,10 +151,20 @@ impl Redactor {
         }
     }
 
-    fn replaced(&self, bytes: &[u8], findings: &[Finding]) -> Vec<u8> {
+    /// The bytes with markers in the place of findings; protected ranges are moved to where they are then.
+    fn replaced(
+        &self,
+        bytes: &[u8],
+        findings: &[Finding],
+        protected: &mut [Range<usize>],
+    ) -> Vec<u8> {
         let mut output = Vec::with_capacity(bytes.len() + findings.len() * 32);
+        let mut protected = protected.iter_mut().peekable();
         let mut at = 0;
         for finding in findings {
+            while let Some(range) = protected.next_if(|range| range.start < finding.range.start) {
+                *range = range.start - at + output.len()..range.end - at + output.len();
+            }
             let id = RULES.get(finding.rule).map_or("secret", |rule| rule.id);
             let secret = bytes.get(finding.range.clone()).unwrap_or_default();
             let value = finding.value.clone().unwrap_or_else(|| unescape(secret));
@@ -153,6 +175,9 @@ impl Redactor {
                 format!("{MARKER}{id}:{}]", data_encoding::HEXLOWER.encode(short)).as_bytes(),
             );
             at = finding.range.end;
+        }
+        for range in protected {
+            *range = range.start - at + output.len()..range.end - at + output.len();
         }
         output.extend_from_slice(bytes.get(at..).unwrap_or_default());
         output

@@ -166,7 +166,7 @@ impl Batch<'_> {
             self.take_event(chunk, event, stream, &mut replaying)?;
         }
         for extension in &output.extensions {
-            self.extend(extension)?;
+            self.extend(extension, stream)?;
         }
         for response in &output.responses {
             if let Some(replay) = response.replay
@@ -324,13 +324,14 @@ impl Batch<'_> {
         }
     }
 
-    fn extend(&mut self, extension: &Extension) -> Result<()> {
+    /// Lengthens an event. One that a fork repeats lies in its parent's stream, where the fork's positions mean nothing.
+    fn extend(&mut self, extension: &Extension, stream: i64) -> Result<()> {
         let Some((session, seq)) = self.find(extension.key)? else {
             return Ok(());
         };
         self.transaction
-            .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2")?
-            .execute((session, seq, extension.end))?;
+            .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
+            .execute((session, seq, extension.end, stream))?;
         Ok(())
     }
 

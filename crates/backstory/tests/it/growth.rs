@@ -225,3 +225,44 @@ fn a_rollout_that_codex_compressed_is_the_same_rollout() {
         longer
     );
 }
+
+#[test]
+fn a_fork_that_goes_on_leaves_its_parents_texts_alone() {
+    let environment = Environment::new();
+    let id = |session: u32| format!("019f0000-0000-7000-8000-{session:012}");
+    let line = |session: u32, number: u32, kind: &str, text: &str, padding: usize| {
+        let update =
+            serde_json::json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+        let stamp = serde_json::json!({"eventId": format!("{}-{number}", id(1)), "agentTimestampMs": 1_770_000_000_000u64 + u64::from(number)});
+        let parameters = serde_json::json!({"sessionId": id(session), "update": update, "_meta": stamp, "padding": " ".repeat(padding)});
+        let line = serde_json::json!({"timestamp": 1_770_000_000, "method": "session/update", "params": parameters});
+        format!("{line}\n")
+    };
+    let log = |session, padding| {
+        [
+            line(session, 1, "user_message_chunk", "ask", padding),
+            line(session, 2, "agent_message_chunk", "first ", 0),
+            line(session, 3, "agent_message_chunk", "answer", 0),
+        ]
+        .concat()
+    };
+    let more = line(1, 4, "user_message_chunk", "again", 0)
+        + &line(1, 5, "agent_message_chunk", "second", 0);
+    let path = |session| {
+        format!(
+            ".grok/sessions/%2Fhome%2Fada%2Fshop/{}/updates.jsonl",
+            id(session)
+        )
+    };
+    environment.write(&path(1), log(1, 0) + &more);
+    environment.sweep();
+    environment.write(&path(2), log(2, 600));
+    environment.sweep();
+    let expected = [
+        "prompt: ask",
+        "reply: first answer",
+        "prompt: again",
+        "reply: second",
+    ];
+    assert_eq!(environment.events(&id(1)), expected);
+}

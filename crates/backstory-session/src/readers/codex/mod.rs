@@ -81,7 +81,11 @@ impl Reader for Codex {
 
     fn text(&self, span: &[u8], part: u16) -> String {
         let json = String::from_utf8_lossy(span);
-        let repaired = json::repair_surrogates(&json);
+        // Repaired only if it was repaired when it was first read: else raw JSON in a text would differ.
+        let repaired = match Object::parse(&json) {
+            Ok(_) => None,
+            Err(_) => json::repair_surrogates(&json),
+        };
         let json = repaired.as_deref().unwrap_or(&json);
         let Ok(record) = Object::parse(json) else {
             return String::new();
