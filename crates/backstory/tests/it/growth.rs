@@ -256,7 +256,7 @@ fn a_fork_that_goes_on_leaves_its_parents_texts_alone() {
     };
     environment.write(&path(1), log(1, 0) + &more);
     environment.sweep();
-    environment.write(&path(2), log(2, 600));
+    environment.write(&path(2), log(2, 800));
     environment.sweep();
     let expected = [
         "prompt: ask",
