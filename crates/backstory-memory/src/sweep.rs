@@ -92,17 +92,13 @@ impl Memory {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<SweepReport> {
         let started = Instant::now();
-        progress(Progress {
-            waiting: true,
-            ..Progress::default()
-        });
-        let lock = lock_file(&self.home.join("sweep.lock"))?;
+        let lock = lock_file(&self.home.join("sweep.lock"), || {
+            progress(Progress {
+                waiting: true,
+                ..Progress::default()
+            });
+        })?;
         let discovery = discover(&options.sources, &self.store.fingerprints()?, &self.home)?;
-        let redactor = if options.redact {
-            Some(Redactor::new(self.redaction_key()?))
-        } else {
-            None
-        };
         let mut jobs = Vec::new();
         for found in discovery.files.iter().filter(|found| !found.unchanged) {
             jobs.push(Job {
@@ -110,6 +106,11 @@ impl Memory {
                 cursor: self.store.cursor(&found.key)?,
             });
         }
+        let redactor = if options.redact && !jobs.is_empty() {
+            Some(Redactor::new(self.redaction_key()?))
+        } else {
+            None
+        };
         let mut report = SweepReport::begin(&discovery);
         let mut writer = Writer {
             store: &mut self.store,
@@ -141,7 +142,7 @@ impl Memory {
         Ok(report)
     }
 
-    fn redaction_key(&mut self) -> Result<[u8; 32]> {
+    fn redaction_key(&self) -> Result<[u8; 32]> {
         let value = self
             .store
             .setting("redaction-key", || random_key().to_vec())?;

@@ -38,7 +38,7 @@ impl Store {
         let mut store = Store::connect(path, flags)?;
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
-            let lock = lock_file(&folder.join("open.lock"))?;
+            let lock = lock_file(&folder.join("open.lock"), || {})?;
             store.prepare()?;
             drop(lock);
         } else {
@@ -101,27 +101,16 @@ impl Store {
     }
 
     /// A value that the store keeps for itself, made by `make` when it is not there yet.
-    pub fn setting(&mut self, name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn setting(&self, name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
         let query = "SELECT value FROM settings WHERE name = ?1";
-        let known = transaction
-            .query_row(query, [name], |row| row.get(0))
-            .optional()?;
-        let value = match known {
-            Some(value) => value,
-            None => {
-                let value = make();
-                transaction.execute(
-                    "INSERT INTO settings (name, value) VALUES (?1, ?2)",
-                    (name, &value),
-                )?;
-                value
-            }
-        };
-        transaction.commit()?;
-        Ok(value)
+        let read = || self.connection.query_row(query, [name], |row| row.get(0));
+        if let Some(value) = read().optional()? {
+            return Ok(value);
+        }
+        // Read again after: another process may have been first, and its value counts.
+        let insert = "INSERT OR IGNORE INTO settings (name, value) VALUES (?1, ?2)";
+        self.connection.execute(insert, (name, make()))?;
+        Ok(read()?)
     }
 
     /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they
@@ -209,15 +198,18 @@ impl Store {
     }
 }
 
-/// Opens a file and holds its lock until it is dropped; a process that dies gives it up.
-pub fn lock_file(path: &Path) -> Result<std::fs::File> {
+/// Opens a file and holds its lock until it is dropped; a process that dies gives it up. Calls `waiting` if another holds it.
+pub fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<std::fs::File> {
     make_private_file(path)?;
     let failed = |source| Error::Prepare {
         path: path.to_path_buf(),
         source,
     };
     let file = std::fs::File::open(path).map_err(failed)?;
-    file.lock().map_err(failed)?;
+    if file.try_lock().is_err() {
+        waiting();
+        file.lock().map_err(failed)?;
+    }
     Ok(file)
 }
 

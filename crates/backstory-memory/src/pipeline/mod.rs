@@ -46,6 +46,9 @@ pub(crate) fn run<'a>(
     workers: usize,
     mut each: impl FnMut(Done<'a>) -> Result<()>,
 ) -> Result<Vec<Problem>> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
     let budget = Budget::default();
     let projects = Projects::default();
     let (task_sender, tasks) = mpsc::sync_channel::<work::Task<'a>>(workers);
