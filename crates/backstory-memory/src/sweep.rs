@@ -131,7 +131,7 @@ impl Memory {
             writer.take(done)
         })?;
         writer.commit()?;
-        report.take(writer.counts);
+        report.take(&writer.counts);
         report.problems.extend(problems);
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
@@ -221,7 +221,7 @@ impl<'a> Writer<'_, 'a> {
         self.counts.events += counts.events;
         self.counts.replayed += counts.replayed;
         self.counts.skipped += counts.skipped;
-        self.counts.sessions += counts.sessions;
+        self.counts.sessions.extend(counts.sessions);
         Ok(())
     }
 }
@@ -257,11 +257,11 @@ impl SweepReport {
         }
     }
 
-    fn take(&mut self, counts: Counts) {
+    fn take(&mut self, counts: &Counts) {
         self.events = counts.events;
         self.replayed = counts.replayed;
         self.skipped_records = counts.skipped;
-        self.analyzed = counts.sessions;
+        self.analyzed = counts.sessions.len() as u64;
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod session;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
@@ -49,7 +49,7 @@ pub struct Project {
 }
 
 /// What a batch took in.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counts {
     /// Events stored for the first time.
     pub events: u64,
@@ -57,8 +57,8 @@ pub struct Counts {
     pub replayed: u64,
     /// Records that could not be read.
     pub skipped: u64,
-    /// Sessions that changed.
-    pub sessions: u64,
+    /// Sessions that changed, by their rows: a long one changes in several batches.
+    pub sessions: BTreeSet<i64>,
 }
 
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
@@ -148,7 +148,7 @@ impl Batch<'_> {
     pub fn commit(mut self) -> Result<Counts> {
         for session in self.sessions.values().filter(|session| session.changed) {
             session.save(&self.transaction)?;
-            self.counts.sessions += 1;
+            self.counts.sessions.insert(session.id);
         }
         self.tally.save(&self.transaction)?;
         self.transaction.commit()?;
