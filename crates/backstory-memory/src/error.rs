@@ -11,6 +11,12 @@ pub enum Error {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] backstory_store::Error),
+    /// A model refused.
+    #[error(transparent)]
+    Model(#[from] backstory_embed::Error),
+    /// The vectors of a model could not be used.
+    #[error(transparent)]
+    Vectors(#[from] backstory_store::VectorError),
     /// A path that was asked for cannot be read.
     #[error("cannot read {path}: {source}")]
     Path {
@@ -40,6 +46,21 @@ pub enum Error {
         /// The one asked for.
         turn: u64,
     },
+    /// No model has this name.
+    #[error("no model here is called {0:?}")]
+    NoModel(String),
+    /// A name that a model cannot have.
+    #[error("{0:?} cannot be the name of a model")]
+    ModelName(String),
+    /// A role that no event has.
+    #[error("unknown role {0:?}")]
+    UnknownRole(String),
+    /// Not a regular expression.
+    #[error("that is no regular expression: {0}")]
+    Pattern(String),
+    /// Nothing to search for.
+    #[error("there is nothing to search for")]
+    EmptyQuery,
     /// An agent that no reader knows.
     #[error("unknown agent {0:?}")]
     UnknownAgent(String),
@@ -49,4 +70,10 @@ pub enum Error {
     /// A thread of a sweep ended early, which is a mistake in this program.
     #[error("a worker of the sweep ended before its work")]
     Worker,
+}
+
+impl From<backstory_store::IndexError> for Error {
+    fn from(error: backstory_store::IndexError) -> Self {
+        Error::Store(error.into())
+    }
 }

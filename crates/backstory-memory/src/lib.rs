@@ -27,10 +27,12 @@
 
 mod discover;
 mod error;
+mod models;
 mod pipeline;
 mod project;
 mod read;
 mod retention;
+mod search;
 mod sweep;
 mod usage;
 
@@ -38,6 +40,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::Store;
 
+pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
     Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionRow, SkippedRow,
@@ -48,6 +51,10 @@ pub use error::{Error, Result};
 pub use project::project_root;
 pub use read::ShownEvent;
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
+pub use search::{
+    Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexReport, Mode, Query,
+    RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
+};
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 
@@ -55,6 +62,8 @@ pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub struct Memory {
     home: PathBuf,
     store: Store,
+    open_index: Option<search::OpenIndex>,
+    open_model: Option<search::OpenModel>,
 }
 
 impl Memory {
@@ -63,6 +72,8 @@ impl Memory {
         Ok(Memory {
             home: home.to_path_buf(),
             store: Store::open(home)?,
+            open_index: None,
+            open_model: None,
         })
     }
 
@@ -71,6 +82,8 @@ impl Memory {
         Ok(Store::open_existing(home)?.map(|store| Memory {
             home: home.to_path_buf(),
             store,
+            open_index: None,
+            open_model: None,
         }))
     }
 
@@ -89,17 +102,39 @@ impl Memory {
         Ok(self.store.skipped(limit)?)
     }
 
+    /// Whether the user of this memory has been told something.
+    pub fn was_told(&self, what: &str) -> Result<bool> {
+        Ok(self.store.kept(&format!("told-{what}"))?.is_some())
+    }
+
+    /// Remembers that the user has been told something, so that it is said once.
+    pub fn remember_told(&self, what: &str) -> Result<()> {
+        Ok(self.store.keep(&format!("told-{what}"), Some(b"yes"))?)
+    }
+
     /// What the store takes on disk.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(&self.home)
     }
 }
 
-/// What a store's files take on disk.
+/// What a store's files take on disk: the database and the full-text index. Models and vectors are the user's choice and count apart.
 fn disk_bytes(home: &Path) -> u64 {
-    ["backstory.db", "backstory.db-wal", "backstory.db-shm"]
+    let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
+    let database = database
         .iter()
-        .filter_map(|name| std::fs::metadata(home.join(name)).ok())
-        .map(|metadata| metadata.len())
-        .sum()
+        .filter_map(|name| std::fs::metadata(home.join(name)).ok());
+    let generations = std::fs::read_dir(home.join("index"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let index = generations
+        .flat_map(|generation| {
+            std::fs::read_dir(generation.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+        })
+        .filter_map(|file| file.metadata().ok());
+    database.chain(index).map(|metadata| metadata.len()).sum()
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
-use backstory_store::{EventRange, EventRow, SessionFilter, SessionRow, StreamRow};
+use backstory_store::{EventRange, EventRow, SessionFilter, SessionRow, Store, StreamRow};
 
 use crate::Memory;
 use crate::error::{Error, Result};
@@ -52,24 +53,11 @@ impl Memory {
                 turn,
             });
         }
-        let rows = self.store.events(session.id, range)?;
-        let mut files: HashMap<u64, Vec<String>> = HashMap::new();
-        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
-            for (seq, path) in self.store.touched(session.id, first.seq, last.seq)? {
-                files.entry(seq).or_default().push(path);
-            }
-        }
-        let reader = backstory_session::reader(&session.agent);
-        let mut bytes = self.store.bytes();
-        let mut shown = Vec::with_capacity(rows.len());
-        for row in rows {
-            let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
-            let text = reader
-                .map(|reader| reader.text(&span, row.span.part))
-                .unwrap_or_default();
-            let files = files.remove(&row.seq).unwrap_or_default();
-            shown.push(ShownEvent { row, text, files });
-        }
+        let mut shown = Vec::new();
+        visit(&self.store, session.id, &session.agent, range, |event| {
+            shown.push(event);
+            Ok(())
+        })?;
         Ok(shown)
     }
 
@@ -97,4 +85,48 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// Calls `each` with the events of a session and their text, in order.
+pub(crate) fn visit(
+    store: &Store,
+    session: i64,
+    agent: &str,
+    range: EventRange,
+    mut each: impl FnMut(ShownEvent) -> Result<()>,
+) -> Result<()> {
+    let rows = store.events(session, range)?;
+    let mut files: HashMap<u64, Vec<String>> = HashMap::new();
+    if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+        for (seq, path) in store.touched(session, first.seq, last.seq)? {
+            files.entry(seq).or_default().push(path);
+        }
+    }
+    let reader = backstory_session::reader(agent);
+    let mut bytes = store.bytes();
+    for row in rows {
+        let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
+        let text = reader
+            .map(|reader| reader.text(&span, row.span.part))
+            .unwrap_or_default();
+        let files = files.remove(&row.seq).unwrap_or_default();
+        each(ShownEvent { row, text, files })?;
+    }
+    Ok(())
+}
+
+/// Does `work` on all cores at once, on each with a view of the store of its own.
+pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|thread| {
+        for _ in 1..threads {
+            thread.spawn(|| {
+                // A thread that cannot open the store leaves its share to the others.
+                if let Ok(Some(store)) = Store::open_existing(home) {
+                    work(&store);
+                }
+            });
+        }
+        work(store);
+    });
 }

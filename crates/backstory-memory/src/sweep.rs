@@ -1,4 +1,4 @@
-//! One sweep: discover, read, redact, store.
+//! One sweep: discover, read, redact, store, index.
 
 use std::path::Path;
 use std::time::Instant;
@@ -81,6 +81,8 @@ pub struct SweepReport {
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
     pub agents: Vec<(&'static str, u64, u64)>,
+    /// Why the full-text index could not be brought up to date, if it could not. All is stored; search is slower.
+    pub index_problem: Option<String>,
 }
 
 impl Memory {
@@ -135,6 +137,9 @@ impl Memory {
         report.problems.extend(problems);
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
+        if let Err(error) = self.refresh_index(false, &mut |_, _| {}) {
+            report.index_problem = Some(error.to_string());
+        }
         self.store.tidy()?;
         drop(lock);
         report.final_usage_bytes = disk_bytes(&self.home);

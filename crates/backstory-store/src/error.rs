@@ -43,6 +43,9 @@ pub enum Error {
     /// Any other refusal of the database.
     #[error("the database refused: {0}")]
     Database(rusqlite::Error),
+    /// The full-text index refused.
+    #[error(transparent)]
+    Index(#[from] crate::index::IndexError),
     /// Stored bytes could not be decompressed.
     #[error("stored bytes could not be read: {0}")]
     Compression(std::io::Error),

@@ -1,7 +1,7 @@
 //! Reading events back.
 
 use backstory_session::{Kind, Span};
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::BlockReader;
 use crate::error::Result;
@@ -45,6 +45,10 @@ pub struct EventRow {
 pub enum EventRange {
     /// All of them.
     All,
+    /// Those from this seq on.
+    From(u64),
+    /// One alone.
+    One(u64),
     /// Those of one turn.
     Turn(u64),
     /// The last so many.
@@ -56,11 +60,14 @@ impl Store {
     pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
         let condition = match range {
             EventRange::All => "?2 = 0",
+            EventRange::From(_) => "seq >= ?2",
+            EventRange::One(_) => "seq = ?2",
             EventRange::Turn(_) => "turn = ?2",
             EventRange::Last(_) => "seq > (SELECT MAX(seq) FROM events WHERE session = ?1) - ?2",
         };
         let bound = match range {
             EventRange::All => 0,
+            EventRange::From(seq) | EventRange::One(seq) => seq,
             EventRange::Turn(turn) => turn,
             EventRange::Last(count) => count,
         };
@@ -83,6 +90,26 @@ impl Store {
         let rows = statement.query_map((session, from_seq, to_seq), |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The turn of an event.
+    pub fn turn_of(&self, session: i64, seq: i64) -> Result<Option<u32>> {
+        let query = "SELECT turn FROM events WHERE session = ?1 AND seq = ?2";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement
+            .query_row((session, seq), |row| row.get(0))
+            .optional()?)
+    }
+
+    /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
+    pub fn turns_touching(&self, file: &str) -> Result<Vec<(i64, u64)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT events.session, turn FROM paths JOIN touches ON touches.path = paths.id \
+             JOIN events ON events.session = touches.session AND events.seq = touches.seq \
+             WHERE paths.path = ?1 OR instr('/' || paths.path || '/', '/' || trim(?1, '/') || '/') > 0",
+        )?;
+        let rows = statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 

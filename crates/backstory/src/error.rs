@@ -40,6 +40,11 @@ impl Error {
         Error::new(ErrorKind::Usage, message)
     }
 
+    /// Nothing more to say: only the exit code tells that nothing was found.
+    pub(crate) fn silent() -> Self {
+        Error::new(ErrorKind::Silent, "")
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
@@ -93,6 +98,14 @@ impl From<backstory_memory::Error> for Error {
                 let agents: Vec<&str> = backstory_memory::READERS.iter().map(|reader| reader.agent()).collect();
                 Error::usage(message).hint(format!("known agents are {}", agents.join(", ")))
             }
+            Memory::UnknownRole(_) => Error::usage(message)
+                .hint("roles are user, assistant, tool, system; or name a kind: prompt, reply, reasoning, tool_call, tool_result, summary"),
+            Memory::NoModel(_) => Error::new(ErrorKind::NotFound, message).hint("`backstory model list` shows the models"),
+            Memory::ModelName(_) => Error::usage(message).hint("give one with --name: letters, digits, - _ ."),
+            Memory::Model(_) => Error::usage(message).hint("`backstory model list` shows the models, `backstory model --help` how to add one"),
+            Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),
+            Memory::Pattern(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
+            Memory::EmptyQuery => Error::usage(message).hint("give some words, as in `backstory search websocket auth`"),
             Memory::Path { .. } => Error::usage(message),
             Memory::Store(store) => Error::new(ErrorKind::Internal, message).hint(match store {
                 backstory_memory::StoreError::Full => "free some space and run the same command again".to_string(),

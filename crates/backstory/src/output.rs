@@ -1,9 +1,10 @@
 //! Printing: stdout is data, stderr is talk.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use backstory_memory::Usage;
+use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -40,6 +41,24 @@ pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
 #[allow(clippy::print_stderr, reason = "stderr is for talk")]
 pub(crate) fn talk(text: &str) {
     anstream::eprintln!("{DIM}{text}{DIM:#}");
+}
+
+/// Warns beside the data.
+#[allow(clippy::print_stderr, reason = "stderr is for talk")]
+pub(crate) fn warn(text: &str) {
+    anstream::eprintln!("{YELLOW}warning:{YELLOW:#} {text}");
+}
+
+/// A bar that shows how far something is; there only on a terminal.
+pub(crate) fn progress_bar(template: &str) -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    if std::io::stderr().is_terminal() {
+        bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+    }
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
 }
 
 /// A time for machines.

@@ -59,6 +59,12 @@ impl Setting {
         })
     }
 
+    /// The memory, to change what is derived from it.
+    pub(crate) fn memory_to_write(&self) -> Result<Memory, Error> {
+        drop(self.memory()?);
+        Ok(Memory::open(&self.store)?)
+    }
+
     /// Claude Code's settings, which say when it deletes logs.
     pub(crate) fn claude_settings(&self) -> Option<String> {
         let folder =

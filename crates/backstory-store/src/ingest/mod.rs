@@ -12,6 +12,7 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, TransactionBehav
 use self::session::{Session, parent_kind, without_nul};
 use crate::blocks::{self, Packed};
 use crate::error::Result;
+use crate::index;
 use crate::open::Store;
 use crate::sources::{self, Cursor};
 use crate::usage::{self, Tally};
@@ -332,7 +333,7 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
-        Ok(())
+        index::mark_changed(&self.transaction, session, seq)
     }
 
     fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
@@ -484,6 +485,9 @@ impl Store {
                (SELECT event_keys.session AS session, loose_titles.title AS title FROM loose_titles \
                 JOIN event_keys ON event_keys.key = loose_titles.key ORDER BY event_keys.seq) AS found \
              WHERE sessions.id = found.session AND sessions.title_rank <= 2; \
+             INSERT INTO unindexed (session, first_seq) SELECT event_keys.session, sessions.events + 1 FROM loose_titles \
+               JOIN event_keys ON event_keys.key = loose_titles.key JOIN sessions ON sessions.id = event_keys.session WHERE true \
+               ON CONFLICT (session) DO UPDATE SET changes = changes + 1; \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys);",
         )?;
         Ok(transaction.commit()?)

@@ -7,6 +7,7 @@ use backstory_session::{Event, Kind, ParentKind, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;
+use crate::index;
 
 /// The longest title, in characters.
 const TITLE_CHARACTERS: usize = 100;
@@ -32,6 +33,8 @@ pub(super) struct Session {
     pub(super) changed: bool,
     /// The stream that the last event came from.
     pub(super) stream: i64,
+    /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
+    pub(super) first_new: Option<u64>,
 }
 
 impl Session {
@@ -65,6 +68,7 @@ impl Session {
                     models: HashSet::new(),
                     changed: false,
                     stream: 0,
+                    first_new: None,
                 })
             })?;
         let mut statement =
@@ -104,6 +108,9 @@ impl Session {
                 .prepare_cached("INSERT INTO open_calls (session, call, seq) VALUES (?1, ?2, ?3)")?
                 .execute((self.id, without_nul(call), seq))?;
         }
+        if let Some(first) = self.first_new {
+            index::mark(connection, self.id, first)?;
+        }
         for model in &self.models {
             connection
                 .prepare_cached(
@@ -117,6 +124,7 @@ impl Session {
     pub(super) fn count(&mut self, event: &Event, model: Option<i64>) {
         self.changed = true;
         self.events += 1;
+        self.new_from(self.events);
         self.seen(event.at);
         self.models.extend(model);
         if event.kind == Kind::Prompt {
@@ -125,6 +133,10 @@ impl Session {
                 self.entitle(&Title::Prompt(event.text.clone()));
             }
         }
+    }
+
+    fn new_from(&mut self, seq: u64) {
+        self.first_new = Some(self.first_new.map_or(seq, |first| first.min(seq)));
     }
 
     pub(super) fn model(&mut self, model: i64) {
@@ -151,6 +163,7 @@ impl Session {
             self.title_rank = rank;
             self.title = Some(line.chars().take(TITLE_CHARACTERS).collect());
             self.changed = true;
+            self.new_from(self.events + 1);
         }
     }
 }

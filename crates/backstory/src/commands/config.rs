@@ -52,15 +52,8 @@ pub(super) fn run(setting: &Setting, arguments: &ConfigArgs) -> Result<(), Error
 }
 
 /// Changes one key and nothing else of the file; what would not be a valid configuration is refused.
-fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error| Error::usage(format!("{} is not TOML: {error}", path.display())))?;
+pub(super) fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
+    let mut document = document(path)?;
     let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().unwrap_or_default();
@@ -82,6 +75,25 @@ fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
             .hint("`backstory config --help` tells the keys")
     })?;
     write_whole(path, &text)
+}
+
+/// Takes a key out again.
+pub(super) fn unset(path: &Path, key: &str) -> Result<(), Error> {
+    let mut document = document(path)?;
+    match document.remove(key) {
+        Some(_) => write_whole(path, &document.to_string()),
+        None => Ok(()),
+    }
+}
+
+fn document(path: &Path) -> Result<DocumentMut, Error> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error.into()),
+    };
+    text.parse()
+        .map_err(|error| Error::usage(format!("{} is not TOML: {error}", path.display())))
 }
 
 /// Writes beside and renames, so that the file is never half there.

@@ -3,7 +3,11 @@
 mod completions;
 mod config;
 mod doctor;
+mod embed;
+mod eval;
+mod model;
 mod sample;
+mod search;
 mod sessions;
 mod show;
 mod sweep;
@@ -27,10 +31,14 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Sweep(arguments) if arguments.sample => sample::run(&setting, arguments),
         Command::Sweep(arguments) => sweep::run(&setting, arguments),
         Command::Watch(arguments) => watch::run(&setting, arguments),
+        Command::Search(arguments) => search::run(&setting, arguments),
         Command::Sessions(arguments) => sessions::run(&setting, arguments),
         Command::Show(arguments) => show::run(&setting, arguments),
         Command::Tail(arguments) => show::tail(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),
+        Command::Model(arguments) => model::run(&setting, arguments),
+        Command::Embed(arguments) => embed::run(&setting, arguments),
+        Command::Eval(arguments) => eval::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),

@@ -87,7 +87,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 7] {
 }
 
 /// Enough of an id to name the session: ids that begin with a time need more of it.
-fn short_id(id: &str) -> String {
+pub(super) fn short_id(id: &str) -> String {
     let (main, child) = id
         .split_once('/')
         .map_or((id, None), |(main, child)| (main, Some(child)));
@@ -99,7 +99,7 @@ fn short_id(id: &str) -> String {
 }
 
 /// A folder as the project's root would be written, or a name as it is.
-fn project_filter(text: &str) -> String {
+pub(super) fn project_filter(text: &str) -> String {
     if text == "." || text.contains(['/', '\\']) {
         let path =
             std::path::absolute(Path::new(text)).unwrap_or_else(|_| Path::new(text).to_path_buf());

@@ -1,34 +1,57 @@
 //! `sweep`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use backstory_memory::{Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
+use super::embed::embed;
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
-use crate::output::{BOLD, YELLOW, grouped, print_json, short_bytes, stdout};
+use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
-    let report = if arguments.dry_run {
-        dry_sweep(&setting.store, &options)?
-    } else {
-        let bar = Bar::new();
-        let mut memory = Memory::open(&setting.store)?;
-        let report = memory.sweep(&options, &mut |progress| bar.show(progress));
-        bar.finish();
-        report?
-    };
-    if arguments.json {
-        return print_json(&report_json(&report));
+    if arguments.dry_run {
+        return print_either(setting, &dry_sweep(&setting.store, &options)?, arguments);
     }
-    print_report(&setting.store, &report, arguments.dry_run)
+    let bar = Bar::new();
+    let mut memory = Memory::open(&setting.store)?;
+    let report = memory.sweep(&options, &mut |progress| bar.show(progress));
+    bar.finish();
+    print_either(setting, &report?, arguments)?;
+    embed_new(setting, &mut memory)
+}
+
+fn print_either(
+    setting: &Setting,
+    report: &SweepReport,
+    arguments: &SweepArgs,
+) -> Result<(), Error> {
+    if arguments.json {
+        return print_json(&report_json(report));
+    }
+    print_report(&setting.store, report, arguments.dry_run)
+}
+
+/// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
+pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+    let Some(model) = &setting.config.model else {
+        return Ok(());
+    };
+    let quick = memory
+        .models()
+        .iter()
+        .any(|(name, description)| name == model && description.family.is_static());
+    if quick && memory.embedding_state(model)?.pending() > 0 {
+        embed(memory, model)?;
+    }
+    Ok(())
 }
 
 /// What to sweep: the paths given, or all that is configured.
@@ -82,6 +105,7 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
         "bytes_read": report.bytes_read,
         "seconds": report.seconds,
         "problems": problems.collect::<Vec<_>>(),
+        "index_problem": report.index_problem,
         "retention": {
             "freed_bytes": 0,
             "final_usage_bytes": report.final_usage_bytes,
@@ -146,6 +170,9 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
             problem.reason
         )?;
     }
+    if let Some(problem) = &report.index_problem {
+        writeln!(out, "{YELLOW}not indexed:{YELLOW:#} {problem}")?;
+    }
     if dry_run {
         writeln!(out, "nothing was written")?;
     } else {
@@ -173,14 +200,8 @@ struct Bar {
 
 impl Bar {
     fn new() -> Self {
-        let bar = ProgressBar::hidden();
-        if std::io::stderr().is_terminal() {
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        }
-        let template = "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        let bar =
+            progress_bar("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left");
         Bar { bar }
     }
 

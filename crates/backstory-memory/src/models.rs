@@ -1,0 +1,86 @@
+//! Models that find turns by meaning: each in a folder of its own under `models/`.
+
+use std::path::{Path, PathBuf};
+
+use backstory_embed::{Description, Imported};
+
+use crate::Memory;
+use crate::error::{Error, Result};
+
+impl Memory {
+    /// The models that are here, by name.
+    pub fn models(&self) -> Vec<(String, Description)> {
+        let mut models = Vec::new();
+        for entry in std::fs::read_dir(self.home.join("models"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_plain(&name)
+                && let Ok(description) = backstory_embed::describe(&entry.path())
+            {
+                models.push((name, description));
+            }
+        }
+        models.sort_by(|a, b| a.0.cmp(&b.0));
+        models
+    }
+
+    /// Adds a model from a folder, a file or a wheel; under its own name if none is given. One of the same name is replaced.
+    pub fn add_model(&mut self, source: &Path, name: Option<&str>) -> Result<(String, Imported)> {
+        let models = self.home.join("models");
+        make_folder(&models)?;
+        if let Some(name) = name.filter(|name| !is_plain(name)) {
+            return Err(Error::ModelName(name.to_string()));
+        }
+        // Only the model itself knows what it is called.
+        let aside = models.join(".adding");
+        let imported = backstory_embed::import(source, &aside)?;
+        let name = name.unwrap_or(&imported.description.name).to_string();
+        let folder = models.join(&name);
+        if !is_plain(&name) {
+            std::fs::remove_dir_all(&aside)?;
+            return Err(Error::ModelName(name));
+        }
+        if folder.exists() {
+            self.remove_model(&name)?;
+        }
+        std::fs::rename(&aside, &folder)?;
+        self.open_model = None;
+        Ok((name, imported))
+    }
+
+    /// Removes a model and all that was made with it.
+    pub fn remove_model(&mut self, name: &str) -> Result<()> {
+        let folder = self.model_folder(name);
+        if !is_plain(name) || !folder.exists() {
+            return Err(Error::NoModel(name.to_string()));
+        }
+        self.drop_vectors(name)?;
+        self.open_model = None;
+        std::fs::remove_dir_all(&folder)?;
+        Ok(())
+    }
+
+    /// Where the files of a model that is being fetched wait.
+    pub fn download_folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.home.join("downloads").join(name);
+        make_folder(&folder)?;
+        Ok(folder)
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Path {
+        path: folder.to_path_buf(),
+        source,
+    })
+}
+
+/// Whether a name can be that of a folder and means nothing else.
+fn is_plain(name: &str) -> bool {
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
+}

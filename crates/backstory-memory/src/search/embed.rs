@@ -1,0 +1,312 @@
+//! Giving events vectors, in batches, from where the last run stopped.
+
+use std::path::PathBuf;
+
+use backstory_embed::{Model, Purpose, TokenCounts, Weights};
+use backstory_store::{
+    Embedded, EventRange, SessionHead, Unembedded, VectorError, VectorKey, VectorWriter, lock_file,
+};
+
+use super::passages::passages;
+use crate::Memory;
+use crate::error::Result;
+use crate::read::visit;
+
+/// So many pieces are embedded at once.
+const BATCH: usize = 256;
+
+/// After so many pieces all that was done is made to last.
+const LASTING: usize = 20_000;
+
+/// The store's words are counted again when it has grown by this factor: what was rare may not be any more.
+const GROWTH: u64 = 4;
+
+/// The words of so many events are counted, which tells enough.
+const MOST_COUNTED: u64 = 30_000;
+
+/// How far the vectors of a model are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EmbeddingState {
+    /// Events that have vectors, or need none.
+    pub embedded: u64,
+    /// All events.
+    pub events: u64,
+}
+
+impl EmbeddingState {
+    /// Events without vectors.
+    pub fn pending(&self) -> u64 {
+        self.events.saturating_sub(self.embedded)
+    }
+}
+
+impl Memory {
+    /// The folder of a model.
+    pub fn model_folder(&self, name: &str) -> PathBuf {
+        self.home.join("models").join(name)
+    }
+
+    /// How far the vectors of a model are.
+    pub fn embedding_state(&self, model: &str) -> Result<EmbeddingState> {
+        let (embedded, events) = self.store.embedded_events(model)?;
+        Ok(EmbeddingState { embedded, events })
+    }
+
+    /// Gives events vectors that have none. Can be stopped at any time and goes on from there.
+    pub fn embed(
+        &mut self,
+        name: &str,
+        progress: &mut dyn FnMut(EmbeddingState),
+    ) -> Result<EmbeddingState> {
+        let lock = lock_file(&self.home.join("vectors.lock"), || {})?;
+        let model = Model::open(&self.model_folder(name))?;
+        let weights = self.weights(name, &model)?;
+        let set = VectorSet::new(self.vectors_folder(name), &model, weights.as_ref());
+        let writer = match set.writer() {
+            Ok(writer) => writer,
+            Err(VectorError::Damaged { .. } | VectorError::OtherModel { .. }) => {
+                self.drop_vectors(name)?;
+                set.writer()?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut run = Run {
+            model: &model,
+            weights: weights.as_ref(),
+            writer,
+            texts: Vec::new(),
+            keys: Vec::new(),
+            since_commit: 0,
+            done: Vec::new(),
+        };
+        let pending = self.store.unembedded(name)?;
+        let mut state = self.embedding_state(name)?;
+        let heads = self
+            .store
+            .session_heads(pending.iter().map(|pending| pending.session))?;
+        for pending in pending {
+            let Some(head) = heads.get(&pending.session) else {
+                continue;
+            };
+            run.session(&self.store, head, pending, &mut |events| {
+                state.embedded += events;
+                progress(state);
+            })?;
+            if run.since_commit >= LASTING {
+                run = run.commit(&set)?;
+                self.store
+                    .settle_embedded(name, &std::mem::take(&mut run.done))?;
+            }
+        }
+        let run = run.commit(&set)?;
+        self.store.settle_embedded(name, &run.done)?;
+        drop(lock);
+        self.embedding_state(name)
+    }
+
+    /// Drops the vectors of a model.
+    pub fn drop_vectors(&self, name: &str) -> Result<()> {
+        self.store.forget_embedded(name)?;
+        match std::fs::remove_dir_all(self.vectors_folder(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn vectors_folder(&self, name: &str) -> PathBuf {
+        self.home.join("vectors").join(name)
+    }
+
+    /// How rare the tokens of a static model are in this store, counted once and again when the store has grown much. Vectors
+    /// that were made with an older count are dropped then.
+    fn weights(&self, name: &str, model: &Model) -> Result<Option<Weights>> {
+        if !model.description().family.is_static() {
+            return Ok(None);
+        }
+        let (_, events) = self.store.embedded_events(name)?;
+        if let Some((counted, weights)) = self.known_weights(name, model)?
+            && events < counted.saturating_mul(GROWTH).max(1_000)
+        {
+            return Ok(Some(weights));
+        }
+        let mut counts = TokenCounts::new(model);
+        let sessions = self
+            .store
+            .session_rows(&backstory_store::SessionFilter::default())?;
+        let heads = self.store.session_heads(sessions.iter().copied())?;
+        for head in sessions.iter().filter_map(|session| heads.get(session)) {
+            visit(
+                &self.store,
+                head.id,
+                &head.agent,
+                EventRange::All,
+                |event| {
+                    for passage in passages(&event) {
+                        counts.add(model, &passage)?;
+                    }
+                    Ok(())
+                },
+            )?;
+            if counts.texts() >= MOST_COUNTED {
+                break;
+            }
+        }
+        let weights = counts.weights();
+        let mut value = events.to_le_bytes().to_vec();
+        value.extend(weights.to_bytes());
+        self.drop_vectors(name)?;
+        self.store.keep(&weights_setting(name), Some(&value))?;
+        Ok(Some(weights))
+    }
+
+    /// The weights that were counted last, and how many events there were then.
+    pub(super) fn known_weights(
+        &self,
+        name: &str,
+        model: &Model,
+    ) -> Result<Option<(u64, Weights)>> {
+        let Some(value) = self.store.kept(&weights_setting(name))? else {
+            return Ok(None);
+        };
+        let Some((counted, bytes)) = value.split_first_chunk::<8>() else {
+            return Ok(None);
+        };
+        let weights = Weights::from_bytes(bytes).filter(|weights| weights.model() == model.id());
+        Ok(weights.map(|weights| (u64::from_le_bytes(*counted), weights)))
+    }
+}
+
+fn weights_setting(name: &str) -> String {
+    format!("weights-{name}")
+}
+
+/// The vectors of a model in a store: those of the same tokens with other weights are not the same.
+pub(super) struct VectorSet {
+    pub(super) folder: PathBuf,
+    pub(super) id: [u8; 32],
+    pub(super) dimensions: usize,
+}
+
+impl VectorSet {
+    pub(super) fn new(folder: PathBuf, model: &Model, weights: Option<&Weights>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&model.id());
+        if let Some(weights) = weights {
+            hasher.update(&weights.to_bytes());
+        }
+        VectorSet {
+            folder,
+            id: *hasher.finalize().as_bytes(),
+            dimensions: model.dimensions(),
+        }
+    }
+
+    fn writer(&self) -> std::result::Result<VectorWriter, VectorError> {
+        VectorWriter::open(&self.folder, &self.id, self.dimensions)
+    }
+}
+
+/// One run of embedding.
+struct Run<'a> {
+    model: &'a Model,
+    weights: Option<&'a Weights>,
+    writer: VectorWriter,
+    texts: Vec<String>,
+    keys: Vec<VectorKey>,
+    since_commit: usize,
+    done: Vec<Embedded>,
+}
+
+impl Run<'_> {
+    fn session(
+        &mut self,
+        store: &backstory_store::Store,
+        head: &SessionHead,
+        pending: Unembedded,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        let session = pending.session as u32;
+        let mut from = pending.embedded + 1;
+        if pending.stale {
+            self.writer.remove_session(session);
+            from = 1;
+        }
+        let mut done = Embedded {
+            session: pending.session,
+            first: from,
+            last: from - 1,
+            bytes: 0,
+        };
+        visit(
+            store,
+            head.id,
+            &head.agent,
+            EventRange::From(from),
+            |event| {
+                done.last = event.row.seq;
+                done.bytes += event.row.span.length;
+                for (chunk, passage) in passages(&event).into_iter().enumerate() {
+                    self.keys.push(VectorKey {
+                        session,
+                        seq: event.row.seq as u32,
+                        chunk: chunk as u32,
+                    });
+                    self.texts.push(passage);
+                }
+                if self.texts.len() >= BATCH {
+                    self.flush()?;
+                }
+                if event.row.seq > pending.embedded {
+                    progress(1);
+                }
+                Ok(())
+            },
+        )?;
+        self.done.push(done);
+        Ok(())
+    }
+
+    /// Makes all that was done last.
+    fn commit(mut self, set: &VectorSet) -> Result<Self> {
+        self.flush()?;
+        self.writer.commit()?;
+        Ok(Run {
+            writer: set.writer()?,
+            since_commit: 0,
+            ..self
+        })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = texts.len().div_ceil(threads).max(1);
+        let is_static = self.model.description().family.is_static();
+        let rows = if is_static && texts.len() > 32 {
+            // A network uses all cores on its own.
+            let embed = |texts: &[&str]| self.model.embed(texts, Purpose::Passage, self.weights);
+            let parts: Vec<_> = std::thread::scope(|scope| {
+                let handles: Vec<_> = texts
+                    .chunks(share)
+                    .map(|texts| scope.spawn(move || embed(texts)))
+                    .collect();
+                handles
+                    .into_iter()
+                    .map(|handle| handle.join().map_err(|_| crate::Error::Worker))
+                    .collect()
+            });
+            let mut rows = Vec::new();
+            for part in parts {
+                rows.extend(part??);
+            }
+            rows
+        } else {
+            self.model.embed(&texts, Purpose::Passage, self.weights)?
+        };
+        self.writer.append(&self.keys, &rows)?;
+        self.since_commit += self.keys.len();
+        self.keys.clear();
+        self.texts.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,413 @@
+//! Search: any turn of any session, by words or by meaning.
+//!
+//! A query is parsed (`query`), turned into terms of the index (`terms`) and filters (`scope`). Events that have the terms come
+//! from the index (`matching`) and, where the index lags behind, from the store itself (`scan`); both give the same rows, which
+//! `rank` orders. `document` decides what of an event is findable at all, `index` keeps the index in step.
+
+mod document;
+mod embed;
+mod index;
+mod matching;
+mod meaning;
+mod passages;
+mod query;
+mod rank;
+mod regex;
+mod scan;
+mod scope;
+mod score;
+mod snippet;
+mod terms;
+mod typo;
+
+use std::collections::HashSet;
+
+use backstory_session::Kind;
+use backstory_store::{EventRange, Seal, SessionHead, TextIndex, Unindexed};
+
+use self::meaning::Near;
+use self::query::Need;
+use self::rank::{Ranked, standing};
+use self::scan::Scanned;
+use self::scope::Scope;
+use self::terms::Terms;
+use crate::Memory;
+use crate::error::{Error, Result};
+use crate::read::visit;
+
+pub use embed::EmbeddingState;
+pub use index::IndexReport;
+pub(crate) use meaning::OpenModel;
+pub use query::{Atom, Clause, FIELDS, Query};
+pub use rank::CONFIDENT;
+pub use scope::SearchFilter;
+pub use score::{RetrievalScore, RetrievalSummary, ScoredQuery};
+pub use snippet::Snippet;
+
+/// So many events are ranked for each session that is asked for.
+const EVENTS_PER_SESSION: usize = 50;
+
+/// And at least so many.
+const LEAST_EVENTS: usize = 1_000;
+
+/// So many other turns of a session are named besides the best.
+const MORE_TURNS: usize = 4;
+
+/// What to search and how.
+#[derive(Debug, Clone, Default)]
+pub struct SearchOptions {
+    /// Which turns may be found.
+    pub filter: SearchFilter,
+    /// The project that the user is in: its sessions come first.
+    pub own_project: Option<String>,
+    /// Whether sessions that no person sat before count as much as others.
+    pub machines_count: bool,
+    /// At most so many sessions; 0 is all.
+    pub limit: usize,
+    /// By what.
+    pub mode: Mode,
+    /// The model that compares meanings, by its name under `models/`.
+    pub model: Option<String>,
+}
+
+/// By what to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// By words and by meaning.
+    #[default]
+    Hybrid,
+    /// By words.
+    Keyword,
+    /// By meaning.
+    Semantic,
+}
+
+impl Mode {
+    /// The name used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Hybrid => "hybrid",
+            Mode::Keyword => "keyword",
+            Mode::Semantic => "semantic",
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// The best turn of each session, the best session first.
+    pub hits: Vec<Hit>,
+    /// By what was searched in the end.
+    pub mode: Mode,
+    /// What the user should know: an index that could not be used, say.
+    pub warnings: Vec<String>,
+    /// Whether the index has to be made anew, which [`Memory::refresh_index`] does.
+    pub index_is_lost: bool,
+    /// Whether vectors have to be made anew, which [`Memory::embed`] does.
+    pub vectors_are_lost: bool,
+}
+
+/// A turn that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// Its session.
+    pub session: SessionHead,
+    /// The turn.
+    pub turn: u64,
+    /// The event of it that fits best.
+    pub event: u64,
+    /// When that was.
+    pub at: Option<i64>,
+    /// What that event is.
+    pub kind: Kind,
+    /// How well the session fits; comparable within one answer only.
+    pub score: f32,
+    /// Whether the session is about what was asked, and not just about some of the words.
+    pub confident: bool,
+    /// The piece of the event that shows why.
+    pub snippet: Snippet,
+    /// Other turns of the session that fit, the best first.
+    pub more: Vec<u64>,
+}
+
+/// The index as it was opened for the last search.
+pub(crate) struct OpenIndex {
+    seal: Seal,
+    index: TextIndex,
+}
+
+impl Memory {
+    /// Finds the turns that a query asks for.
+    pub fn search(&mut self, query: &Query, options: &SearchOptions) -> Result<Answer> {
+        if query.is_empty() {
+            return Err(Error::EmptyQuery);
+        }
+        let (mut opened, mut model) = (self.open_index.take(), self.open_model.take());
+        let answer = self.search_with(query, options, &mut opened, &mut model);
+        (self.open_index, self.open_model) = (opened, model);
+        answer
+    }
+
+    fn search_with(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        opened: &mut Option<OpenIndex>,
+        model: &mut Option<OpenModel>,
+    ) -> Result<Answer> {
+        // One view of the store: what is indexed and what is not yet fit together, whatever a sweep does meanwhile.
+        let _view = self.store.view()?;
+        let mut answer = Answer::default();
+        self.reopen_index(opened, &mut answer)?;
+        let index = opened.as_ref().map(|open| &open.index);
+        let mut scope = Scope::resolve(&options.filter, &self.store)?;
+        let mut found = self.by_words(query, options, &mut scope, index)?;
+        answer.mode = Mode::Keyword;
+        if options.mode != Mode::Keyword {
+            match self.near(query, options, &scope, model) {
+                Ok(Some(near)) => {
+                    if options.mode == Mode::Semantic {
+                        found.ranked.clear();
+                    }
+                    found.ranked = meaning::join(found.ranked, &near, |key| {
+                        self.store
+                            .turn_of(key.session.into(), key.seq.into())
+                            .ok()
+                            .flatten()
+                    });
+                    answer.mode = options.mode;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    answer.vectors_are_lost = matches!(error, Error::Vectors(_));
+                    answer
+                        .warnings
+                        .push(format!("{error}; searching by words only"));
+                }
+            }
+        }
+        answer.hits = self.hits(found, options)?;
+        Ok(answer)
+    }
+
+    /// What is near by meaning; `None` when there is no model or nothing has vectors yet.
+    fn near(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        scope: &Scope,
+        model: &mut Option<OpenModel>,
+    ) -> Result<Option<Vec<Near>>> {
+        let Some(name) = &options.model else {
+            return Ok(None);
+        };
+        if model.as_ref().is_none_or(|open| !open.is(name)) {
+            *model = Some(self.open_model(name)?);
+        }
+        match model {
+            Some(open) => Ok(Some(self.by_meaning(&query.text, scope, open)?)),
+            None => Ok(None),
+        }
+    }
+
+    fn reopen_index(&self, opened: &mut Option<OpenIndex>, answer: &mut Answer) -> Result<()> {
+        let seal = self.store.seal()?;
+        if opened.as_ref().map(|open| &open.seal) == seal.as_ref() && seal.is_some() {
+            return Ok(());
+        }
+        *opened = None;
+        let folder = self.index_folder();
+        let open = || TextIndex::open(&folder, seal.as_ref());
+        // Tried twice: a writer may have just removed a file that its commit replaced.
+        match open().or_else(|_| open()) {
+            Ok(index) => *opened = seal.map(|seal| OpenIndex { seal, index }),
+            Err(error) => {
+                answer
+                    .warnings
+                    .push(format!("{error}; searching without it"));
+                answer.index_is_lost = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sessions by the words of a query, the best first.
+    fn by_words(
+        &self,
+        query: &Query,
+        options: &SearchOptions,
+        scope: &mut Scope,
+        index: Option<&TextIndex>,
+    ) -> Result<Found> {
+        let mut terms = Terms::new(query, index)?;
+        let pending = match index {
+            Some(_) => self.store.unindexed()?,
+            None => self.store.indexable()?,
+        };
+        if index.is_some() {
+            let fresh = |pending: &Unindexed| (pending.session as u32, pending.first_seq as u32);
+            scope.fresh = pending.iter().map(fresh).collect();
+        }
+        let mut found = self.count_and_scan(query, &mut terms, &pending, scope, index)?;
+        if let Some(index) = index
+            && terms.nothing_found()
+            && typo::correct(&mut terms, index)?
+        {
+            found = self.count_and_scan(query, &mut terms, &pending, scope, Some(index))?;
+        }
+        let (mut events, scanned) = found;
+        events += scanned.events;
+        apply_conditions(query, scope, scanned.turns, index)?;
+        let mut rows = scanned.rows;
+        rows.retain(|row| scope.allows(&row.place));
+        if let Some(index) = index
+            && !scope.is_empty()
+        {
+            let most = (options.limit * EVENTS_PER_SESSION).max(LEAST_EVENTS);
+            rows.extend(matching::find(index, &terms, events, scope, most)?);
+        }
+        Ok(Found {
+            ranked: rank::rank(rows, &terms, events),
+            information: rank::information(&terms.terms, events),
+            terms,
+        })
+    }
+
+    /// Counts how many events say each term, in the index and beside it; returns how many events the index has and what was
+    /// found beside it.
+    fn count_and_scan(
+        &self,
+        query: &Query,
+        terms: &mut Terms,
+        pending: &[Unindexed],
+        scope: &Scope,
+        index: Option<&TextIndex>,
+    ) -> Result<(u64, Scanned)> {
+        let events = match index {
+            Some(index) => matching::count(index, terms)?,
+            None => 0,
+        };
+        terms.limit();
+        let conditions: Vec<&[Atom]> = conditions(query).map(|clause| &clause.any[..]).collect();
+        let scanned = scan::scan(&self.home, &self.store, pending, terms, &conditions, scope)?;
+        for (term, more) in terms.terms.iter_mut().zip(&scanned.frequencies) {
+            term.frequency += more;
+        }
+        Ok((events, scanned))
+    }
+
+    /// The best sessions with all that is shown of them.
+    fn hits(&self, found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let limit = if options.limit == 0 {
+            usize::MAX
+        } else {
+            options.limit
+        };
+        let mut ranked = found.ranked;
+        // What a session is moves it by some places, not by hundreds.
+        ranked.truncate(limit.saturating_mul(4).saturating_add(100));
+        let heads = self
+            .store
+            .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
+        let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
+            .into_iter()
+            .filter_map(|ranked| Some((ranked.clone(), heads.get(&i64::from(ranked.session))?)))
+            .collect();
+        for (ranked, head) in &mut ranked {
+            let own = options.own_project.is_some() && options.own_project == head.project;
+            ranked.score *= standing(head.machine && !options.machines_count, own);
+        }
+        ranked
+            .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
+        ranked.truncate(limit);
+        let worth = |word: &str| {
+            found
+                .terms
+                .of_word(word)
+                .map(|term| found.information[term])
+        };
+        let mut hits = Vec::new();
+        for (ranked, head) in ranked {
+            hits.extend(self.hit(&ranked, head, worth)?);
+        }
+        Ok(hits)
+    }
+
+    fn hit(
+        &self,
+        ranked: &Ranked,
+        head: &SessionHead,
+        worth: impl Fn(&str) -> Option<f32>,
+    ) -> Result<Option<Hit>> {
+        let Some((turn, event, _)) = ranked.turns.first().copied() else {
+            return Ok(None);
+        };
+        // The title is no event; the first one stands for it.
+        let range = EventRange::One(u64::from(event.max(1)));
+        let mut hit = None;
+        visit(&self.store, head.id, &head.agent, range, |shown| {
+            let text = match ranked.chunk {
+                _ if event == 0 => head.title.clone().unwrap_or_default(),
+                Some(chunk) => passages::passages(&shown)
+                    .get(chunk as usize)
+                    .cloned()
+                    .unwrap_or_default(),
+                None => snippet::shown_text(&shown),
+            };
+            hit = Some(Hit {
+                session: head.clone(),
+                turn: u64::from(turn),
+                event: shown.row.seq,
+                at: shown.row.at,
+                kind: shown.row.kind,
+                score: ranked.score,
+                confident: ranked.coverage >= CONFIDENT,
+                snippet: snippet::snippet(&text, &worth),
+                more: ranked.turns[1..]
+                    .iter()
+                    .take(MORE_TURNS)
+                    .map(|(turn, ..)| u64::from(*turn))
+                    .collect(),
+            });
+            Ok(())
+        })?;
+        Ok(hit)
+    }
+}
+
+/// What was found by words.
+struct Found {
+    ranked: Vec<Ranked>,
+    terms: Terms,
+    information: Vec<f32>,
+}
+
+/// The clauses that must or must not be met.
+fn conditions(query: &Query) -> impl Iterator<Item = &Clause> {
+    query
+        .clauses
+        .iter()
+        .filter(|clause| clause.need != Need::Wanted)
+}
+
+/// Narrows the scope to turns that meet the conditions; `scanned` are those that meet each beside the index.
+fn apply_conditions(
+    query: &Query,
+    scope: &mut Scope,
+    scanned: Vec<HashSet<u64>>,
+    index: Option<&TextIndex>,
+) -> Result<()> {
+    for (clause, mut turns) in conditions(query).zip(scanned) {
+        if let Some(index) = index {
+            for atom in &clause.any {
+                matching::turns(index, atom, scope, &mut turns)?;
+            }
+        }
+        match clause.need {
+            Need::Excluded => scope.without.extend(turns),
+            _ => scope.require(turns),
+        }
+    }
+    Ok(())
+}

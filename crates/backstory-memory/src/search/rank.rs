@@ -1,0 +1,260 @@
+//! What is best: events by their words, sessions by their best events.
+//!
+//! The formula and its numbers were chosen on real queries; see `docs/search.md` for what was tried. In short: BM25 over events,
+//! each kind with a weight of its own; an event counts for more in a turn that has the query's other words; a session counts
+//! by its best three events; words that stand side by side in the query and in the session count extra.
+
+use backstory_session::Kind;
+use backstory_store::{Part, Place};
+
+use super::terms::{Term, Terms};
+
+/// How soon more occurrences of a word stop to matter.
+const SATURATION: f32 = 1.2;
+
+/// How much long events are held against.
+const LENGTH: f32 = 0.75;
+
+/// What a word that says little counts.
+const STOP: f32 = 0.3;
+
+/// What a word counts that is only like the one typed.
+const CORRECTED: f32 = 0.5;
+
+/// What the other words of its turn count for an event.
+const TURN: f32 = 0.1;
+
+/// What the best, second and third event of a session count.
+const POOL: [f32; 3] = [1.0, 0.5, 0.25];
+
+/// What a pair of words that stand side by side counts.
+const PAIR: f32 = 0.5;
+
+/// What the words of a turn count when the best turn of a session is chosen.
+const BEST_TURN: f32 = 0.5;
+
+/// What a session that no person sat before counts, next to one that a person did.
+const MACHINE: f32 = 0.5;
+
+/// What a session of the project that the user is in counts, next to one of another.
+const OWN_PROJECT: f32 = 2.0;
+
+/// A hit is confident when one event of the session has this share of what the query's words tell, rare words telling most.
+pub const CONFIDENT: f32 = 0.5;
+
+/// The weight of an event's words and how long such a text usually is, by what it is.
+pub(super) fn weight(kind: Kind, part: Part) -> (f32, f32) {
+    match (part, kind) {
+        (Part::Said, Kind::Prompt) => (1.2, 34.0),
+        (Part::Said, Kind::Reply) => (1.1, 49.0),
+        (Part::Said, Kind::Reasoning) => (0.85, 63.0),
+        (Part::Said, Kind::Summary) => (0.3, 400.0),
+        (Part::Said, _) => (1.0, 66.0),
+        (Part::Called, _) => (0.7, 12.5),
+        (Part::Given, Kind::ToolCall) => (0.6, 60.0),
+        (Part::Given, _) => (0.2, 60.0),
+    }
+}
+
+/// How much a word tells of an event that has it so often among so many others.
+pub(super) fn presence(kind: Kind, part: Part, times: u32, length: u32) -> f32 {
+    let (weight, usual) = weight(kind, part);
+    let times = times as f32;
+    let relative = 1.0 - LENGTH + LENGTH * length as f32 / usual;
+    weight * times * (SATURATION + 1.0) / (times + SATURATION * relative)
+}
+
+/// How much each term tells, by how many of all events say it.
+pub(super) fn information(terms: &[Term], events: u64) -> Vec<f32> {
+    let one = |term: &Term| {
+        let rarity = rarity(term, events);
+        match (term.stop, term.corrected) {
+            (true, _) => rarity * STOP,
+            (_, true) => rarity * CORRECTED,
+            _ => rarity,
+        }
+    };
+    terms.iter().map(one).collect()
+}
+
+fn rarity(term: &Term, events: u64) -> f32 {
+    let (with, all) = (term.frequency as f32, events.max(term.frequency) as f32);
+    ((all - with + 0.5) / (with + 0.5)).ln_1p()
+}
+
+/// A part of an event and what it has of the query.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) place: Place,
+    /// The presence of each term.
+    pub(super) terms: Vec<f32>,
+    /// Which pairs stand side by side here, as bits.
+    pub(super) pairs: u64,
+}
+
+impl Row {
+    pub(super) fn new(place: Place, terms: &Terms) -> Self {
+        Row {
+            place,
+            terms: vec![0.0; terms.terms.len()],
+            pairs: 0,
+        }
+    }
+
+    /// Whether it has any term.
+    pub(super) fn has_some(&self) -> bool {
+        self.terms.iter().any(|presence| *presence > 0.0)
+    }
+}
+
+/// A session among the results.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ranked {
+    pub(super) session: u32,
+    pub(super) score: f32,
+    /// The share of what the query's words tell that one event has.
+    pub(super) coverage: f32,
+    /// Its turns, the best first: the turn, its best event, their score.
+    pub(super) turns: Vec<(u32, u32, f32)>,
+    /// The piece of the best event that was found by its meaning, if it was.
+    pub(super) chunk: Option<u32>,
+}
+
+/// Ranks the sessions of these rows, the best first.
+pub(super) fn rank(mut rows: Vec<Row>, terms: &Terms, events: u64) -> Vec<Ranked> {
+    let information = information(&terms.terms, events);
+    rows.sort_unstable_by_key(|row| (row.place.session, row.place.turn, row.place.seq));
+    let telling = Telling::new(&terms.terms, events);
+    let mut ranked: Vec<Ranked> = rows
+        .chunk_by(|a, b| a.place.session == b.place.session)
+        .map(|rows| session(rows, terms, &information, &telling))
+        .collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
+    ranked
+}
+
+/// What a session counts because of what it is.
+pub(super) fn standing(machine: bool, own_project: bool) -> f32 {
+    let machine = if machine { MACHINE } else { 1.0 };
+    if own_project {
+        machine * OWN_PROJECT
+    } else {
+        machine
+    }
+}
+
+fn session(rows: &[Row], terms: &Terms, information: &[f32], telling: &Telling) -> Ranked {
+    let mut best = [0.0_f32; POOL.len()];
+    let mut turns = Vec::new();
+    let mut coverage = 0.0_f32;
+    let mut pairs = 0;
+    let mut most = vec![0.0_f32; information.len()];
+    for turn in rows.chunk_by(|a, b| a.place.turn == b.place.turn) {
+        most.fill(0.0);
+        for row in turn {
+            for (most, presence) in most.iter_mut().zip(&row.terms) {
+                *most = most.max(*presence);
+            }
+        }
+        let whole = weigh(&most, information);
+        let (mut top, mut top_event) = (0.0, 0);
+        for row in turn {
+            let event = weigh(&row.terms, information);
+            if event > top {
+                (top, top_event) = (event, row.place.seq);
+            }
+            insert(&mut best, event + TURN * whole);
+            coverage = coverage.max(telling.share(&row.terms));
+            pairs |= row.pairs;
+        }
+        let first = turn.first().map_or(0, |row| row.place.turn);
+        turns.push((first, top_event, top + BEST_TURN * whole));
+    }
+    turns.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+    let pooled: f32 = POOL
+        .iter()
+        .zip(best)
+        .map(|(share, event)| share * event)
+        .sum();
+    let side_by_side: f32 = terms
+        .pairs
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| pairs >> bit & 1 == 1)
+        .map(|(_, (a, b))| information[*a].min(information[*b]))
+        .sum();
+    Ranked {
+        session: rows.first().map_or(0, |row| row.place.session),
+        score: pooled + PAIR * side_by_side,
+        coverage,
+        turns,
+        chunk: None,
+    }
+}
+
+fn weigh(presence: &[f32], information: &[f32]) -> f32 {
+    presence
+        .iter()
+        .zip(information)
+        .map(|(presence, information)| presence * information)
+        .sum()
+}
+
+/// Puts a score among the best, which are in descending order.
+fn insert(best: &mut [f32], score: f32) {
+    let mut score = score;
+    for place in best {
+        if score > *place {
+            std::mem::swap(place, &mut score);
+        }
+    }
+}
+
+/// How much the words of a query tell of what it is about.
+struct Telling {
+    shares: Vec<f32>,
+}
+
+impl Telling {
+    fn new(terms: &[Term], events: u64) -> Self {
+        let only_stops = terms.iter().all(|term| term.stop);
+        let root = |term: &Term| {
+            if term.stop && !only_stops {
+                0.0
+            } else {
+                rarity(term, events).sqrt()
+            }
+        };
+        // A word that is nowhere tells most, and what was corrected is nowhere.
+        let missing = |term: &Term| {
+            let nowhere = Term {
+                frequency: 0,
+                ..term.clone()
+            };
+            if term.corrected {
+                root(&nowhere)
+            } else {
+                root(term)
+            }
+        };
+        let all: f32 = terms.iter().map(missing).sum();
+        let share = |term: &Term| {
+            if term.corrected {
+                0.0
+            } else {
+                root(term) / all.max(f32::MIN_POSITIVE)
+            }
+        };
+        Telling {
+            shares: terms.iter().map(share).collect(),
+        }
+    }
+
+    fn share(&self, presence: &[f32]) -> f32 {
+        let shares = self.shares.iter().zip(presence);
+        shares
+            .filter(|(_, presence)| **presence > 0.0)
+            .map(|(share, _)| share)
+            .sum()
+    }
+}

@@ -1,0 +1,154 @@
+//! Regular expressions over all stored text: what no index can answer, read from the store on all cores.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use backstory_store::{EventRange, Place, SessionFilter, SessionHead, Store};
+use regex::Regex;
+
+use super::document::minute;
+use super::scope::Scope;
+use super::snippet::snippet_at;
+use super::{Answer, Hit, MORE_TURNS, Mode, SearchOptions};
+use crate::Memory;
+use crate::error::{Error, Result};
+use crate::read::{on_all_cores, visit};
+
+/// So many sessions are looked through before it is asked again whether enough was found.
+const AT_ONCE: usize = 32;
+
+/// A pattern may compile to so many bytes.
+const MOST_COMPILED: usize = 4 << 20;
+
+impl Memory {
+    /// Finds the turns whose text a regular expression matches, those of the sessions active last first. Calls `progress` with
+    /// how many sessions were looked through, and of how many.
+    pub fn search_regex(
+        &self,
+        pattern: &str,
+        options: &SearchOptions,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Answer> {
+        if pattern.is_empty() {
+            return Err(Error::EmptyQuery);
+        }
+        let regex = regex::RegexBuilder::new(pattern)
+            .size_limit(MOST_COMPILED)
+            .build()
+            .map_err(|error| Error::Pattern(error.to_string()))?;
+        let scope = Scope::resolve(&options.filter, &self.store)?;
+        let mut sessions = self.store.session_rows(&SessionFilter::default())?;
+        sessions.retain(|session| scope.allows_session(*session as u32));
+        let heads = self.store.session_heads(sessions.iter().copied())?;
+        let ordered: Vec<&SessionHead> = sessions
+            .iter()
+            .filter_map(|session| heads.get(session))
+            .collect();
+        let limit = if options.limit == 0 {
+            usize::MAX
+        } else {
+            options.limit
+        };
+        let mut answer = Answer {
+            mode: Mode::Keyword,
+            ..Answer::default()
+        };
+        for (batch, heads) in ordered.chunks(AT_ONCE).enumerate() {
+            progress(batch * AT_ONCE, ordered.len());
+            answer.hits.extend(look_through(
+                &self.home,
+                &self.store,
+                heads,
+                &regex,
+                &scope,
+            )?);
+            if answer.hits.len() >= limit {
+                break;
+            }
+        }
+        answer.hits.truncate(limit);
+        Ok(answer)
+    }
+}
+
+/// The sessions that match, in their order.
+fn look_through(
+    home: &Path,
+    store: &Store,
+    heads: &[&SessionHead],
+    regex: &Regex,
+    scope: &Scope,
+) -> Result<Vec<Hit>> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Result<Vec<(usize, Hit)>>> = Mutex::new(Ok(Vec::new()));
+    let work = |store: &Store| {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(head) = heads.get(at) else { return };
+            let hit = session(store, head, regex, scope);
+            let Ok(mut found) = found.lock() else { return };
+            match (&mut *found, hit) {
+                (Ok(hits), Ok(hit)) => hits.extend(hit.map(|hit| (at, hit))),
+                (Ok(_), Err(error)) => *found = Err(error),
+                (Err(_), _) => return,
+            }
+        }
+    };
+    on_all_cores(home, store, work);
+    let mut hits = found
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)?;
+    hits.sort_by_key(|(at, _)| *at);
+    Ok(hits.into_iter().map(|(_, hit)| hit).collect())
+}
+
+fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> Result<Option<Hit>> {
+    let mut hit: Option<Hit> = None;
+    let mut last = minute(head.started_at);
+    visit(store, head.id, &head.agent, EventRange::All, |event| {
+        let row = &event.row;
+        if row.at.is_some() {
+            last = minute(row.at);
+        }
+        let place = Place {
+            session: head.id as u32,
+            seq: row.seq as u32,
+            turn: row.turn as u32,
+            kind: row.kind,
+            minute: last,
+        };
+        if !scope.allows(&place) || !scope.allows_tool(row.tool.as_deref()) {
+            return Ok(());
+        }
+        let Some(matched) = regex.find(&event.text) else {
+            return Ok(());
+        };
+        match &mut hit {
+            Some(hit) => {
+                hit.score += 1.0;
+                if hit.turn != row.turn
+                    && !hit.more.contains(&row.turn)
+                    && hit.more.len() < MORE_TURNS
+                {
+                    hit.more.push(row.turn);
+                }
+            }
+            None => {
+                hit = Some(Hit {
+                    session: head.clone(),
+                    turn: row.turn,
+                    event: row.seq,
+                    at: row.at,
+                    kind: row.kind,
+                    score: 1.0,
+                    confident: true,
+                    snippet: snippet_at(&event.text, matched.range()),
+                    more: Vec::new(),
+                });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(hit)
+}

@@ -1,0 +1,162 @@
+//! The piece of an event's text that shows why it was found.
+
+use std::ops::Range;
+
+use backstory_session::Kind;
+use backstory_store::words;
+
+use super::document::searchable;
+use crate::read::ShownEvent;
+
+/// About how long a snippet is, in bytes.
+const LENGTH: usize = 200;
+
+/// No more of a text is looked through: who pastes a book gets its beginning.
+const MOST_READ: usize = 1 << 20;
+
+/// A piece of a text with the words that were looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// The piece, on one line.
+    pub text: String,
+    /// Where in it those words are, in bytes.
+    pub marks: Vec<Range<usize>>,
+}
+
+impl Snippet {
+    /// The piece with its marks written out.
+    pub fn marked(&self, before: &str, after: &str) -> String {
+        let mut marked = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for mark in &self.marks {
+            marked.push_str(&self.text[at..mark.start]);
+            marked.push_str(before);
+            marked.push_str(&self.text[mark.clone()]);
+            marked.push_str(after);
+            at = mark.end;
+        }
+        marked.push_str(&self.text[at..]);
+        marked
+    }
+}
+
+/// What is shown of an event: of a call what was asked, of all others their text.
+pub(super) fn shown_text(event: &ShownEvent) -> String {
+    match event.row.kind {
+        Kind::ToolCall => {
+            let [said, called, given] = searchable(event);
+            let parts = [called, said, given];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            parts.join("\n")
+        }
+        _ => event.text.clone(),
+    }
+}
+
+/// The best piece of a text. `worth` tells what a word counts, if anything.
+pub(super) fn snippet(text: &str, worth: impl Fn(&str) -> Option<f32>) -> Snippet {
+    let text = super::document::beginning(text, MOST_READ);
+    let mut found: Vec<(usize, usize, f32, String)> = Vec::new();
+    words(text, |word| {
+        if let Some(worth) = worth(word.text) {
+            found.push((word.start, word.end, worth, word.text.to_string()));
+        }
+    });
+    let start = window(&found);
+    cut(
+        text,
+        start,
+        found.iter().map(|(start, end, ..)| *start..*end),
+    )
+}
+
+/// The piece of a text around a place in it.
+pub(super) fn snippet_at(text: &str, found: Range<usize>) -> Snippet {
+    cut(text, found.start, std::iter::once(found))
+}
+
+/// Where the window begins that has the most worth, each word counted once.
+fn window(found: &[(usize, usize, f32, String)]) -> usize {
+    let mut best = (0.0, 0);
+    for (first, (start, ..)) in found.iter().enumerate().take(2_000) {
+        let within: Vec<_> = found[first..]
+            .iter()
+            .take_while(|(_, end, ..)| end - start <= LENGTH * 3 / 4)
+            .collect();
+        let mut sum = 0.0;
+        for (at, (_, _, worth, word)) in within.iter().enumerate() {
+            if !within[..at]
+                .iter()
+                .any(|(_, _, _, earlier)| earlier == word)
+            {
+                sum += worth;
+            }
+        }
+        if sum > best.0 {
+            best = (sum, *start);
+        }
+    }
+    best.1
+}
+
+/// Cuts a piece around a place, at spaces if there are any near, and puts it on one line.
+fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> Snippet {
+    let mut start = around.saturating_sub(LENGTH / 5);
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    if start > 0
+        && let Some(space) = text[start..around].find(char::is_whitespace)
+    {
+        start += space;
+    }
+    let mut end = (start + LENGTH).min(text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    if end < text.len()
+        && let Some(space) = text[around.max(start)..end].rfind(char::is_whitespace)
+        && space > 0
+    {
+        end = around.max(start) + space;
+    }
+    let mut marks = marks
+        .filter(|mark| mark.start >= start && mark.end <= end)
+        .peekable();
+    let mut snippet = Snippet::default();
+    if start > 0 {
+        snippet.text.push('…');
+    }
+    let mut spaced = true;
+    let mut open = None;
+    for (offset, character) in text[start..end].char_indices() {
+        let at = start + offset;
+        if let Some(from) = open
+            && marks.peek().is_some_and(|mark| mark.end <= at)
+        {
+            snippet.marks.push(from..snippet.text.len());
+            (open, _) = (None, marks.next());
+        }
+        if marks.peek().is_some_and(|mark| mark.start == at) {
+            open = Some(snippet.text.len());
+        }
+        if character.is_whitespace() || character.is_control() {
+            if !spaced {
+                snippet.text.push(' ');
+            }
+            spaced = true;
+        } else {
+            snippet.text.push(character);
+            spaced = false;
+        }
+    }
+    if let Some(from) = open {
+        snippet.marks.push(from..snippet.text.len());
+    }
+    let trimmed = snippet.text.trim_end().len();
+    snippet.text.truncate(trimmed);
+    if end < text.len() {
+        snippet.text.push('…');
+    }
+    snippet
+}

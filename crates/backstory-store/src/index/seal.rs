@@ -1,0 +1,206 @@
+//! What the database knows of the index: the seal, and what is not indexed yet.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use super::{IndexError, LAYOUT, generation_folder};
+use crate::error::Result;
+use crate::open::Store;
+
+/// How the current generation of the index looked after its last commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    layout: u32,
+    /// Which generation; also the name of its folder.
+    pub(super) generation: u64,
+    files: Vec<SealedFile>,
+}
+
+/// A file cannot be changed by ordinary means without one of these changing too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SealedFile {
+    name: String,
+    size: u64,
+    modified_ns: u128,
+    #[serde(default)]
+    changed_ns: i128,
+    #[serde(default)]
+    inode: u64,
+}
+
+/// Events of a session that the index does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unindexed {
+    /// The session's row.
+    pub session: i64,
+    /// Its first event that the index does not have, or not as it is now.
+    pub first_seq: u64,
+    /// How many events the session has.
+    pub events: u64,
+    changes: i64,
+}
+
+impl Unindexed {
+    /// How many events the index does not have.
+    pub fn count(&self) -> u64 {
+        (self.events + 1).saturating_sub(self.first_seq)
+    }
+}
+
+impl Seal {
+    /// Seals the files of a generation as they are now.
+    pub(super) fn of(index: &Path, generation: u64) -> Result<Seal, IndexError> {
+        let folder = generation_folder(index, generation);
+        let unreadable = |error: std::io::Error| IndexError::Damaged(error.to_string());
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".lock") || name.ends_with(".new") {
+                continue;
+            }
+            files.push(SealedFile::of(name, &entry.metadata().map_err(unreadable)?));
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Seal {
+            layout: LAYOUT,
+            generation,
+            files,
+        })
+    }
+
+    /// Whether it seals an index as this program writes it.
+    pub(super) fn is_current_layout(&self) -> bool {
+        self.layout == LAYOUT
+    }
+
+    /// Whether the files look as they did when they were sealed.
+    pub fn looks_whole(&self, index: &Path) -> bool {
+        self.is_current_layout() && Seal::of(index, self.generation).is_ok_and(|now| now == *self)
+    }
+
+    /// Removes other generations. Readers that still have one open keep it until they close it.
+    pub fn remove_other_generations(&self, index: &Path) {
+        let current = self.generation.to_string();
+        for entry in std::fs::read_dir(index).into_iter().flatten().flatten() {
+            if entry.file_name() != *current {
+                // What cannot be removed now will be the next time.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
+    /// The generation after this one.
+    pub(super) fn next(seal: Option<&Seal>) -> u64 {
+        seal.map_or(1, |seal| seal.generation + 1)
+    }
+}
+
+impl SealedFile {
+    fn of(name: String, metadata: &std::fs::Metadata) -> Self {
+        let modified = metadata.modified().ok();
+        let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        #[cfg(unix)]
+        let (changed_ns, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            let seconds = i128::from(metadata.ctime()) * 1_000_000_000;
+            (seconds + i128::from(metadata.ctime_nsec()), metadata.ino())
+        };
+        #[cfg(not(unix))]
+        let (changed_ns, inode) = (0, 0);
+        SealedFile {
+            name,
+            size: metadata.len(),
+            modified_ns: modified.map_or(0, |time| time.as_nanos()),
+            changed_ns,
+            inode,
+        }
+    }
+}
+
+impl Store {
+    /// The seal of the current index; `None` when there is no index.
+    pub fn seal(&self) -> Result<Option<Seal>> {
+        let query = "SELECT value FROM settings WHERE name = 'index-seal'";
+        let value: Option<Vec<u8>> = self
+            .connection
+            .query_row(query, [], |row| row.get(0))
+            .optional()?;
+        Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
+    }
+
+    /// What the index does not have.
+    pub fn unindexed(&self) -> Result<Vec<Unindexed>> {
+        self.pending(
+            "unindexed JOIN sessions ON sessions.id = unindexed.session",
+            "first_seq",
+            "changes",
+        )
+    }
+
+    /// Everything, as if there were no index.
+    pub fn indexable(&self) -> Result<Vec<Unindexed>> {
+        self.pending(
+            "sessions LEFT JOIN unindexed ON unindexed.session = sessions.id",
+            "1",
+            "COALESCE(changes, -1)",
+        )
+    }
+
+    fn pending(&self, tables: &str, first_seq: &str, changes: &str) -> Result<Vec<Unindexed>> {
+        let query = format!(
+            "SELECT sessions.id, {first_seq}, events, {changes} FROM {tables} WHERE events > 0 ORDER BY sessions.id"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let rows = statement.query_map([], |row| {
+            Ok(Unindexed {
+                session: row.get(0)?,
+                first_seq: row.get(1)?,
+                events: row.get(2)?,
+                changes: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Takes note that the index of this seal has these sessions, except for what changed meanwhile.
+    pub fn settle_index(&mut self, seal: &Seal, indexed: &[Unindexed]) -> Result<()> {
+        let transaction = self.connection.transaction()?;
+        let settle = "DELETE FROM unindexed WHERE session = ?1 AND changes = ?2";
+        for pending in indexed {
+            transaction
+                .prepare_cached(settle)?
+                .execute((pending.session, pending.changes))?;
+        }
+        let value = serde_json::to_vec(seal).unwrap_or_default();
+        transaction.execute(
+            "INSERT INTO settings (name, value) VALUES ('index-seal', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [value],
+        )?;
+        Ok(transaction.commit()?)
+    }
+}
+
+/// Takes note that a session's events from `first_seq` on are new.
+pub(crate) fn mark(connection: &Connection, session: i64, first_seq: u64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO unindexed (session, first_seq) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE \
+             SET first_seq = MIN(first_seq, excluded.first_seq), changes = changes + 1",
+        )?
+        .execute((session, first_seq))?;
+    Ok(())
+}
+
+/// Takes note that an event is not what it was.
+pub(crate) fn mark_changed(connection: &Connection, session: i64, seq: u64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE embedded SET events = ?2 - 1, stale = 1 WHERE session = ?1 AND events >= ?2",
+        )?
+        .execute((session, seq))?;
+    mark(connection, session, seq)
+}

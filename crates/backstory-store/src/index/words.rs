@@ -1,0 +1,247 @@
+//! Text to words, as people type them.
+//!
+//! A word is a run of letters or of digits. An identifier gives its parts: `parseHttpHeader2` and `parse_http_header_2` both
+//! give `parse`, `http`, `header`, `2`; who looks for the whole finds the parts side by side. (Indexing the whole as well made
+//! results worse.) Scripts that write without spaces give a word for each character. English words lose their endings.
+
+use tantivy::Index;
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
+
+use super::stem::stem;
+
+/// The name under which the index knows this module.
+pub(super) const TOKENIZER: &str = "words";
+
+/// A longer run is no word but data.
+const LONGEST: usize = 64;
+
+/// A word of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word<'a> {
+    /// The word as the index knows it.
+    pub text: &'a str,
+    /// Where it stands in the text, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Its number in the text.
+    pub position: usize,
+}
+
+/// Calls `each` with the words of a text in their order.
+pub fn words(text: &str, mut each: impl FnMut(Word<'_>)) {
+    let mut scanner = Scanner::default();
+    while scanner.next(text) {
+        each(Word {
+            text: &scanner.word,
+            start: scanner.start,
+            end: scanner.end,
+            position: scanner.position,
+        });
+    }
+}
+
+/// Makes an index split its texts here.
+pub(super) fn register(index: &Index) {
+    let analyzer = TextAnalyzer::builder(Splitter::default()).build();
+    index.tokenizers().register(TOKENIZER, analyzer);
+}
+
+/// Where a scan of a text is.
+#[derive(Clone, Default)]
+struct Scanner {
+    /// Where the search for the next run begins.
+    at: usize,
+    /// The parts of the current run that were not given yet, the last first.
+    parts: Vec<(usize, usize)>,
+    word: String,
+    start: usize,
+    end: usize,
+    position: usize,
+    next_position: usize,
+}
+
+impl Scanner {
+    fn next(&mut self, text: &str) -> bool {
+        loop {
+            if let Some((start, end)) = self.parts.pop() {
+                self.give(text, start, end);
+                self.position = self.next_position;
+                self.next_position += 1;
+                return true;
+            }
+            let Some((start, end)) = run(text, self.at) else {
+                return false;
+            };
+            self.at = end;
+            if end - start > LONGEST {
+                // Still a gap: words on both sides of it are not neighbours.
+                self.next_position += 1;
+                continue;
+            }
+            split(&text[start..end], |from, to| {
+                self.parts.push((start + from, start + to));
+            });
+            self.parts.reverse();
+        }
+    }
+
+    fn give(&mut self, text: &str, start: usize, end: usize) {
+        let piece = &text[start..end];
+        self.word.clear();
+        if piece.is_ascii() {
+            self.word.push_str(piece);
+            self.word.make_ascii_lowercase();
+        } else {
+            self.word.extend(piece.chars().flat_map(char::to_lowercase));
+        }
+        stem(&mut self.word);
+        (self.start, self.end) = (start, end);
+    }
+}
+
+/// The next run of letters, digits and underscores at or after a place.
+fn run(text: &str, at: usize) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut start = at;
+    loop {
+        let byte = *bytes.get(start)?;
+        if byte.is_ascii_alphanumeric() {
+            break;
+        }
+        if byte < 0x80 {
+            start += 1;
+            continue;
+        }
+        let character = text[start..].chars().next()?;
+        if character.is_alphanumeric() {
+            break;
+        }
+        start += character.len_utf8();
+    }
+    let mut end = start;
+    while let Some(byte) = bytes.get(end) {
+        if byte.is_ascii_alphanumeric() || *byte == b'_' {
+            end += 1;
+        } else if *byte < 0x80 {
+            break;
+        } else {
+            match text[end..].chars().next() {
+                Some(character) if character.is_alphanumeric() => end += character.len_utf8(),
+                _ => break,
+            }
+        }
+    }
+    Some((start, end))
+}
+
+/// Calls `part` with the parts of a run: `parse_http` and `parseHTTPHeader2` at their seams, each ideograph alone.
+fn split(run: &str, mut part: impl FnMut(usize, usize)) {
+    let mut start = None;
+    let mut before = Class::Other;
+    let mut characters = run.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let class = class(character);
+        let seam = match (before, class) {
+            (_, Class::Alone) | (Class::Alone, _) | (Class::Lower, Class::Upper) => true,
+            (Class::Digit, _) | (_, Class::Digit) => before != class,
+            // The last capital of several begins the next word: HTTPHeader.
+            (Class::Upper, Class::Upper) => characters
+                .peek()
+                .is_some_and(|(_, next)| self::class(*next) == Class::Lower),
+            _ => false,
+        };
+        if (seam || class == Class::Seam)
+            && let Some(from) = start.take()
+        {
+            part(from, at);
+        }
+        if class != Class::Seam && start.is_none() {
+            start = Some(at);
+        }
+        before = class;
+    }
+    if let Some(from) = start {
+        part(from, run.len());
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Digit,
+    /// A character that is a word of its own.
+    Alone,
+    /// An underscore.
+    Seam,
+    Other,
+}
+
+fn class(character: char) -> Class {
+    match character {
+        '_' => Class::Seam,
+        'a'..='z' => Class::Lower,
+        'A'..='Z' => Class::Upper,
+        '0'..='9' => Class::Digit,
+        '\0'..='\u{7f}' => Class::Other,
+        // Thai to Myanmar, kana, ideographs: written without spaces.
+        '\u{0e00}'..='\u{0eff}'
+        | '\u{1000}'..='\u{109f}'
+        | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}' => Class::Alone,
+        _ if character.is_lowercase() => Class::Lower,
+        _ if character.is_uppercase() => Class::Upper,
+        _ => Class::Other,
+    }
+}
+
+/// Gives the words of a text to Tantivy.
+#[derive(Clone, Default)]
+struct Splitter {
+    scanner: Scanner,
+    token: Token,
+}
+
+struct Splitting<'a> {
+    text: &'a str,
+    splitter: &'a mut Splitter,
+}
+
+impl Tokenizer for Splitter {
+    type TokenStream<'a> = Splitting<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Splitting<'a> {
+        let scanner = &mut self.scanner;
+        scanner.parts.clear();
+        (scanner.at, scanner.next_position) = (0, 0);
+        self.token.reset();
+        Splitting {
+            text,
+            splitter: self,
+        }
+    }
+}
+
+impl TokenStream for Splitting<'_> {
+    fn advance(&mut self) -> bool {
+        let Splitter { scanner, token } = &mut *self.splitter;
+        if !scanner.next(self.text) {
+            return false;
+        }
+        std::mem::swap(&mut token.text, &mut scanner.word);
+        (token.offset_from, token.offset_to, token.position) =
+            (scanner.start, scanner.end, scanner.position);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.splitter.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.splitter.token
+    }
+}

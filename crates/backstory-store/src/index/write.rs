@@ -1,0 +1,123 @@
+//! Writing the index. One writer at a time: whoever writes holds the lock of the index.
+
+use std::path::{Path, PathBuf};
+
+use tantivy::indexer::{IndexWriter, LogMergePolicy};
+use tantivy::{Index, TantivyDocument, Term};
+
+use super::directory::IndexDirectory;
+use super::read::open_checked;
+use super::{
+    Fields, IndexError, IndexedEvent, Part, SAID, Seal, generation_folder, schema, tool_tag, words,
+};
+
+/// Memory for words that are not on disk yet, per thread. More makes fewer, larger segments.
+const MEMORY_PER_THREAD: usize = 24 << 20;
+
+/// Segments with at least this many documents are left alone by merges.
+const LARGE_SEGMENT: usize = 2_000_000;
+
+/// Writes documents to one generation of the index.
+pub struct TextIndexWriter {
+    folder: PathBuf,
+    generation: u64,
+    writer: IndexWriter,
+    fields: Fields,
+}
+
+impl TextIndexWriter {
+    /// Goes on with a sealed generation.
+    pub fn open(folder: &Path, seal: &Seal, threads: usize) -> Result<Self, IndexError> {
+        let index = open_checked(folder, seal)?;
+        TextIndexWriter::new(folder, seal.generation, &index, threads)
+    }
+
+    /// Begins a new generation beside the one that is sealed now.
+    pub fn begin(
+        folder: &Path,
+        current: Option<&Seal>,
+        threads: usize,
+    ) -> Result<Self, IndexError> {
+        let generation = Seal::next(current);
+        let place = generation_folder(folder, generation);
+        // Left by a writer that was stopped before its generation became the current one.
+        let _ = std::fs::remove_dir_all(&place);
+        crate::open::make_private_folder(&place)
+            .map_err(|error| IndexError::Write(error.to_string()))?;
+        let index = IndexDirectory::open(&place)
+            .and_then(|directory| {
+                Index::create(directory, schema().0, tantivy::IndexSettings::default())
+            })
+            .map_err(failed)?;
+        words::register(&index);
+        TextIndexWriter::new(folder, generation, &index, threads)
+    }
+
+    fn new(
+        folder: &Path,
+        generation: u64,
+        index: &Index,
+        threads: usize,
+    ) -> Result<Self, IndexError> {
+        let writer = index
+            .writer_with_num_threads(threads, threads * MEMORY_PER_THREAD)
+            .map_err(failed)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_max_docs_before_merge(LARGE_SEGMENT);
+        writer.set_merge_policy(Box::new(policy));
+        Ok(TextIndexWriter {
+            folder: folder.to_path_buf(),
+            generation,
+            writer,
+            fields: schema().1,
+        })
+    }
+
+    /// Takes all documents of a session out.
+    pub fn remove(&self, session: u32) {
+        self.writer
+            .delete_term(Term::from_field_u64(self.fields.session, session.into()));
+    }
+
+    /// Adds an event.
+    pub fn add(&self, event: IndexedEvent) -> Result<(), IndexError> {
+        let fields = &self.fields;
+        let mut document = TantivyDocument::default();
+        if [Part::Said, Part::Called]
+            .iter()
+            .any(|part| !event.texts[*part as usize].is_empty())
+        {
+            document.add_text(fields.tag, SAID);
+        }
+        if let Some(tool) = event.tool {
+            document.add_text(fields.tag, tool_tag(&tool));
+        }
+        for (field, text) in fields.texts.into_iter().zip(event.texts) {
+            if !text.is_empty() {
+                document.add_text(field, text);
+            }
+        }
+        document.add_u64(fields.session, event.place.session.into());
+        document.add_u64(fields.seq, event.place.seq.into());
+        document.add_u64(fields.turn, event.place.turn.into());
+        document.add_u64(fields.kind, event.place.kind as u64);
+        document.add_u64(fields.minute, event.place.minute.into());
+        self.writer.add_document(document).map(drop).map_err(failed)
+    }
+
+    /// Makes all that was added findable. The seal must be stored for it to count.
+    pub fn commit(mut self) -> Result<Seal, IndexError> {
+        self.writer.commit().map_err(failed)?;
+        // Merges change files, so they must be over before the files are sealed.
+        self.writer.wait_merging_threads().map_err(failed)?;
+        Seal::of(&self.folder, self.generation)
+    }
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "used as a function for map_err"
+)]
+fn failed(error: tantivy::TantivyError) -> IndexError {
+    IndexError::Write(error.to_string())
+}

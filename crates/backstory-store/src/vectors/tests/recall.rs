@@ -1,0 +1,140 @@
+//! Whether a search finds what an exact one finds.
+
+use super::*;
+
+fn exact(rows: &[f32], query: &[f32]) -> Vec<f32> {
+    let dot = |left: &[f32], right: &[f32]| -> f32 {
+        left.iter()
+            .zip(right)
+            .map(|(left, right)| left * right)
+            .sum()
+    };
+    let length = |vector: &[f32]| dot(vector, vector).sqrt();
+    rows.chunks_exact(query.len())
+        .map(|row| dot(row, query) / length(row) / length(query))
+        .collect()
+}
+
+#[test]
+fn finds_the_ten_nearest() {
+    // Few rows for each dimension, but as many of them to a cluster as are compared: the codes have to tell them apart.
+    for (dimensions, count) in [(64, 6000), (100, 4000), (256, 4000), (384, 3000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut clusters = Clusters::new(dimensions, 4);
+        let rows = clusters.rows(count);
+        add(folder.path(), dimensions, 1, &rows);
+        let vectors = open(folder.path(), dimensions);
+        let mut right = 0;
+        let queries = 20;
+        for _ in 0..queries {
+            let query = clusters.vector();
+            let cosines = exact(&rows, &query);
+            let mut best: Vec<f32> = cosines.clone();
+            best.sort_by(|left, right| right.total_cmp(left));
+            let found = vectors.search(&query, 10, |_| true).unwrap();
+            assert_eq!(found.len(), 10);
+            for (key, cosine) in found {
+                let expected = cosines[key.seq as usize];
+                assert!(
+                    (cosine - expected).abs() < 5e-4,
+                    "{dimensions}: {cosine} for {expected}"
+                );
+                right += usize::from(expected >= best[9] - 1e-6);
+            }
+        }
+        assert!(
+            right * 100 >= 99 * 10 * queries,
+            "{dimensions}: {right} of {}",
+            10 * queries
+        );
+    }
+}
+
+#[test]
+fn a_vector_is_nearest_to_itself() {
+    for dimensions in [1, 3, 64, 65, 200, 1000, 4096] {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = Clusters::new(dimensions, 40).rows(40);
+        add(folder.path(), dimensions, 1, &rows);
+        let vectors = open(folder.path(), dimensions);
+        for row in rows.chunks_exact(dimensions) {
+            // Twelve bits for each dimension tell these rows apart; in one dimension there are only two directions.
+            let (key, cosine) = vectors.search(row, 1, |_| true).unwrap()[0];
+            let nearest = &rows[key.seq as usize * dimensions..][..dimensions];
+            assert!(dimensions == 1 || nearest == row, "{dimensions}");
+            assert!((cosine - 1.0).abs() < 1e-4, "{dimensions}: {cosine}");
+        }
+    }
+}
+
+#[test]
+fn only_what_is_allowed_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut clusters = Clusters::new(64, 4);
+    let rows = clusters.rows(3000);
+    add(folder.path(), 64, 1, &rows);
+    let vectors = open(folder.path(), 64);
+    let query = clusters.vector();
+    let cosines = exact(&rows, &query);
+    let mut expected: Vec<usize> = (0..3000).filter(|at| at % 300 == 7).collect();
+    expected.sort_by(|left, right| cosines[*right].total_cmp(&cosines[*left]));
+    let found = vectors
+        .search(&query, 20, |key| key.seq % 300 == 7)
+        .unwrap();
+    let found: Vec<usize> = found.iter().map(|(key, _)| key.seq as usize).collect();
+    assert_eq!(found, expected);
+    assert_eq!(vectors.search(&query, 20, |_| false).unwrap(), []);
+}
+
+#[test]
+fn an_event_is_given_once_with_its_best_piece() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = writer(folder.path(), 2);
+    let piece = |seq, chunk| VectorKey {
+        session: 5,
+        seq,
+        chunk,
+    };
+    let keys = [piece(1, 0), piece(1, 1), piece(2, 0), piece(1, 2)];
+    writer
+        .append(&keys, &[0.0, 1.0, 1.0, 0.0, 1.0, 0.5, 0.9, 0.1])
+        .unwrap();
+    writer.commit().unwrap();
+    let found = open(folder.path(), 2)
+        .search(&[2.0, 0.0], 10, |_| true)
+        .unwrap();
+    assert_eq!(
+        found.iter().map(|(key, _)| *key).collect::<Vec<_>>(),
+        [piece(1, 1), piece(2, 0)]
+    );
+    assert!((found[1].1 - 0.8944).abs() < 1e-3);
+}
+
+#[test]
+fn what_points_nowhere_is_neither_found_nor_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = [
+        0.0,
+        0.0,
+        f32::NAN,
+        1.0,
+        3.0,
+        4.0,
+        f32::INFINITY,
+        0.0,
+        f32::MAX,
+        f32::MAX,
+    ];
+    add(folder.path(), 2, 1, &rows);
+    let vectors = open(folder.path(), 2);
+    assert_eq!(vectors.len(), 5);
+    let found = vectors.search(&[1.0, 1.0], 10, |_| true).unwrap();
+    assert_eq!(
+        found.iter().map(|(key, _)| key.seq).collect::<Vec<_>>(),
+        [4, 2]
+    );
+    for query in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 1.0]] {
+        assert_eq!(vectors.search(&query, 10, |_| true).unwrap(), []);
+    }
+    assert_eq!(vectors.search(&[1.0, 1.0], 0, |_| true).unwrap(), []);
+}

@@ -1,0 +1,53 @@
+//! `embed`.
+
+use std::io::Write;
+
+use backstory_memory::{EmbeddingState, Memory};
+use serde_json::json;
+
+use crate::cli::EmbedArgs;
+use crate::error::Error;
+use crate::output::{grouped, print_json, progress_bar, stdout};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &EmbedArgs) -> Result<(), Error> {
+    let Some(model) = &setting.config.model else {
+        return Err(Error::usage("no model is in use")
+            .hint("`backstory model list` shows models, `backstory model pull potion-base-8M` fetches a small one"));
+    };
+    let mut memory = setting.memory_to_write()?;
+    let state = if arguments.status {
+        memory.embedding_state(model)?
+    } else {
+        embed(&mut memory, model)?
+    };
+    if arguments.json {
+        return print_json(&json!({
+            "model": model,
+            "events": state.events,
+            "embedded": state.embedded,
+            "pending": state.pending(),
+        }));
+    }
+    let mut out = stdout();
+    writeln!(
+        out,
+        "{model}: {} of {} events have vectors, {} pending",
+        grouped(state.embedded),
+        grouped(state.events),
+        grouped(state.pending())
+    )?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Gives all events vectors, with a progress bar on a terminal.
+pub(super) fn embed(memory: &mut Memory, model: &str) -> Result<EmbeddingState, Error> {
+    let bar = progress_bar("embedding [{bar:30}] {pos}/{len} events, {eta} left");
+    let state = memory.embed(model, &mut |state| {
+        bar.set_length(state.events);
+        bar.set_position(state.embedded);
+    })?;
+    bar.finish_and_clear();
+    Ok(state)
+}

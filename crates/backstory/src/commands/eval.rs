@@ -1,0 +1,151 @@
+//! `eval`.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use backstory_memory::{Query, RetrievalScore, RetrievalSummary, SearchOptions};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cli::{EvalArgs, EvalWhat, Mode};
+use crate::error::Error;
+use crate::output::{harmless, print_json, print_table, stdout, table};
+use crate::setting::Setting;
+
+#[derive(Deserialize)]
+struct Line {
+    query: String,
+    gold: Vec<String>,
+}
+
+pub(super) fn run(setting: &Setting, arguments: &EvalArgs) -> Result<(), Error> {
+    let EvalWhat::Retrieval {
+        queries,
+        mode,
+        each,
+        json,
+    } = &arguments.what;
+    let queries = read(queries)?;
+    let mut memory = setting.memory()?;
+    let modes = match (mode, &setting.config.model) {
+        (Some(mode), _) => vec![*mode],
+        (None, Some(_)) => vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid],
+        (None, None) => vec![Mode::Keyword],
+    };
+    let mut scores = Vec::new();
+    for mode in modes {
+        let mut score = RetrievalScore::default();
+        for line in &queries {
+            let options = SearchOptions {
+                limit: 10,
+                mode: mode.into(),
+                model: setting.config.model.clone(),
+                ..SearchOptions::default()
+            };
+            let started = Instant::now();
+            let answer = memory.search(&Query::parse(&line.query), &options)?;
+            let took = started.elapsed();
+            let found: Vec<&str> = answer
+                .hits
+                .iter()
+                .map(|hit| hit.session.session.as_str())
+                .collect();
+            let confident = answer.hits.first().is_some_and(|hit| hit.confident);
+            score.add(&line.query, &found, &line.gold, confident, took);
+        }
+        scores.push((mode, score));
+    }
+    if *json {
+        let modes: Vec<Value> = scores
+            .iter()
+            .map(|(mode, score)| mode_json(*mode, score, *each))
+            .collect();
+        return print_json(&json!({ "modes": modes }));
+    }
+    let mut out = stdout();
+    let mut summary = table(&[
+        "mode",
+        "queries",
+        "any@1",
+        "any@5",
+        "any@10",
+        "all@5",
+        "mrr",
+        "ndcg@10",
+        "confident",
+        "p50 ms",
+        "p95 ms",
+    ]);
+    for (mode, score) in &scores {
+        if *each {
+            print_each(&mut out, *mode, score)?;
+        }
+        summary.add_row(cells(*mode, &score.summary()));
+    }
+    print_table(&mut out, &summary)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn print_each(out: &mut impl Write, mode: Mode, score: &RetrievalScore) -> Result<(), Error> {
+    let mut each = table(&["mode", "place", "sure", "query"]);
+    for query in &score.queries {
+        each.add_row([
+            mode.name().to_string(),
+            query
+                .place
+                .map_or("-".to_string(), |place| place.to_string()),
+            (if query.confident { "yes" } else { "no" }).to_string(),
+            harmless(&query.query).replace('\n', " "),
+        ]);
+    }
+    print_table(out, &each)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn mode_json(mode: Mode, score: &RetrievalScore, each: bool) -> Value {
+    let mut value = serde_json::to_value(score.summary()).unwrap_or_default();
+    value["mode"] = json!(mode.name());
+    if each {
+        value["each"] = serde_json::to_value(&score.queries).unwrap_or_default();
+    }
+    value
+}
+
+fn cells(mode: Mode, summary: &RetrievalSummary) -> Vec<String> {
+    let percent = |share: f64| format!("{share:.1}");
+    let fine = |number: f64| format!("{number:.3}");
+    vec![
+        mode.name().to_string(),
+        summary.queries.to_string(),
+        percent(summary.any_at_1),
+        percent(summary.any_at_5),
+        percent(summary.any_at_10),
+        percent(summary.all_at_5),
+        fine(summary.mrr),
+        fine(summary.ndcg_at_10),
+        percent(summary.confident),
+        fine(summary.p50_ms),
+        fine(summary.p95_ms),
+    ]
+}
+
+fn read(path: &Path) -> Result<Vec<Line>, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
+    let mut lines = Vec::new();
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let parsed = serde_json::from_str(line).map_err(|error| {
+            Error::usage(format!("{}:{}: {error}", path.display(), number + 1))
+                .hint("each line is {\"query\": \"…\", \"gold\": [\"session id\", …]}")
+        })?;
+        lines.push(parsed);
+    }
+    Ok(lines)
+}
