@@ -1,4 +1,4 @@
-//! Backstory as a library, on one page: sweep logs into a memory, sweep again, list sessions, read one's end.
+//! Backstory as a library, on one page: sweep logs into a memory, sweep again, list sessions, search, read one's end.
 //!
 //! ```text
 //! cargo run -p backstory-memory --example library
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions};
+use backstory_memory::{Memory, Query, SearchOptions, SessionFilter, Sources, SweepOptions};
 use backstory_session::sample;
 
 /// When the last of the sample sessions ends: 1 June 2026, noon.
@@ -48,6 +48,24 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!(
             "  {:<11} {:>2} turns {:>3} events  {title}",
             session.agent, session.turns, session.events
+        );
+    }
+
+    // Search: words, "phrases", AND, OR, -not, prefix*. What was swept is findable at once.
+    let options = SearchOptions {
+        limit: 3,
+        ..SearchOptions::default()
+    };
+    println!("\nabout docker:");
+    for hit in memory
+        .search(&Query::parse("docker build fails"), &options)?
+        .hits
+    {
+        println!(
+            "  {}#{}  {}",
+            hit.session.session,
+            hit.turn,
+            hit.snippet.marked("*", "*")
         );
     }
 

@@ -52,8 +52,8 @@ pub use project::project_root;
 pub use read::ShownEvent;
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
 pub use search::{
-    Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexReport, Mode, Query,
-    RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
+    Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
+    Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use usage::{UsageBy, UsageEntry, UsageTable};
@@ -109,7 +109,7 @@ impl Memory {
 
     /// Remembers that the user has been told something, so that it is said once.
     pub fn remember_told(&self, what: &str) -> Result<()> {
-        Ok(self.store.keep(&format!("told-{what}"), Some(b"yes"))?)
+        Ok(self.store.keep(&format!("told-{what}"), b"yes")?)
     }
 
     /// What the store takes on disk.
@@ -124,17 +124,5 @@ fn disk_bytes(home: &Path) -> u64 {
     let database = database
         .iter()
         .filter_map(|name| std::fs::metadata(home.join(name)).ok());
-    let generations = std::fs::read_dir(home.join("index"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let index = generations
-        .flat_map(|generation| {
-            std::fs::read_dir(generation.path())
-                .into_iter()
-                .flatten()
-                .flatten()
-        })
-        .filter_map(|file| file.metadata().ok());
-    database.chain(index).map(|metadata| metadata.len()).sum()
+    database.map(|metadata| metadata.len()).sum::<u64>() + search::index_bytes(home)
 }

@@ -9,10 +9,14 @@ use backstory_store::{Counts, Store, lock_file};
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run};
+use crate::search::IndexUpdate;
 use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
 const BATCH_BYTES: u64 = 8 << 20;
+
+/// With so much to read, events are indexed as they are stored; of less they are read again, or searched beside the index.
+const BULK_BYTES: u64 = 4 << 20;
 
 /// What to sweep and how.
 #[derive(Debug, Clone)]
@@ -114,8 +118,16 @@ impl Memory {
             None
         };
         let mut report = SweepReport::begin(&discovery);
+        let bytes_total = jobs.iter().map(remaining).sum();
+        // If it cannot be opened now, the refresh at the end says why.
+        let index = if bytes_total >= BULK_BYTES {
+            IndexUpdate::open(&self.home, &self.store).ok()
+        } else {
+            None
+        };
         let mut writer = Writer {
             store: &mut self.store,
+            index,
             pending: Vec::new(),
             bytes: 0,
             counts: Counts::default(),
@@ -124,7 +136,7 @@ impl Memory {
             files_total: jobs.len() as u64,
             ..Progress::default()
         };
-        under_way.bytes_total = jobs.iter().map(remaining).sum();
+        under_way.bytes_total = bytes_total;
         let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
             report.count(&done);
             under_way.bytes_read = report.bytes_read;
@@ -134,12 +146,15 @@ impl Memory {
         })?;
         writer.commit()?;
         report.take(&writer.counts);
+        let index = writer.index;
         report.problems.extend(problems);
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
-        if let Err(error) = self.refresh_index(false, &mut |_, _| {}) {
-            report.index_problem = Some(error.to_string());
-        }
+        let indexed = match index {
+            Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
+            None => self.refresh_index(false, &mut |_, _| {}),
+        };
+        report.index_problem = indexed.err().map(|error| error.to_string());
         self.store.tidy()?;
         drop(lock);
         report.final_usage_bytes = disk_bytes(&self.home);
@@ -197,6 +212,7 @@ fn remaining(job: &Job<'_>) -> u64 {
 /// Gathers chunks and stores many in one transaction.
 struct Writer<'s, 'a> {
     store: &'s mut Store,
+    index: Option<IndexUpdate>,
     pending: Vec<backstory_store::Chunk<'a>>,
     bytes: u64,
     counts: Counts,
@@ -221,7 +237,14 @@ impl<'a> Writer<'_, 'a> {
         for chunk in self.pending.drain(..) {
             batch.take(chunk)?;
         }
-        let counts = batch.commit()?;
+        let taken = batch.commit()?;
+        if let Some(index) = &mut self.index
+            && index.feed(&taken).is_err()
+        {
+            // The refresh at the end begins anew and says what is wrong.
+            self.index = None;
+        }
+        let counts = taken.counts;
         self.bytes = 0;
         self.counts.events += counts.events;
         self.counts.replayed += counts.replayed;

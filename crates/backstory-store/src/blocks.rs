@@ -1,5 +1,6 @@
 //! The raw tier: stored bytes in compressed blocks, attachments cut out of them.
 
+use std::io::Read;
 use std::ops::Range;
 
 use backstory_session::attachment;
@@ -191,6 +192,16 @@ fn decompress(data: &[u8]) -> Result<Vec<u8>> {
     zstd::stream::decode_all(data).map_err(Error::Compression)
 }
 
+fn decompress_beginning(data: &[u8], length: usize) -> Result<Vec<u8>> {
+    let decoder = zstd::stream::read::Decoder::with_buffer(data).map_err(Error::Compression)?;
+    let mut bytes = Vec::with_capacity(length);
+    decoder
+        .take(length as u64)
+        .read_to_end(&mut bytes)
+        .map_err(Error::Compression)?;
+    Ok(bytes)
+}
+
 /// Reads stored bytes; remembers the last block, for neighbouring events lie in the same one.
 pub struct BlockReader<'a> {
     connection: &'a Connection,
@@ -216,11 +227,11 @@ impl<'a> BlockReader<'a> {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < length {
             let at = offset + bytes.len() as u64;
-            let Some(block) = self.block(stream, at)? else {
+            let wanted = (length - bytes.len() as u64) as usize;
+            let Some(block) = self.block(stream, at, wanted)? else {
                 break;
             };
             let from = (at - block.start) as usize;
-            let wanted = (length - bytes.len() as u64) as usize;
             let Some(available) = block.bytes.get(from..).filter(|rest| !rest.is_empty()) else {
                 break;
             };
@@ -229,7 +240,7 @@ impl<'a> BlockReader<'a> {
         Ok(bytes)
     }
 
-    fn block(&mut self, stream: i64, at: u64) -> Result<Option<&Block>> {
+    fn block(&mut self, stream: i64, at: u64, wanted: usize) -> Result<Option<&Block>> {
         let holds = |block: &Block| {
             block.stream == stream
                 && block.start <= at
@@ -252,7 +263,14 @@ impl<'a> BlockReader<'a> {
             let Some((start, cuts, data)) = found else {
                 return Ok(None);
             };
-            let bytes = self.restore(decompress(&data)?, &parse_cuts(cuts.as_deref()))?;
+            let cuts = parse_cuts(cuts.as_deref());
+            // For a single event only the beginning of a block is decompressed, which is half the work; who reads on gets all.
+            let needed = (at - start) as usize + wanted;
+            let bytes = if cuts.is_empty() && self.last.is_none() {
+                decompress_beginning(&data, needed)?
+            } else {
+                self.restore(decompress(&data)?, &cuts)?
+            };
             self.last = Some(Block {
                 stream,
                 start,

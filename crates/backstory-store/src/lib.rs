@@ -26,7 +26,7 @@ pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,
 };
-pub use ingest::{Batch, Chunk, Counts, Project};
+pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
 pub use open::{Store, lock_file};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};

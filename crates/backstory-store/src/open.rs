@@ -127,16 +127,9 @@ impl Store {
         Ok(statement.query_row([name], |row| row.get(0)).optional()?)
     }
 
-    /// Keeps a value; `None` forgets it.
-    pub fn keep(&self, name: &str, value: Option<&[u8]>) -> Result<()> {
-        match value {
-            Some(value) => self.connection.execute(
-                "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                (name, value),
-            )?,
-            None => self.connection.execute("DELETE FROM settings WHERE name = ?1", [name])?,
-        };
-        Ok(())
+    /// Keeps a value.
+    pub fn keep(&self, name: &str, value: &[u8]) -> Result<()> {
+        keep(&self.connection, name, value)
     }
 
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.
@@ -228,6 +221,15 @@ impl Store {
             known: MIGRATIONS.len() as i64,
         }
     }
+}
+
+/// Keeps a value, within a transaction if need be.
+pub(crate) fn keep(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
+    connection.execute(
+        "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )?;
+    Ok(())
 }
 
 /// Opens a file and holds its lock until it is dropped; a process that dies gives it up. Calls `waiting` if another holds it.

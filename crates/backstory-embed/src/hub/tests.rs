@@ -340,7 +340,7 @@ fn asks_again_for_a_part_that_it_did_not_ask_for() {
 #[test]
 fn tags_of_other_hosts_are_no_checksums() {
     let other = Server::new(|request, _| tagged(ranged(&content(), request), &"0".repeat(64)));
-    let location = other.url.clone();
+    let location = other.url;
     let server = Server::new(move |_, _| Answer {
         status: 302,
         headers: vec![("Location", format!("{location}/x"))],

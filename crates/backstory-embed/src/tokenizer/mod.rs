@@ -4,7 +4,9 @@
 //! normaliser, byte-pair encoding in the manner of SentencePiece and of GPT-2, and Unigram. The tables are used in the form that
 //! `model.bin` has (see `image.rs`), whether they come from there or from a `tokenizer.json`.
 //!
-//! Text is text: a `[CLS]` or `</s>` within it never becomes the special token of that name.
+//! Text is text: a `[CLS]` or `</s>` within it never becomes the special token of that name. Otherwise the tokens are those of the
+//! `tokenizers` package, except around characters that its older Unicode tables do not know: what is punctuation there, and in
+//! which order combining marks stand.
 
 mod bpe;
 mod bytelevel;

@@ -8,6 +8,7 @@ use super::numbers;
 const TOKENS: usize = 256;
 
 /// The tokens of some texts, one text behind the other.
+#[derive(Default)]
 pub(super) struct Batch {
     pub(super) ids: Vec<u32>,
     pub(super) texts: Vec<Range<usize>>,
@@ -28,16 +29,12 @@ pub(super) enum Pooling {
 pub(super) fn batches(texts: impl Iterator<Item = Vec<u32>>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     for text in texts {
-        let fits = |batch: &&mut Batch| batch.ids.len() + text.len() <= TOKENS;
-        match batches.last_mut().filter(fits) {
-            Some(batch) => batch.push(&text),
-            None => {
-                let length = text.len();
-                batches.push(Batch {
-                    ids: text,
-                    texts: vec![0..length],
-                });
-            }
+        let fits = |batch: &&Batch| batch.ids.len() + text.len() <= TOKENS;
+        if batches.last().filter(fits).is_none() {
+            batches.push(Batch::default());
+        }
+        if let Some(batch) = batches.last_mut() {
+            batch.push(&text);
         }
     }
     batches

@@ -59,7 +59,7 @@ pub(super) fn open(
     description: &Description,
     weights: &Weights,
 ) -> crate::Result<(Box<dyn Network>, Usage)> {
-    let config = Config::<Settings>::read(folder.join("config.json"))?;
+    let config = Config::<Settings>::read(&folder.join("config.json"))?;
     let settings = &config.settings;
     config.check_sizes(&[
         ("hidden_size", Size::Width, settings.hidden_size),

@@ -45,23 +45,24 @@ pub(super) struct Config<T> {
 
 impl<T: DeserializeOwned> Config<T> {
     /// Reads a file that must be there.
-    pub(super) fn read(path: PathBuf) -> Result<Self> {
-        match Config::find(path.clone())? {
-            Some(config) => Ok(config),
-            None => Err(Error::io(&path, ErrorKind::NotFound.into())),
-        }
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let missing = || Error::io(path, ErrorKind::NotFound.into());
+        Config::find(path)?.ok_or_else(missing)
     }
 
     /// Reads a file that need not be there.
-    pub(super) fn find(path: PathBuf) -> Result<Option<Self>> {
-        let bytes = match std::fs::read(&path) {
+    pub(super) fn find(path: &Path) -> Result<Option<Self>> {
+        let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io(&path, error)),
+            Err(error) => return Err(Error::io(path, error)),
         };
         let settings = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::malformed(&path, error.to_string()))?;
-        Ok(Some(Config { path, settings }))
+            .map_err(|error| Error::malformed(path, error.to_string()))?;
+        Ok(Some(Config {
+            path: path.to_path_buf(),
+            settings,
+        }))
     }
 }
 
@@ -105,7 +106,7 @@ pub(super) fn pooling(folder: &Path) -> Result<Option<Pooling>> {
         #[serde(default)]
         pooling_mode_lasttoken: bool,
     }
-    let Some(config) = Config::<Modes>::find(folder.join("1_Pooling/config.json"))? else {
+    let Some(config) = Config::<Modes>::find(&folder.join("1_Pooling/config.json"))? else {
         return Ok(None);
     };
     let modes = &config.settings;
@@ -133,6 +134,6 @@ pub(super) fn longest(folder: &Path) -> Result<Option<usize>> {
     struct Limits {
         max_seq_length: Option<usize>,
     }
-    let config = Config::<Limits>::find(folder.join("sentence_bert_config.json"))?;
+    let config = Config::<Limits>::find(&folder.join("sentence_bert_config.json"))?;
     Ok(config.and_then(|config| config.settings.max_seq_length))
 }

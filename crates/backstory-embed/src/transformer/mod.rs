@@ -181,7 +181,7 @@ impl Transformer {
             Purpose::Query => self.usage.query,
             Purpose::Passage => self.usage.passage,
         };
-        let text = &text[..text.floor_char_boundary(self.usage.longest * BYTES_PER_TOKEN)];
+        let text = start(text, self.usage.longest * BYTES_PER_TOKEN);
         let mut tokens: Vec<u32> = self.first.into_iter().collect();
         tokens.extend(self.tokenizer.encode(&format!("{prefix}{text}")));
         tokens.truncate(self.usage.longest - 1);
@@ -195,4 +195,13 @@ impl Transformer {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// As much of the start of a text as fits into so many bytes.
+fn start(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }

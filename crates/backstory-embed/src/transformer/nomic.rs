@@ -69,7 +69,7 @@ pub(super) fn open(
     _: &Description,
     weights: &Weights,
 ) -> crate::Result<(Box<dyn Network>, Usage)> {
-    let config = Config::<Settings>::read(folder.join("config.json"))?;
+    let config = Config::<Settings>::read(&folder.join("config.json"))?;
     let settings = &config.settings;
     config.check_sizes(&[
         ("n_embd", Size::Width, settings.n_embd),

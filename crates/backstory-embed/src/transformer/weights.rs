@@ -127,7 +127,10 @@ impl Weights {
         let mut rows = Vec::new();
         for name in names.iter().map(|name| format!("{name}.weight")) {
             let tensor = self.tensor(&name, &[output, input])?;
-            if let (Kind::Block(block), [_]) = (tensor.kind, names) {
+            // Some of candle's products take two blocks at a time, which hold 64 numbers where they are small.
+            if let (Kind::Block(block), [_]) = (tensor.kind, names)
+                && input.is_multiple_of(64)
+            {
                 return quantised(block, tensor.bytes, tensor.shape)
                     .and_then(QMatMul::from_qtensor)
                     .map(Matrix::Blocks)

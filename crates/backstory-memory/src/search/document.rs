@@ -1,7 +1,7 @@
 //! What is findable of a session: which words of each event the index takes.
 
-use backstory_session::Kind;
-use backstory_store::{IndexedEvent, Part, Place, SessionHead};
+use backstory_session::{Event, Kind};
+use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
 use serde_json::Value;
 
 use crate::read::ShownEvent;
@@ -32,6 +32,15 @@ impl<'a> Documents<'a> {
         }
     }
 
+    /// Of a session of which nothing is known yet but its row.
+    pub(super) fn of(session: i64) -> Self {
+        Documents {
+            session: session as u32,
+            title: None,
+            minute: 0,
+        }
+    }
+
     /// The session's title; stands before its events, as number 0.
     pub(super) fn title(&self) -> Option<IndexedEvent> {
         let title = self.title?.to_string();
@@ -47,20 +56,33 @@ impl<'a> Documents<'a> {
     /// An event; `None` when nothing of it is worth finding.
     pub(super) fn event(&mut self, event: &ShownEvent) -> Option<IndexedEvent> {
         let row = &event.row;
-        if row.at.is_some() {
-            self.minute = minute(row.at);
+        self.source(row.seq, row.turn, row.at, &Source::from(event))
+    }
+
+    /// An event as it was just stored.
+    pub(super) fn stored(&mut self, stored: &Stored) -> Option<IndexedEvent> {
+        let Stored {
+            seq, turn, event, ..
+        } = stored;
+        self.source(*seq, *turn, event.at, &Source::from(event))
+    }
+
+    fn source(
+        &mut self,
+        seq: u64,
+        turn: u64,
+        at: Option<i64>,
+        source: &Source<'_>,
+    ) -> Option<IndexedEvent> {
+        if at.is_some() {
+            self.minute = minute(at);
         }
-        let texts = searchable(event);
+        let texts = searchable(source);
         if texts.iter().all(String::is_empty) {
             return None;
         }
-        Some(self.document(
-            row.seq as u32,
-            row.turn as u32,
-            row.kind,
-            row.tool.clone(),
-            texts,
-        ))
+        let tool = source.tool.map(str::to_string);
+        Some(self.document(seq as u32, turn as u32, source.kind, tool, texts))
     }
 
     fn document(
@@ -90,13 +112,54 @@ pub(super) fn minute(at: Option<i64>) -> u32 {
     at.map_or(0, |at| (at / 60_000).clamp(0, i64::from(u32::MAX)) as u32)
 }
 
+/// What of an event its documents are made from, whether it was just read or comes from the store.
+pub(super) struct Source<'a> {
+    kind: Kind,
+    tool: Option<&'a str>,
+    command: Option<&'a str>,
+    text: &'a str,
+    files: Vec<&'a str>,
+}
+
+impl<'a> From<&'a ShownEvent> for Source<'a> {
+    fn from(event: &'a ShownEvent) -> Self {
+        Source {
+            kind: event.row.kind,
+            tool: event.row.tool.as_deref(),
+            command: event.row.command.as_deref(),
+            text: &event.text,
+            files: event.files.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Event> for Source<'a> {
+    fn from(event: &'a Event) -> Self {
+        let mut files: Vec<&str> = event
+            .touches
+            .iter()
+            .map(|touch| touch.path.as_str())
+            .collect();
+        // As the store gives them.
+        files.sort_unstable();
+        files.dedup();
+        Source {
+            kind: event.kind,
+            tool: event.tool.as_deref(),
+            command: event.command.as_deref(),
+            text: &event.text,
+            files,
+        }
+    }
+}
+
 /// What of an event is found by words, by part.
-pub(super) fn searchable(event: &ShownEvent) -> [String; 3] {
+pub(super) fn searchable(event: &Source<'_>) -> [String; 3] {
     let mut texts = [String::new(), String::new(), String::new()];
     let [said, _, given] = &mut texts;
-    match event.row.kind {
+    match event.kind {
         Kind::Prompt | Kind::Reply | Kind::Reasoning | Kind::Summary => {
-            said.push_str(beginning(&event.text, MOST_SAID));
+            said.push_str(beginning(event.text, MOST_SAID));
         }
         Kind::ToolCall => call(event, &mut texts),
         Kind::ToolResult => given.push_str(beginning(event.text.trim_start(), MOST_GIVEN)),
@@ -146,18 +209,15 @@ const SILENT: [&str; 9] = [
 
 /// A tool call: its name, command, files and naming arguments were called; sentences to other agents or people were said;
 /// the beginning of what it writes was given.
-fn call(event: &ShownEvent, texts: &mut [String; 3]) {
-    texts[Part::Called as usize].push_str(event.row.tool.as_deref().unwrap_or_default());
-    match (
-        &event.row.command,
-        serde_json::from_str::<Value>(&event.text),
-    ) {
+fn call(event: &Source<'_>, texts: &mut [String; 3]) {
+    texts[Part::Called as usize].push_str(event.tool.unwrap_or_default());
+    match (event.command, serde_json::from_str::<Value>(event.text)) {
         (Some(command), _) => add(texts, Part::Called, command, MOST_SAID),
         (None, Ok(arguments @ Value::Object(_))) => add_arguments("", &arguments, texts),
-        (None, _) => add(texts, Part::Given, &event.text, MOST_WRITTEN),
+        (None, _) => add(texts, Part::Given, event.text, MOST_WRITTEN),
     }
     for file in &event.files {
-        if !texts[Part::Called as usize].contains(file.as_str()) {
+        if !texts[Part::Called as usize].contains(file) {
             add(texts, Part::Called, file, MOST_SAID);
         }
     }

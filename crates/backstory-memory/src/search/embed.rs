@@ -1,16 +1,19 @@
 //! Giving events vectors, in batches, from where the last run stopped.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
+use backstory_session::Kind;
 use backstory_store::{
-    Embedded, EventRange, SessionHead, Unembedded, VectorError, VectorKey, VectorWriter, lock_file,
+    Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
+    VectorWriter, lock_file,
 };
 
 use super::passages::passages;
 use crate::Memory;
-use crate::error::Result;
-use crate::read::visit;
+use crate::error::{Error, Result};
+use crate::read::{ShownEvent, visit};
 
 /// So many pieces are embedded at once.
 const BATCH: usize = 256;
@@ -23,6 +26,13 @@ const GROWTH: u64 = 4;
 
 /// The words of so many events are counted, which tells enough.
 const MOST_COUNTED: u64 = 30_000;
+
+/// What the vectors of its turn and of its session count in a passage's vector, and what reasoning counts in those.
+const CONTEXT: f32 = 0.5;
+const REASONING: f32 = 0.3;
+
+/// The setting that names the model that had all its vectors last.
+const READY: &str = "search-model";
 
 /// How far the vectors of a model are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,8 +84,6 @@ impl Memory {
             model: &model,
             weights: weights.as_ref(),
             writer,
-            texts: Vec::new(),
-            keys: Vec::new(),
             since_commit: 0,
             done: Vec::new(),
         };
@@ -101,7 +109,41 @@ impl Memory {
         let run = run.commit(&set)?;
         self.store.settle_embedded(name, &run.done)?;
         drop(lock);
-        self.embedding_state(name)
+        let state = self.embedding_state(name)?;
+        if state.pending() == 0 {
+            self.search_with_model(name)?;
+        }
+        Ok(state)
+    }
+
+    /// The model to search with: the one that is wanted, or the one before it until that one has all its vectors.
+    pub(super) fn ready_model(&self, wanted: &str) -> Result<String> {
+        let ready = self.store.kept(READY)?;
+        let ready = ready.and_then(|name| String::from_utf8(name).ok());
+        match ready {
+            Some(ready) if ready != wanted && self.model_folder(&ready).exists() => {
+                let state = self.embedding_state(wanted)?;
+                Ok(if state.pending() == 0 {
+                    wanted.to_string()
+                } else {
+                    ready
+                })
+            }
+            _ => Ok(wanted.to_string()),
+        }
+    }
+
+    /// Takes note that a model has all its vectors; those of the one before it are not needed any more.
+    fn search_with_model(&self, name: &str) -> Result<()> {
+        let before = self.store.kept(READY)?;
+        if before.as_deref() == Some(name.as_bytes()) {
+            return Ok(());
+        }
+        self.store.keep(READY, name.as_bytes())?;
+        match before.and_then(|before| String::from_utf8(before).ok()) {
+            Some(before) => self.drop_vectors(&before),
+            None => Ok(()),
+        }
     }
 
     /// Drops the vectors of a model.
@@ -130,9 +172,7 @@ impl Memory {
             return Ok(Some(weights));
         }
         let mut counts = TokenCounts::new(model);
-        let sessions = self
-            .store
-            .session_rows(&backstory_store::SessionFilter::default())?;
+        let sessions = self.store.session_rows(&SessionFilter::default())?;
         let heads = self.store.session_heads(sessions.iter().copied())?;
         for head in sessions.iter().filter_map(|session| heads.get(session)) {
             visit(
@@ -155,7 +195,7 @@ impl Memory {
         let mut value = events.to_le_bytes().to_vec();
         value.extend(weights.to_bytes());
         self.drop_vectors(name)?;
-        self.store.keep(&weights_setting(name), Some(&value))?;
+        self.store.keep(&weights_setting(name), &value)?;
         Ok(Some(weights))
     }
 
@@ -211,8 +251,6 @@ struct Run<'a> {
     model: &'a Model,
     weights: Option<&'a Weights>,
     writer: VectorWriter,
-    texts: Vec<String>,
-    keys: Vec<VectorKey>,
     since_commit: usize,
     done: Vec<Embedded>,
 }
@@ -220,7 +258,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn session(
         &mut self,
-        store: &backstory_store::Store,
+        store: &Store,
         head: &SessionHead,
         pending: Unembedded,
         progress: &mut dyn FnMut(u64),
@@ -237,6 +275,8 @@ impl Run<'_> {
             last: from - 1,
             bytes: 0,
         };
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
         visit(
             store,
             head.id,
@@ -245,16 +285,9 @@ impl Run<'_> {
             |event| {
                 done.last = event.row.seq;
                 done.bytes += event.row.span.length;
-                for (chunk, passage) in passages(&event).into_iter().enumerate() {
-                    self.keys.push(VectorKey {
-                        session,
-                        seq: event.row.seq as u32,
-                        chunk: chunk as u32,
-                    });
-                    self.texts.push(passage);
-                }
-                if self.texts.len() >= BATCH {
-                    self.flush()?;
+                batch.add(session, &event);
+                if batch.texts.len() >= BATCH {
+                    rows.extend(self.embed(&mut batch.texts)?);
                 }
                 if event.row.seq > pending.embedded {
                     progress(1);
@@ -262,13 +295,16 @@ impl Run<'_> {
                 Ok(())
             },
         )?;
+        rows.extend(self.embed(&mut batch.texts)?);
+        add_context(&mut rows, self.model.dimensions(), &batch.turns);
+        self.writer.append(&batch.keys, &rows)?;
+        self.since_commit += batch.keys.len();
         self.done.push(done);
         Ok(())
     }
 
     /// Makes all that was done last.
-    fn commit(mut self, set: &VectorSet) -> Result<Self> {
-        self.flush()?;
+    fn commit(self, set: &VectorSet) -> Result<Self> {
         self.writer.commit()?;
         Ok(Run {
             writer: set.writer()?,
@@ -277,36 +313,92 @@ impl Run<'_> {
         })
     }
 
-    fn flush(&mut self) -> Result<()> {
-        let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+    /// The vectors of texts, which are gone then.
+    fn embed(&self, texts: &mut Vec<String>) -> Result<Vec<f32>> {
+        let texts = std::mem::take(texts);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let embed = |texts: &[&str]| self.model.embed(texts, Purpose::Passage, self.weights);
+        // A network uses all cores on its own.
+        if !self.model.description().family.is_static() || texts.len() < BATCH {
+            return Ok(embed(&texts)?);
+        }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = texts.len().div_ceil(threads).max(1);
-        let is_static = self.model.description().family.is_static();
-        let rows = if is_static && texts.len() > 32 {
-            // A network uses all cores on its own.
-            let embed = |texts: &[&str]| self.model.embed(texts, Purpose::Passage, self.weights);
-            let parts: Vec<_> = std::thread::scope(|scope| {
-                let handles: Vec<_> = texts
-                    .chunks(share)
-                    .map(|texts| scope.spawn(move || embed(texts)))
-                    .collect();
-                handles
-                    .into_iter()
-                    .map(|handle| handle.join().map_err(|_| crate::Error::Worker))
-                    .collect()
-            });
-            let mut rows = Vec::new();
-            for part in parts {
-                rows.extend(part??);
-            }
-            rows
-        } else {
-            self.model.embed(&texts, Purpose::Passage, self.weights)?
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let handles: Vec<_> = texts
+                .chunks(texts.len().div_ceil(threads))
+                .map(|texts| scope.spawn(move || embed(texts)))
+                .collect();
+            handles
+                .into_iter()
+                .map(std::thread::ScopedJoinHandle::join)
+                .collect()
+        });
+        let mut rows = Vec::new();
+        for part in parts {
+            rows.extend(part.map_err(|_| Error::Worker)??);
+        }
+        Ok(rows)
+    }
+}
+
+/// The passages of a session.
+#[derive(Default)]
+struct Batch {
+    /// Those that are not embedded yet.
+    texts: Vec<String>,
+    keys: Vec<VectorKey>,
+    /// The turn of each, and what it counts for its turn and session.
+    turns: Vec<(u64, f32)>,
+}
+
+impl Batch {
+    fn add(&mut self, session: u32, event: &ShownEvent) {
+        let weight = match event.row.kind {
+            Kind::Reasoning => REASONING,
+            _ => 1.0,
         };
-        self.writer.append(&self.keys, &rows)?;
-        self.since_commit += self.keys.len();
-        self.keys.clear();
-        self.texts.clear();
-        Ok(())
+        for (chunk, passage) in passages(event).into_iter().enumerate() {
+            self.keys.push(VectorKey {
+                session,
+                seq: event.row.seq as u32,
+                chunk: chunk as u32,
+            });
+            self.turns.push((event.row.turn, weight));
+            self.texts.push(passage);
+        }
+    }
+}
+
+/// Adds to each passage's vector some of what its turn and its session are about: a reply alone seldom says what was asked.
+fn add_context(rows: &mut [f32], dimensions: usize, turns: &[(u64, f32)]) {
+    let mut session = vec![0.0; dimensions];
+    let mut by_turn: HashMap<u64, Vec<f32>> = HashMap::new();
+    for (row, (turn, weight)) in rows.chunks_exact(dimensions).zip(turns) {
+        add_scaled(&mut session, row, *weight);
+        let turn = by_turn
+            .entry(*turn)
+            .or_insert_with(|| vec![0.0; dimensions]);
+        add_scaled(turn, row, *weight);
+    }
+    make_unit(&mut session);
+    by_turn.values_mut().for_each(|turn| make_unit(turn));
+    for (row, (turn, _)) in rows.chunks_exact_mut(dimensions).zip(turns) {
+        add_scaled(row, &session, CONTEXT);
+        if let Some(turn) = by_turn.get(turn) {
+            add_scaled(row, turn, CONTEXT);
+        }
+    }
+}
+
+fn add_scaled(sum: &mut [f32], row: &[f32], by: f32) {
+    for (sum, value) in sum.iter_mut().zip(row) {
+        *sum += by * value;
+    }
+}
+
+fn make_unit(vector: &mut [f32]) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|value| *value /= length);
     }
 }

@@ -1,7 +1,12 @@
 //! Keeping the full-text index in step with the store.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
 use backstory_store::{
-    EventRange, IndexError, IndexedEvent, Seal, Store, TextIndexWriter, Unindexed, lock_file,
+    EventRange, IndexError, IndexedEvent, Store, Taken, TextIndex, TextIndexWriter, Unindexed,
+    lock_file,
 };
 
 use super::document::Documents;
@@ -11,12 +16,6 @@ use crate::read::visit;
 
 /// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
-
-/// With more events than this the index is written by several threads.
-const WORTH_THREADS: u64 = 20_000;
-
-/// Each thread takes memory.
-const MOST_THREADS: usize = 3;
 
 /// What was done to the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,89 +36,197 @@ impl Memory {
         all: bool,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<IndexReport> {
-        let folder = self.index_folder();
-        let few = |fresh: &[Unindexed]| {
-            let most = if all { 0 } else { MOST_FRESH_EVENTS };
-            fresh.iter().map(Unindexed::count).sum::<u64>() <= most && (!all || fresh.is_empty())
-        };
-        let whole =
-            |seal: &Option<Seal>| seal.as_ref().is_some_and(|seal| seal.looks_whole(&folder));
-        if few(&self.store.unindexed()?) && whole(&self.store.seal()?) {
+        let folder = index_folder(&self.home);
+        let seal = self.store.seal()?;
+        let whole = seal.is_some_and(|seal| seal.looks_whole(&folder));
+        if whole && is_left(&self.store.unindexed()?, all) {
             return Ok(IndexReport::default());
         }
-        let lock = lock_file(&self.home.join("index.lock"), || {})?;
-        // Asked again: whoever had the lock may have done it.
-        let (fresh, seal) = (self.store.unindexed()?, self.store.seal()?);
-        if few(&fresh) && whole(&seal) {
-            return Ok(IndexReport::default());
-        }
-        let threads = |pending: &[Unindexed]| {
-            let events: u64 = pending.iter().map(|pending| pending.events).sum();
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            if events > WORTH_THREADS {
-                cores.min(MOST_THREADS)
-            } else {
-                1
-            }
-        };
-        let opened = seal
-            .as_ref()
-            .ok_or(IndexError::Missing)
-            .and_then(|seal| TextIndexWriter::open(&folder, seal, threads(&fresh)));
-        let (writer, pending, rebuilt) = match opened {
-            Ok(writer) => (writer, fresh, false),
-            Err(_) => {
-                let everything = self.store.indexable()?;
-                let writer = TextIndexWriter::begin(&folder, seal.as_ref(), threads(&everything))?;
-                (writer, everything, true)
-            }
-        };
-        let mut report = write(&self.store, &writer, &pending, progress)?;
-        report.rebuilt = rebuilt;
-        let seal = writer.commit()?;
-        self.store.settle_index(&seal, &pending)?;
-        seal.remove_other_generations(&folder);
-        drop(lock);
-        Ok(report)
-    }
-
-    pub(crate) fn index_folder(&self) -> std::path::PathBuf {
-        self.home.join("index")
+        IndexUpdate::open(&self.home, &self.store)?.finish(&mut self.store, all, progress)
     }
 }
 
-fn write(
-    store: &Store,
-    writer: &TextIndexWriter,
-    pending: &[Unindexed],
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<IndexReport> {
-    let mut report = IndexReport::default();
-    let total: u64 = pending.iter().map(|pending| pending.events).sum();
-    let mut done = 0;
-    let heads = store.session_heads(pending.iter().map(|pending| pending.session))?;
-    for pending in pending {
-        writer.remove(pending.session as u32);
-        let Some(head) = heads.get(&pending.session) else {
-            continue;
+/// How the full-text index is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexHealth {
+    /// What is wrong with it, if anything is.
+    pub damage: Option<String>,
+    /// Events that are searched beside it.
+    pub fresh: u64,
+    /// What it takes on disk.
+    pub bytes: u64,
+}
+
+impl Memory {
+    /// Checks the full-text index, every byte of it.
+    pub fn index_health(&self) -> Result<IndexHealth> {
+        let folder = index_folder(&self.home);
+        let fresh = self.store.unindexed()?.iter().map(Unindexed::count).sum();
+        let verified = match self.store.seal()? {
+            Some(seal) => TextIndex::verify(&folder, &seal),
+            None if self.store.indexable()?.is_empty() => Ok(()),
+            None => Err(IndexError::Missing),
         };
-        let mut documents = Documents::new(head);
-        let mut add = |event: IndexedEvent| {
-            report.events += 1;
-            report.bytes += event.texts.iter().map(String::len).sum::<usize>() as u64;
-            writer.add(event)
-        };
-        if let Some(title) = documents.title() {
-            add(title)?;
-        }
-        visit(store, head.id, &head.agent, EventRange::All, |event| {
-            done += 1;
-            if let Some(document) = documents.event(&event) {
-                add(document)?;
-            }
-            Ok(())
-        })?;
-        progress(done, total);
+        Ok(IndexHealth {
+            damage: verified.err().map(|error| error.to_string()),
+            fresh,
+            bytes: index_bytes(&self.home),
+        })
     }
-    Ok(report)
+}
+
+/// What the index takes on disk.
+pub(crate) fn index_bytes(home: &Path) -> u64 {
+    let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    folders(&index_folder(home))
+        .flat_map(|generation| folders(&generation.path()))
+        .filter_map(|file| file.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}
+
+pub(super) fn index_folder(home: &Path) -> PathBuf {
+    home.join("index")
+}
+
+/// Whether so little is left for later.
+fn is_left(fresh: &[Unindexed], all: bool) -> bool {
+    let events: u64 = fresh.iter().map(Unindexed::count).sum();
+    fresh.is_empty() || (!all && events <= MOST_FRESH_EVENTS)
+}
+
+/// The index while it is written to. Nothing of it counts before it is finished.
+pub(crate) struct IndexUpdate {
+    folder: PathBuf,
+    writer: TextIndexWriter,
+    rebuilt: bool,
+    /// How many events of each session were fed, from its first one on, and what makes its documents.
+    fed: HashMap<i64, (u64, Documents<'static>)>,
+    report: IndexReport,
+    _lock: File,
+}
+
+impl IndexUpdate {
+    /// Opens the index, or begins a new one if there is none that can be used.
+    pub(crate) fn open(home: &Path, store: &Store) -> Result<Self> {
+        let lock = lock_file(&home.join("index.lock"), || {})?;
+        let folder = index_folder(home);
+        let seal = store.seal()?;
+        let opened = seal
+            .as_ref()
+            .ok_or(IndexError::Missing)
+            .and_then(|seal| TextIndexWriter::open(&folder, seal));
+        let (writer, rebuilt) = match opened {
+            Ok(writer) => (writer, false),
+            Err(_) => (TextIndexWriter::begin(&folder, seal.as_ref())?, true),
+        };
+        Ok(IndexUpdate {
+            folder,
+            writer,
+            rebuilt,
+            fed: HashMap::new(),
+            report: IndexReport::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Takes events right when they are stored, which saves reading them again: those of sessions that begin here.
+    pub(crate) fn feed(&mut self, taken: &Taken) -> Result<()> {
+        for events in taken.events.chunk_by(|a, b| a.session == b.session) {
+            let Some(first) = events.first() else {
+                continue;
+            };
+            // Put back below, unless events are missing in between.
+            let begin = || (0, Documents::of(first.session));
+            let (fed, mut documents) = self.fed.remove(&first.session).unwrap_or_else(begin);
+            if first.seq != fed + 1 {
+                continue;
+            }
+            for stored in events {
+                if let Some(document) = documents.stored(stored) {
+                    self.add(document)?;
+                }
+            }
+            let fed = fed + events.len() as u64;
+            self.fed.insert(first.session, (fed, documents));
+        }
+        for session in &taken.extended {
+            self.fed.remove(session);
+        }
+        Ok(())
+    }
+
+    /// Adds what was not fed, and makes all of it count.
+    pub(crate) fn finish(
+        mut self,
+        store: &mut Store,
+        all: bool,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<IndexReport> {
+        let pending = if self.rebuilt {
+            store.indexable()?
+        } else {
+            store.unindexed()?
+        };
+        let is_fed = |pending: &Unindexed| {
+            let fed = self.fed.get(&pending.session);
+            fed.is_some_and(|(fed, _)| *fed == pending.events)
+        };
+        let (mut done, rest): (Vec<Unindexed>, Vec<Unindexed>) =
+            pending.into_iter().partition(is_fed);
+        let heads = store.session_heads(done.iter().map(|done| done.session))?;
+        for head in heads.values() {
+            if let Some(title) = Documents::new(head).title() {
+                self.add(title)?;
+            }
+        }
+        if self.rebuilt || !is_left(&rest, all) {
+            self.write(store, &rest, progress)?;
+            done.extend(rest);
+        }
+        if done.is_empty() && !self.rebuilt {
+            return Ok(self.report);
+        }
+        self.report.rebuilt = self.rebuilt;
+        let seal = self.writer.commit()?;
+        store.settle_index(&seal, &done)?;
+        seal.remove_other_generations(&self.folder);
+        Ok(self.report)
+    }
+
+    fn write(
+        &mut self,
+        store: &Store,
+        pending: &[Unindexed],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        let total: u64 = pending.iter().map(|pending| pending.events).sum();
+        let mut done = 0;
+        let heads = store.session_heads(pending.iter().map(|pending| pending.session))?;
+        for pending in pending {
+            self.writer.remove(pending.session as u32);
+            let Some(head) = heads.get(&pending.session) else {
+                continue;
+            };
+            let mut documents = Documents::new(head);
+            if let Some(title) = documents.title() {
+                self.add(title)?;
+            }
+            visit(store, head.id, &head.agent, EventRange::All, |event| {
+                done += 1;
+                match documents.event(&event) {
+                    Some(document) => self.add(document),
+                    None => Ok(()),
+                }
+            })?;
+            progress(done, total);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, event: IndexedEvent) -> Result<()> {
+        self.report.events += 1;
+        self.report.bytes += event.texts.iter().map(String::len).sum::<usize>() as u64;
+        Ok(self.writer.add(event)?)
+    }
 }

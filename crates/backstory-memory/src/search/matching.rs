@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
-use backstory_store::{IndexSegment, Part, Place, TextIndex};
+use backstory_store::{IndexSegment, Part, TextIndex};
 
 use super::query::Atom;
-use super::rank::{Row, information, presence};
+use super::rank::{Rows, information, presence, usual_presence};
 use super::scope::{Scope, turn_key};
 use super::terms::Terms;
 use crate::error::Result;
 
-/// The words of a query that more events have than this are only looked up in events that a rarer word found.
-const COMMON: u64 = 20_000;
+/// Candidates are looked for by the rarest words, as many as have together so many occurrences. More frequent words are only
+/// looked up in events that a rarer one found, where they tell the least.
+const MOST_OCCURRENCES: u64 = 60_000;
 
 /// Counts how many events say each term, and how many there are.
 pub(super) fn count(index: &TextIndex, terms: &mut Terms) -> Result<u64> {
@@ -40,11 +41,8 @@ pub(super) fn turns(
     for segment in index.segments() {
         let mut add = |document| {
             let place = segment.place(document);
-            if scope
-                .fresh
-                .get(&place.session)
-                .is_none_or(|first| place.seq < *first)
-            {
+            let fresh = scope.fresh.get(&place.session);
+            if fresh.is_none_or(|first| place.seq < *first) {
                 turns.insert(turn_key(&place));
             }
         };
@@ -78,104 +76,112 @@ pub(super) fn find(
     events: u64,
     scope: &Scope,
     most: usize,
-) -> Result<Vec<Row>> {
+) -> Result<Rows> {
     let information = information(&terms.terms, events);
-    let mut order: Vec<usize> = (0..terms.terms.len())
-        .filter(|term| information[*term] > 0.0)
-        .collect();
-    order.sort_by_key(|term| terms.terms[*term].frequency);
-    let rare = order
-        .iter()
-        .position(|term| terms.terms[*term].frequency > COMMON)
-        .unwrap_or(order.len())
-        .max(1)
-        .min(order.len());
-    let mut rows = Vec::new();
-    for segment in index.segments() {
-        let candidates = candidates(segment, terms, &order[..rare], &information, scope, most)?;
-        rows.extend(fill(segment, terms, &candidates)?);
+    let rarest = rarest(terms, &information);
+    let mut candidates: Vec<(f32, usize, u32)> = Vec::new();
+    for (at, segment) in index.segments().iter().enumerate() {
+        let (scores, found) = score(segment, terms, &rarest, &information, scope)?;
+        candidates.extend(
+            found
+                .into_iter()
+                .map(|document| (scores[document as usize], at, document)),
+        );
+    }
+    if candidates.len() > most {
+        candidates.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0));
+        candidates.truncate(most);
+    }
+    candidates.sort_unstable_by_key(|(_, segment, document)| (*segment, *document));
+    let mut rows = Rows::new(terms);
+    for candidates in candidates.chunk_by(|a, b| a.1 == b.1) {
+        let documents: Vec<u32> = candidates
+            .iter()
+            .map(|(_, _, document)| *document)
+            .collect();
+        if let Some(segment) = candidates
+            .first()
+            .and_then(|(_, at, _)| index.segments().get(*at))
+        {
+            fill(segment, terms, &documents, &mut rows)?;
+        }
     }
     Ok(rows)
 }
 
-/// The documents with the best sum of these terms, in their order.
-fn candidates(
+/// The terms by which candidates are looked for, the rarest first; at least one.
+fn rarest(terms: &Terms, information: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..terms.terms.len())
+        .filter(|term| information[*term] > 0.0 && terms.terms[*term].frequency > 0)
+        .collect();
+    order.sort_by_key(|term| terms.terms[*term].frequency);
+    let mut sum = 0;
+    let fits = order.iter().take_while(|term| {
+        sum += terms.terms[**term].frequency;
+        sum <= MOST_OCCURRENCES
+    });
+    let fits = fits.count().max(1);
+    // What is only called or given has no frequency, and is as rare as can be.
+    let unsaid = (0..terms.terms.len()).filter(|term| terms.terms[*term].frequency == 0);
+    unsaid.chain(order.into_iter().take(fits)).collect()
+}
+
+/// About how well each document fits, by these terms; and which fit at all.
+fn score(
     segment: &IndexSegment,
     terms: &Terms,
     order: &[usize],
     information: &[f32],
     scope: &Scope,
-    most: usize,
-) -> Result<Vec<u32>> {
+) -> Result<(Vec<f32>, Vec<u32>)> {
     let filter = scope.in_segment(segment)?;
     let mut scores = vec![0.0_f32; segment.documents() as usize];
+    let mut found = Vec::new();
     for &term in order {
         for word in &terms.terms[term].words {
             for part in Part::ALL {
                 segment.postings(part, word, |document, times, length| {
                     if filter.as_ref().is_none_or(|filter| filter.allows(document)) {
-                        let kind = segment.kind(document);
-                        scores[document as usize] +=
-                            information[term] * presence(kind, part, times, length);
+                        let score = &mut scores[document as usize];
+                        if *score == 0.0 {
+                            found.push(document);
+                        }
+                        *score += information[term] * usual_presence(part, times, length);
                     }
                 })?;
             }
         }
     }
-    let mut found: Vec<u32> = (0..segment.documents())
-        .filter(|document| scores[*document as usize] > 0.0)
-        .collect();
-    if found.len() > most {
-        found.select_nth_unstable_by(most, |a, b| {
-            scores[*b as usize].total_cmp(&scores[*a as usize])
-        });
-        found.truncate(most);
-        found.sort_unstable();
-    }
-    Ok(found)
+    Ok((scores, found))
 }
 
-/// What these documents have of each term; each part of a document is a row of its own.
-fn fill(segment: &IndexSegment, terms: &Terms, documents: &[u32]) -> Result<Vec<Row>> {
-    let places: Vec<Place> = documents
-        .iter()
-        .map(|document| segment.place(*document))
-        .collect();
-    let mut filled = Vec::new();
+/// Adds what these documents have of each term; each part of a document is a row of its own.
+fn fill(segment: &IndexSegment, terms: &Terms, documents: &[u32], rows: &mut Rows) -> Result<()> {
     for part in Part::ALL {
-        let mut rows: Vec<Row> = places.iter().map(|place| Row::new(*place, terms)).collect();
+        let mut row_of: Vec<Option<usize>> = vec![None; documents.len()];
         for (at, term) in terms.terms.iter().enumerate() {
             for word in &term.words {
-                segment.postings_among(part, word, documents, |row, times, length| {
-                    let row = &mut rows[row];
-                    row.terms[at] += presence(row.place.kind, part, times, length);
+                segment.postings_among(part, word, documents, |place, times, length| {
+                    let row = *row_of[place]
+                        .get_or_insert_with(|| rows.add(segment.place(documents[place])));
+                    let kind = rows.places[row].kind;
+                    rows.terms_mut(row)[at] += presence(kind, part, times, length);
                 })?;
             }
         }
-        for (bit, (first, second)) in terms
-            .pairs
-            .iter()
-            .enumerate()
-            .filter(|_| part != Part::Given)
-        {
-            for (a, b) in pairs(&terms.terms[*first].words, &terms.terms[*second].words) {
-                segment.phrase(part, &[a, b], Some(documents), |document| {
-                    if let Ok(row) = documents.binary_search(&document) {
-                        rows[row].pairs |= 1 << bit;
-                    }
-                })?;
+        let pairs = terms.pairs.iter().enumerate();
+        for (bit, (first, second)) in pairs.filter(|_| part != Part::Given) {
+            for a in &terms.terms[*first].words {
+                for b in &terms.terms[*second].words {
+                    segment.phrase(part, &[a, b], Some(documents), |document| {
+                        let place = documents.binary_search(&document).ok();
+                        if let Some(row) = place.and_then(|place| row_of[place]) {
+                            rows.pairs[row] |= 1 << bit;
+                        }
+                    })?;
+                }
             }
         }
-        filled.extend(rows.into_iter().filter(Row::has_some));
     }
-    Ok(filled)
-}
-
-fn pairs<'a>(
-    first: &'a [String],
-    second: &'a [String],
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    first
-        .iter()
-        .flat_map(move |a| second.iter().map(move |b| (a.as_str(), b.as_str())))
+    Ok(())
 }

@@ -1,26 +1,29 @@
 //! By meaning: sessions whose passages lie nearest to the query, and how they join those found by words.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use backstory_embed::{Model, Purpose, Weights};
-use backstory_store::{VectorKey, Vectors};
+use backstory_store::{EventRange, Place, TextIndex, VectorKey, Vectors};
 
+use super::document::minute;
 use super::embed::VectorSet;
 use super::rank::Ranked;
-use super::scope::Scope;
+use super::scope::{Scope, event_key};
 use crate::Memory;
 use crate::error::Result;
 
 /// So many passages are compared closely.
-const NEAREST: usize = 200;
+const NEAREST: usize = 500;
 
-/// What the second and third passage of a session count beside the best.
+/// What the best, second and third passage of a session count.
 const POOL: [f32; 3] = [1.0, 0.2, 0.1];
 
-/// What meaning counts beside words when words are sure, and how much more when they are not.
-const SURE: f32 = 0.3;
-const UNSURE: f32 = 2.0;
+/// What meaning counts beside words when the words found nothing, and from which coverage on it counts nothing.
+const UNSURE: f32 = 3.0;
+const SURE: f32 = 0.7;
+
+/// Scores are compared with the best one and with the one at this place.
+const FLOOR_PLACE: usize = 20;
 
 /// A model and its vectors as they were opened for the last search.
 pub(crate) struct OpenModel {
@@ -34,7 +37,7 @@ pub(crate) struct OpenModel {
 #[derive(Debug, Clone)]
 pub(super) struct Near {
     pub(super) session: u32,
-    /// How near, from 0 to 1 within one answer.
+    /// How near: the sum of its nearest passages' cosines, each counting less.
     pub(super) nearness: f32,
     /// Its nearest passages, the nearest first.
     pub(super) passages: Vec<(VectorKey, f32)>,
@@ -44,6 +47,12 @@ impl OpenModel {
     /// Whether it is the one of this name.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
+    }
+
+    /// The vector of a query.
+    pub(super) fn vector(&self, text: &str) -> Result<Vec<f32>> {
+        let weights = self.weights.as_ref();
+        Ok(self.model.embed(&[text], Purpose::Query, weights)?)
     }
 }
 
@@ -63,109 +72,161 @@ impl Memory {
         })
     }
 
-    /// The sessions nearest to a text, the nearest first.
+    /// The sessions nearest to a vector, the nearest first.
     pub(super) fn by_meaning(
         &self,
-        text: &str,
+        vector: &[f32],
         scope: &Scope,
+        index: Option<&TextIndex>,
         open: &OpenModel,
     ) -> Result<Vec<Near>> {
-        let query = open
-            .model
-            .embed(&[text], Purpose::Query, open.weights.as_ref())?;
         let vectors = Vectors::open(&open.set.folder, &open.set.id, open.set.dimensions)?;
-        let mut found = vectors.search(&query, NEAREST, |key| scope.allows_session(key.session))?;
-        // Vectors of events that changed since, or that are gone, tell nothing.
-        let mut embedded: HashMap<u32, u64> = HashMap::new();
-        for (key, _) in &found {
-            if let Entry::Vacant(entry) = embedded.entry(key.session) {
-                entry.insert(self.store.embedded_to(&open.name, key.session.into())?);
-            }
-        }
+        let events = scope.events(index)?;
+        let mut found = vectors.search(vector, NEAREST, |key| {
+            scope.allows_session(key.session)
+                && events.as_ref().is_none_or(|events| {
+                    events.contains(&event_key(key.session, key.seq))
+                        || scope.fresh.contains_key(&key.session)
+                })
+        })?;
+        let mut failed = None;
         found.retain(|(key, _)| {
-            embedded
-                .get(&key.session)
-                .is_some_and(|last| u64::from(key.seq) <= *last)
+            let holds = self.still_holds(*key, scope, open);
+            holds.unwrap_or_else(|error| {
+                failed = Some(error);
+                false
+            })
         });
-        Ok(gather(found))
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(gather(found)),
+        }
+    }
+
+    /// Whether a vector tells of an event as it is now, and one that is in scope.
+    fn still_holds(&self, key: VectorKey, scope: &Scope, open: &OpenModel) -> Result<bool> {
+        let (session, seq) = (i64::from(key.session), u64::from(key.seq));
+        if self.store.embedded_to(&open.name, session)? < seq {
+            return Ok(false);
+        }
+        if !scope.looks_at_events() {
+            return Ok(true);
+        }
+        let rows = self.store.events(session, EventRange::One(seq))?;
+        Ok(rows.first().is_some_and(|row| {
+            let place = Place {
+                session: key.session,
+                seq: key.seq,
+                turn: row.turn as u32,
+                kind: row.kind,
+                minute: minute(row.at),
+            };
+            scope.allows(&place) && scope.allows_tool(row.tool.as_deref())
+        }))
     }
 }
 
 fn gather(found: Vec<(VectorKey, f32)>) -> Vec<Near> {
-    let best = found.first().map_or(0.0, |(_, cosine)| *cosine);
-    let least = found.last().map_or(0.0, |(_, cosine)| *cosine);
-    let range = (best - least).max(f32::MIN_POSITIVE);
+    let mut places: HashMap<u32, usize> = HashMap::new();
     let mut sessions: Vec<Near> = Vec::new();
     for (key, cosine) in found {
-        let nearness = (cosine - least) / range;
-        match sessions.iter_mut().find(|near| near.session == key.session) {
-            Some(near) => {
-                near.nearness += POOL.get(near.passages.len()).copied().unwrap_or(0.0) * nearness;
-                near.passages.push((key, cosine));
-            }
-            None => sessions.push(Near {
+        let place = *places.entry(key.session).or_insert(sessions.len());
+        if place == sessions.len() {
+            sessions.push(Near {
                 session: key.session,
-                nearness,
-                passages: vec![(key, cosine)],
-            }),
+                nearness: 0.0,
+                passages: Vec::new(),
+            });
         }
+        let near = &mut sessions[place];
+        let share = POOL.get(near.passages.len()).copied().unwrap_or(0.0);
+        near.nearness += share * cosine.max(0.0);
+        near.passages.push((key, cosine));
     }
     sessions.sort_by(|a, b| b.nearness.total_cmp(&a.nearness));
     sessions
 }
 
-/// Joins what was found by words with what was found by meaning. The less the words are sure, the more meaning counts.
+/// Joins what was found by words with what was found by meaning. The less of the query the words cover, the more meaning counts;
+/// when they cover most of it, their order stands.
 pub(super) fn join(
     words: Vec<Ranked>,
     near: &[Near],
     turn_of: impl Fn(VectorKey) -> Option<u32>,
 ) -> Vec<Ranked> {
-    let most = words.first().map_or(0.0, |best| best.score);
-    let sure = words
+    let covered = words.first().map_or(0.0, |best| best.coverage);
+    let share = UNSURE * (1.0 - covered / SURE).max(0.0);
+    let mut joined: HashMap<u32, Ranked> = HashMap::new();
+    let sessions: HashSet<u32> = words
         .iter()
-        .take(3)
-        .map(|ranked| ranked.coverage)
-        .fold(0.0, f32::max);
-    let share = SURE + UNSURE * (1.0 - sure).powi(2);
-    let scale = if most > 0.0 { most } else { 1.0 };
-    let mut joined: HashMap<u32, Ranked> = words
-        .into_iter()
-        .map(|ranked| (ranked.session, ranked))
+        .map(|ranked| ranked.session)
+        .chain(near.iter().map(|near| near.session))
         .collect();
+    let by_words = Scale::new(words.iter().map(|ranked| ranked.score), sessions.len());
+    let by_meaning = Scale::new(near.iter().map(|near| near.nearness), sessions.len());
+    for mut ranked in words {
+        // Those whose words count nothing in the end still have an order.
+        ranked.score =
+            by_words.of(ranked.score) + TIE * ranked.score / by_words.best.max(f32::MIN_POSITIVE);
+        ranked.coverage = ranked.coverage.min(covered);
+        joined.insert(ranked.session, ranked);
+    }
     for near in near {
         let Some((key, _)) = near.passages.first() else {
             continue;
         };
-        let added = scale * share * near.nearness;
-        match joined.get_mut(&near.session) {
-            Some(ranked) => {
-                // What was found by words shows better why, unless they hardly are there.
-                if added > ranked.score
-                    && let Some(turn) = turn_of(*key)
-                {
-                    ranked.turns.retain(|(known, ..)| *known != turn);
-                    ranked.turns.insert(0, (turn, key.seq, added));
-                    ranked.chunk = Some(key.chunk);
-                }
-                ranked.score += added;
-            }
-            None => {
-                if let Some(turn) = turn_of(*key) {
-                    joined.insert(
-                        near.session,
-                        Ranked {
-                            session: near.session,
-                            score: added,
-                            coverage: 0.0,
-                            turns: vec![(turn, key.seq, added)],
-                            chunk: Some(key.chunk),
-                        },
-                    );
-                }
-            }
+        let added = share * by_meaning.of(near.nearness)
+            + TIE * near.nearness / by_meaning.best.max(f32::MIN_POSITIVE);
+        let ranked = joined.entry(near.session).or_insert_with(|| Ranked {
+            session: near.session,
+            score: 0.0,
+            coverage: 0.0,
+            turns: Vec::new(),
+            chunk: None,
+        });
+        // What was found by words shows better why, unless they hardly are there.
+        if added > ranked.score
+            && let Some(turn) = turn_of(*key)
+        {
+            ranked.turns.retain(|(known, ..)| *known != turn);
+            ranked.turns.insert(0, (turn, key.seq, added));
+            ranked.chunk = Some(key.chunk);
         }
+        ranked.score += added;
     }
     let mut joined: Vec<Ranked> = joined.into_values().collect();
     joined.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
     joined
+}
+
+/// What a raw score counts where others are equal.
+const TIE: f32 = 1e-3;
+
+/// From 0, at the score of a session some places down, to 1 at the best.
+struct Scale {
+    best: f32,
+    floor: f32,
+}
+
+impl Scale {
+    /// A scale of scores in descending order; sessions without one have 0.
+    fn new(scores: impl Iterator<Item = f32>, sessions: usize) -> Self {
+        let scores: Vec<f32> = scores.collect();
+        Scale {
+            best: scores.first().copied().unwrap_or(0.0),
+            floor: scores
+                .get(FLOOR_PLACE.min(sessions / 2))
+                .copied()
+                .unwrap_or(0.0),
+        }
+    }
+
+    fn of(&self, score: f32) -> f32 {
+        let range = self.best - self.floor;
+        if range > 0.0 {
+            ((score - self.floor) / range).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    }
 }

@@ -23,7 +23,7 @@ mod typo;
 use std::collections::HashSet;
 
 use backstory_session::Kind;
-use backstory_store::{EventRange, Seal, SessionHead, TextIndex, Unindexed};
+use backstory_store::{EventRange, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
 use self::query::Need;
@@ -36,7 +36,8 @@ use crate::error::{Error, Result};
 use crate::read::visit;
 
 pub use embed::EmbeddingState;
-pub use index::IndexReport;
+pub use index::{IndexHealth, IndexReport};
+pub(crate) use index::{IndexUpdate, index_bytes};
 pub(crate) use meaning::OpenModel;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
@@ -48,7 +49,7 @@ pub use snippet::Snippet;
 const EVENTS_PER_SESSION: usize = 50;
 
 /// And at least so many.
-const LEAST_EVENTS: usize = 1_000;
+const LEAST_EVENTS: usize = 2_000;
 
 /// So many other turns of a session are named besides the best.
 const MORE_TURNS: usize = 4;
@@ -143,15 +144,24 @@ impl Memory {
         if query.is_empty() {
             return Err(Error::EmptyQuery);
         }
+        self.search_for(Wanted::Query(query), options)
+    }
+
+    /// Finds the turns nearest to a vector of the model in use.
+    pub fn search_vector(&mut self, vector: &[f32], options: &SearchOptions) -> Result<Answer> {
+        self.search_for(Wanted::Vector(vector), options)
+    }
+
+    fn search_for(&mut self, wanted: Wanted<'_>, options: &SearchOptions) -> Result<Answer> {
         let (mut opened, mut model) = (self.open_index.take(), self.open_model.take());
-        let answer = self.search_with(query, options, &mut opened, &mut model);
+        let answer = self.search_with(wanted, options, &mut opened, &mut model);
         (self.open_index, self.open_model) = (opened, model);
         answer
     }
 
     fn search_with(
         &self,
-        query: &Query,
+        wanted: Wanted<'_>,
         options: &SearchOptions,
         opened: &mut Option<OpenIndex>,
         model: &mut Option<OpenModel>,
@@ -162,53 +172,67 @@ impl Memory {
         self.reopen_index(opened, &mut answer)?;
         let index = opened.as_ref().map(|open| &open.index);
         let mut scope = Scope::resolve(&options.filter, &self.store)?;
-        let mut found = self.by_words(query, options, &mut scope, index)?;
+        let mut found = match wanted {
+            Wanted::Query(query) => self.by_words(query, options, &mut scope, index)?,
+            Wanted::Vector(_) => Found::default(),
+        };
         answer.mode = Mode::Keyword;
-        if options.mode != Mode::Keyword {
-            match self.near(query, options, &scope, model) {
-                Ok(Some(near)) => {
-                    if options.mode == Mode::Semantic {
-                        found.ranked.clear();
-                    }
-                    found.ranked = meaning::join(found.ranked, &near, |key| {
-                        self.store
-                            .turn_of(key.session.into(), key.seq.into())
-                            .ok()
-                            .flatten()
-                    });
-                    answer.mode = options.mode;
+        if options.mode == Mode::Keyword {
+            answer.hits = self.hits(found, options)?;
+            return Ok(answer);
+        }
+        match (self.near(wanted, options, &scope, index, model), wanted) {
+            (Ok(Some(near)), _) => {
+                if options.mode == Mode::Semantic {
+                    found.ranked.clear();
                 }
-                Ok(None) => {}
-                Err(error) => {
-                    answer.vectors_are_lost = matches!(error, Error::Vectors(_));
-                    answer
-                        .warnings
-                        .push(format!("{error}; searching by words only"));
-                }
+                let turn_of = |key: VectorKey| {
+                    let turn = self.store.turn_of(key.session.into(), key.seq.into());
+                    turn.ok().flatten()
+                };
+                found.ranked = meaning::join(found.ranked, &near, turn_of);
+                answer.mode = options.mode;
+            }
+            (Ok(None), _) => {}
+            (Err(error), Wanted::Vector(_)) => return Err(error),
+            (Err(error), Wanted::Query(_)) => {
+                answer.vectors_are_lost = matches!(error, Error::Vectors(_));
+                answer
+                    .warnings
+                    .push(format!("{error}; searching by words only"));
             }
         }
         answer.hits = self.hits(found, options)?;
         Ok(answer)
     }
 
-    /// What is near by meaning; `None` when there is no model or nothing has vectors yet.
+    /// What is near by meaning; `None` when there is no model.
     fn near(
         &self,
-        query: &Query,
+        wanted: Wanted<'_>,
         options: &SearchOptions,
         scope: &Scope,
+        index: Option<&TextIndex>,
         model: &mut Option<OpenModel>,
     ) -> Result<Option<Vec<Near>>> {
         let Some(name) = &options.model else {
             return Ok(None);
         };
-        if model.as_ref().is_none_or(|open| !open.is(name)) {
-            *model = Some(self.open_model(name)?);
+        let name = self.ready_model(name)?;
+        if model.as_ref().is_none_or(|open| !open.is(&name)) {
+            *model = Some(self.open_model(&name)?);
         }
-        match model {
-            Some(open) => Ok(Some(self.by_meaning(&query.text, scope, open)?)),
-            None => Ok(None),
-        }
+        let Some(open) = model else {
+            return Ok(None);
+        };
+        let near = match wanted {
+            Wanted::Query(query) => {
+                let vector = open.vector(&query.text)?;
+                self.by_meaning(&vector, scope, index, open)?
+            }
+            Wanted::Vector(vector) => self.by_meaning(vector, scope, index, open)?,
+        };
+        Ok(Some(near))
     }
 
     fn reopen_index(&self, opened: &mut Option<OpenIndex>, answer: &mut Answer) -> Result<()> {
@@ -217,7 +241,7 @@ impl Memory {
             return Ok(());
         }
         *opened = None;
-        let folder = self.index_folder();
+        let folder = index::index_folder(&self.home);
         let open = || TextIndex::open(&folder, seal.as_ref());
         // Tried twice: a writer may have just removed a file that its commit replaced.
         match open().or_else(|_| open()) {
@@ -260,16 +284,20 @@ impl Memory {
         events += scanned.events;
         apply_conditions(query, scope, scanned.turns, index)?;
         let mut rows = scanned.rows;
-        rows.retain(|row| scope.allows(&row.place));
         if let Some(index) = index
             && !scope.is_empty()
         {
             let most = (options.limit * EVENTS_PER_SESSION).max(LEAST_EVENTS);
-            rows.extend(matching::find(index, &terms, events, scope, most)?);
+            rows.append(&matching::find(index, &terms, events, scope, most)?);
         }
         Ok(Found {
-            ranked: rank::rank(rows, &terms, events),
+            ranked: rank::rank(&rows, &terms, events, |place| scope.allows(place)),
             information: rank::information(&terms.terms, events),
+            confident_from: if terms.lacks_a_word() {
+                rank::CONFIDENT_BUT_FOR_A_WORD
+            } else {
+                CONFIDENT
+            },
             terms,
         })
     }
@@ -298,15 +326,15 @@ impl Memory {
     }
 
     /// The best sessions with all that is shown of them.
-    fn hits(&self, found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
+    fn hits(&self, mut found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
         let limit = if options.limit == 0 {
             usize::MAX
         } else {
             options.limit
         };
-        let mut ranked = found.ranked;
-        // What a session is moves it by some places, not by hundreds.
-        ranked.truncate(limit.saturating_mul(4).saturating_add(100));
+        let mut ranked = std::mem::take(&mut found.ranked);
+        // What a session is moves it by some places, not by many.
+        ranked.truncate(limit.saturating_mul(3).saturating_add(20));
         let heads = self
             .store
             .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
@@ -321,25 +349,14 @@ impl Memory {
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
         ranked.truncate(limit);
-        let worth = |word: &str| {
-            found
-                .terms
-                .of_word(word)
-                .map(|term| found.information[term])
-        };
         let mut hits = Vec::new();
         for (ranked, head) in ranked {
-            hits.extend(self.hit(&ranked, head, worth)?);
+            hits.extend(self.hit(&ranked, head, &found)?);
         }
         Ok(hits)
     }
 
-    fn hit(
-        &self,
-        ranked: &Ranked,
-        head: &SessionHead,
-        worth: impl Fn(&str) -> Option<f32>,
-    ) -> Result<Option<Hit>> {
+    fn hit(&self, ranked: &Ranked, head: &SessionHead, found: &Found) -> Result<Option<Hit>> {
         let Some((turn, event, _)) = ranked.turns.first().copied() else {
             return Ok(None);
         };
@@ -362,8 +379,8 @@ impl Memory {
                 at: shown.row.at,
                 kind: shown.row.kind,
                 score: ranked.score,
-                confident: ranked.coverage >= CONFIDENT,
-                snippet: snippet::snippet(&text, &worth),
+                confident: ranked.coverage >= found.confident_from,
+                snippet: snippet::snippet(&text, |word| found.worth(word)),
                 more: ranked.turns[1..]
                     .iter()
                     .take(MORE_TURNS)
@@ -376,11 +393,28 @@ impl Memory {
     }
 }
 
+/// What to search for.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Query(&'a Query),
+    Vector(&'a [f32]),
+}
+
 /// What was found by words.
+#[derive(Default)]
 struct Found {
     ranked: Vec<Ranked>,
     terms: Terms,
     information: Vec<f32>,
+    /// The coverage from which on a hit is confident.
+    confident_from: f32,
+}
+
+impl Found {
+    /// What a word of a text counts, if the query has it.
+    fn worth(&self, word: &str) -> Option<f32> {
+        self.terms.of_word(word).map(|term| self.information[term])
+    }
 }
 
 /// The clauses that must or must not be met.

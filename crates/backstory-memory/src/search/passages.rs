@@ -20,7 +20,7 @@ pub(super) fn passages(event: &ShownEvent) -> Vec<String> {
     if event.row.kind == Kind::Summary {
         return Vec::new();
     }
-    let said = &searchable(event)[Part::Said as usize];
+    let said = &searchable(&event.into())[Part::Said as usize];
     let mut pieces = Vec::new();
     let mut rest = said.trim();
     while rest.len() >= SHORTEST && pieces.len() < MOST {

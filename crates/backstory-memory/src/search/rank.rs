@@ -42,6 +42,9 @@ const OWN_PROJECT: f32 = 2.0;
 /// A hit is confident when one event of the session has this share of what the query's words tell, rare words telling most.
 pub const CONFIDENT: f32 = 0.5;
 
+/// When a word of the query is nowhere at all, that is likely what it is about, and the others must tell nearly everything.
+pub(super) const CONFIDENT_BUT_FOR_A_WORD: f32 = 0.8;
+
 /// The weight of an event's words and how long such a text usually is, by what it is.
 pub(super) fn weight(kind: Kind, part: Part) -> (f32, f32) {
     match (part, kind) {
@@ -58,7 +61,19 @@ pub(super) fn weight(kind: Kind, part: Part) -> (f32, f32) {
 
 /// How much a word tells of an event that has it so often among so many others.
 pub(super) fn presence(kind: Kind, part: Part, times: u32, length: u32) -> f32 {
-    let (weight, usual) = weight(kind, part);
+    saturated(weight(kind, part), times, length)
+}
+
+/// The same when it is not known what kind of event it is.
+pub(super) fn usual_presence(part: Part, times: u32, length: u32) -> f32 {
+    let usual = match part {
+        Part::Said => Kind::Reply,
+        Part::Called | Part::Given => Kind::ToolResult,
+    };
+    saturated(weight(usual, part), times, length)
+}
+
+fn saturated((weight, usual): (f32, f32), times: u32, length: u32) -> f32 {
     let times = times as f32;
     let relative = 1.0 - LENGTH + LENGTH * length as f32 / usual;
     weight * times * (SATURATION + 1.0) / (times + SATURATION * relative)
@@ -82,28 +97,57 @@ fn rarity(term: &Term, events: u64) -> f32 {
     ((all - with + 0.5) / (with + 0.5)).ln_1p()
 }
 
-/// A part of an event and what it has of the query.
-#[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub(super) place: Place,
-    /// The presence of each term.
-    pub(super) terms: Vec<f32>,
-    /// Which pairs stand side by side here, as bits.
-    pub(super) pairs: u64,
+/// Parts of events and what each has of the query.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) places: Vec<Place>,
+    /// Which pairs stand side by side in each, as bits.
+    pub(super) pairs: Vec<u64>,
+    /// The presence of each term in each.
+    presence: Vec<f32>,
+    width: usize,
 }
 
-impl Row {
-    pub(super) fn new(place: Place, terms: &Terms) -> Self {
-        Row {
-            place,
-            terms: vec![0.0; terms.terms.len()],
-            pairs: 0,
+impl Rows {
+    pub(super) fn new(terms: &Terms) -> Self {
+        Rows {
+            width: terms.terms.len(),
+            ..Rows::default()
         }
     }
 
-    /// Whether it has any term.
-    pub(super) fn has_some(&self) -> bool {
-        self.terms.iter().any(|presence| *presence > 0.0)
+    /// Adds a row that has nothing yet; returns its number.
+    pub(super) fn add(&mut self, place: Place) -> usize {
+        self.places.push(place);
+        self.pairs.push(0);
+        self.presence.resize(self.places.len() * self.width, 0.0);
+        self.places.len() - 1
+    }
+
+    pub(super) fn terms(&self, row: usize) -> &[f32] {
+        &self.presence[row * self.width..][..self.width]
+    }
+
+    pub(super) fn terms_mut(&mut self, row: usize) -> &mut [f32] {
+        &mut self.presence[row * self.width..][..self.width]
+    }
+
+    pub(super) fn append(&mut self, other: &Rows) {
+        self.places.extend(&other.places);
+        self.pairs.extend(&other.pairs);
+        self.presence.extend(&other.presence);
+    }
+
+    /// The numbers of the rows whose place passes, in the order of sessions, turns and events.
+    fn in_order(&self, passes: impl Fn(&Place) -> bool) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.places.len())
+            .filter(|row| passes(&self.places[*row]))
+            .collect();
+        order.sort_unstable_by_key(|row| {
+            let place = &self.places[*row];
+            (place.session, place.turn, place.seq)
+        });
+        order
     }
 }
 
@@ -120,14 +164,19 @@ pub(super) struct Ranked {
     pub(super) chunk: Option<u32>,
 }
 
-/// Ranks the sessions of these rows, the best first.
-pub(super) fn rank(mut rows: Vec<Row>, terms: &Terms, events: u64) -> Vec<Ranked> {
+/// Ranks the sessions of the rows that pass, the best first.
+pub(super) fn rank(
+    rows: &Rows,
+    terms: &Terms,
+    events: u64,
+    passes: impl Fn(&Place) -> bool,
+) -> Vec<Ranked> {
     let information = information(&terms.terms, events);
-    rows.sort_unstable_by_key(|row| (row.place.session, row.place.turn, row.place.seq));
     let telling = Telling::new(&terms.terms, events);
-    let mut ranked: Vec<Ranked> = rows
-        .chunk_by(|a, b| a.place.session == b.place.session)
-        .map(|rows| session(rows, terms, &information, &telling))
+    let order = rows.in_order(passes);
+    let mut ranked: Vec<Ranked> = order
+        .chunk_by(|a, b| rows.places[*a].session == rows.places[*b].session)
+        .map(|order| session(rows, order, terms, &information, &telling))
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
     ranked
@@ -143,32 +192,38 @@ pub(super) fn standing(machine: bool, own_project: bool) -> f32 {
     }
 }
 
-fn session(rows: &[Row], terms: &Terms, information: &[f32], telling: &Telling) -> Ranked {
+fn session(
+    rows: &Rows,
+    order: &[usize],
+    terms: &Terms,
+    information: &[f32],
+    telling: &Telling,
+) -> Ranked {
     let mut best = [0.0_f32; POOL.len()];
     let mut turns = Vec::new();
     let mut coverage = 0.0_f32;
     let mut pairs = 0;
     let mut most = vec![0.0_f32; information.len()];
-    for turn in rows.chunk_by(|a, b| a.place.turn == b.place.turn) {
+    for turn in order.chunk_by(|a, b| rows.places[*a].turn == rows.places[*b].turn) {
         most.fill(0.0);
-        for row in turn {
-            for (most, presence) in most.iter_mut().zip(&row.terms) {
+        for &row in turn {
+            for (most, presence) in most.iter_mut().zip(rows.terms(row)) {
                 *most = most.max(*presence);
             }
         }
         let whole = weigh(&most, information);
         let (mut top, mut top_event) = (0.0, 0);
-        for row in turn {
-            let event = weigh(&row.terms, information);
+        for &row in turn {
+            let event = weigh(rows.terms(row), information);
             if event > top {
-                (top, top_event) = (event, row.place.seq);
+                (top, top_event) = (event, rows.places[row].seq);
             }
             insert(&mut best, event + TURN * whole);
-            coverage = coverage.max(telling.share(&row.terms));
-            pairs |= row.pairs;
+            coverage = coverage.max(telling.share(rows.terms(row)));
+            pairs |= rows.pairs[row];
         }
-        let first = turn.first().map_or(0, |row| row.place.turn);
-        turns.push((first, top_event, top + BEST_TURN * whole));
+        let number = turn.first().map_or(0, |row| rows.places[*row].turn);
+        turns.push((number, top_event, top + BEST_TURN * whole));
     }
     turns.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     let pooled: f32 = POOL
@@ -184,7 +239,7 @@ fn session(rows: &[Row], terms: &Terms, information: &[f32], telling: &Telling) 
         .map(|(_, (a, b))| information[*a].min(information[*b]))
         .sum();
     Ranked {
-        session: rows.first().map_or(0, |row| row.place.session),
+        session: order.first().map_or(0, |row| rows.places[*row].session),
         score: pooled + PAIR * side_by_side,
         coverage,
         turns,

@@ -9,7 +9,7 @@ use backstory_store::{EventRange, IndexedEvent, Part, SessionHead, Store, Uninde
 
 use super::document::Documents;
 use super::query::Atom;
-use super::rank::{Row, presence};
+use super::rank::{Rows, presence};
 use super::scope::{Scope, turn_key};
 use super::terms::Terms;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const WORTH_THREADS: u64 = 2_000;
 /// What a scan found.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Rows,
     /// How many events say something.
     pub(super) events: u64,
     /// How many of them say each term.
@@ -80,6 +80,7 @@ pub(super) fn scan(
 impl Scanned {
     fn new(terms: &Terms, conditions: &[&[Atom]]) -> Self {
         Scanned {
+            rows: Rows::new(terms),
             frequencies: vec![0; terms.terms.len()],
             turns: vec![HashSet::new(); conditions.len()],
             ..Scanned::default()
@@ -87,7 +88,7 @@ impl Scanned {
     }
 
     fn merge(&mut self, other: Scanned) {
-        self.rows.extend(other.rows);
+        self.rows.append(&other.rows);
         self.events += other.events;
         for (sum, more) in self.frequencies.iter_mut().zip(other.frequencies) {
             *sum += more;
@@ -135,7 +136,7 @@ impl Scanned {
         let mut sequence: Vec<String> = Vec::new();
         for part in Part::ALL {
             let text = &event.texts[part as usize];
-            let mut row = Row::new(event.place, terms);
+            let mut pairs = 0;
             let mut times = vec![0_u32; terms.terms.len()];
             let mut length = 0;
             let mut before: Option<(usize, usize)> = None;
@@ -153,20 +154,22 @@ impl Scanned {
                     && part != Part::Given
                     && let Some(bit) = terms.pairs.iter().position(|pair| *pair == (earlier, term))
                 {
-                    row.pairs |= 1 << bit;
+                    pairs |= 1 << bit;
                 }
                 before = Some((term, word.position));
             });
-            for (term, times) in times
-                .into_iter()
-                .enumerate()
-                .filter(|(_, times)| *times > 0)
-            {
-                row.terms[term] += presence(event.place.kind, part, times, length);
-                self.frequencies[term] += u64::from(part == Part::Said);
+            if part == Part::Said {
+                for (frequency, times) in self.frequencies.iter_mut().zip(&times) {
+                    *frequency += u64::from(*times > 0);
+                }
             }
-            if allowed && row.has_some() {
-                self.rows.push(row);
+            if allowed && times.iter().any(|times| *times > 0) {
+                let row = self.rows.add(event.place);
+                self.rows.pairs[row] = pairs;
+                let found = self.rows.terms_mut(row).iter_mut().zip(times);
+                for (found, times) in found.filter(|(_, times)| *times > 0) {
+                    *found = presence(event.place.kind, part, times, length);
+                }
             }
             // So that no phrase reaches from one part into the next.
             sequence.push(String::new());

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use backstory_session::Kind;
-use backstory_store::{IndexSegment, Place, SessionFilter, Store};
+use backstory_store::{IndexSegment, Place, SessionFilter, Store, TextIndex};
 
 use super::document::minute;
 use crate::error::{Error, Result};
@@ -55,6 +55,11 @@ pub(super) struct SegmentFilter<'a> {
     scope: &'a Scope,
     segment: &'a IndexSegment,
     of_tool: Option<HashSet<u32>>,
+}
+
+/// An event of a session as one number.
+pub(super) fn event_key(session: u32, seq: u32) -> u64 {
+    u64::from(session) << 32 | u64::from(seq)
 }
 
 /// A turn of a session as one number.
@@ -150,19 +155,40 @@ impl Scope {
         self.tool.as_ref().is_none_or(same)
     }
 
+    /// Whether it matters which event of a session it is.
+    pub(super) fn looks_at_events(&self) -> bool {
+        self.turns.is_some()
+            || !self.without.is_empty()
+            || self.kinds.is_some()
+            || self.from > 0
+            || self.to.is_some()
+            || self.tool.is_some()
+    }
+
+    /// The events of the index that pass, as numbers; `None` when it does not matter which event it is.
+    pub(super) fn events(&self, index: Option<&TextIndex>) -> Result<Option<HashSet<u64>>> {
+        let (Some(index), true) = (index, self.looks_at_events()) else {
+            return Ok(None);
+        };
+        let mut events = HashSet::new();
+        for segment in index.segments() {
+            if let Some(filter) = self.in_segment(segment)? {
+                let passing = (0..segment.documents()).filter(|document| filter.allows(*document));
+                events.extend(passing.map(|document| {
+                    let place = segment.place(document);
+                    event_key(place.session, place.seq)
+                }));
+            }
+        }
+        Ok(Some(events))
+    }
+
     /// The scope within a part of the index; `None` when all its documents pass.
     pub(super) fn in_segment<'a>(
         &'a self,
         segment: &'a IndexSegment,
     ) -> Result<Option<SegmentFilter<'a>>> {
-        let open = self.sessions.is_none()
-            && self.turns.is_none()
-            && self.without.is_empty()
-            && self.fresh.is_empty()
-            && self.kinds.is_none()
-            && self.from == 0
-            && self.to.is_none()
-            && self.tool.is_none();
+        let open = self.sessions.is_none() && self.fresh.is_empty() && !self.looks_at_events();
         if open {
             return Ok(None);
         }

@@ -44,7 +44,7 @@ impl Snippet {
 pub(super) fn shown_text(event: &ShownEvent) -> String {
     match event.row.kind {
         Kind::ToolCall => {
-            let [said, called, given] = searchable(event);
+            let [said, called, given] = searchable(&event.into());
             let parts = [called, said, given];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join("\n")

@@ -64,6 +64,12 @@ impl TextIndex {
         })
     }
 
+    /// Reads all files of the index through and checks them, however they look.
+    pub fn verify(folder: &Path, seal: &Seal) -> Result<(), IndexError> {
+        let index = open_checked(folder, seal)?;
+        check(&index, &generation_folder(folder, seal.generation))
+    }
+
     /// Its parts.
     pub fn segments(&self) -> &[IndexSegment] {
         &self.segments
@@ -83,7 +89,8 @@ impl IndexSegment {
         };
         let texts = [text(Part::Said)?, text(Part::Called)?, text(Part::Given)?];
         let column = |name: &str| -> tantivy::Result<_> {
-            Ok(reader.fast_fields().u64(name)?.first_or_default_col(0))
+            // Every document has exactly one value.
+            Ok(reader.fast_fields().u64(name)?.values)
         };
         Ok(IndexSegment {
             session: column("session")?,

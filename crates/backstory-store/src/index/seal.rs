@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::{IndexError, LAYOUT, generation_folder};
 use crate::error::Result;
-use crate::open::Store;
+use crate::open::{Store, keep};
+
+/// Where the database keeps the seal.
+const SETTING: &str = "index-seal";
 
 /// How the current generation of the index looked after its last commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,11 +127,7 @@ impl SealedFile {
 impl Store {
     /// The seal of the current index; `None` when there is no index.
     pub fn seal(&self) -> Result<Option<Seal>> {
-        let query = "SELECT value FROM settings WHERE name = 'index-seal'";
-        let value: Option<Vec<u8>> = self
-            .connection
-            .query_row(query, [], |row| row.get(0))
-            .optional()?;
+        let value = self.kept(SETTING)?;
         Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
     }
 
@@ -176,10 +175,7 @@ impl Store {
                 .execute((pending.session, pending.changes))?;
         }
         let value = serde_json::to_vec(seal).unwrap_or_default();
-        transaction.execute(
-            "INSERT INTO settings (name, value) VALUES ('index-seal', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [value],
-        )?;
+        keep(&transaction, SETTING, &value)?;
         Ok(transaction.commit()?)
     }
 }

@@ -34,3 +34,62 @@ pub(super) fn stem(word: &mut String) {
         remembered.insert(std::mem::replace(word, stem.clone()), stem);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stemmed(word: &str) -> String {
+        let mut word = word.to_string();
+        stem(&mut word);
+        word
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        for forms in [
+            "test tests testing tested",
+            "migration migrations migrate migrating",
+            "deploy deploys deployed deployment",
+            "query queries",
+        ] {
+            let stems: Vec<String> = forms.split(' ').map(stemmed).collect();
+            assert!(stems.iter().all(|stem| *stem == stems[0]), "{stems:?}");
+        }
+        assert_ne!(stemmed("tests"), stemmed("texts"));
+    }
+
+    #[test]
+    fn names_stay_as_they_are() {
+        let long = "s".repeat(LONGEST + 1);
+        for name in [
+            "is",
+            "as",
+            "s",
+            "",
+            "utf8s",
+            "x64",
+            "naïves",
+            "тесты",
+            "UPPERS",
+            "a_ings",
+            &long,
+        ] {
+            assert_eq!(stemmed(name), name);
+        }
+    }
+
+    #[test]
+    fn a_full_memory_forgets_nothing_that_counts() {
+        let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+        for number in 0..MOST_REMEMBERED + 10 {
+            let word: String = [1, 26, 676, 17_576]
+                .iter()
+                .map(|step| letter(number / step))
+                .collect();
+            stemmed(&word);
+        }
+        assert_eq!(stemmed("running"), "run");
+        assert_eq!(stemmed("running"), "run");
+    }
+}

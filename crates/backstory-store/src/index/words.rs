@@ -245,3 +245,135 @@ impl TokenStream for Splitting<'_> {
         &mut self.splitter.token
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a text with spaces between; each gap in the positions is a dash.
+    fn check(text: &str, expect: &str) {
+        let (mut found, mut next) = (Vec::new(), 0);
+        words(text, |word| {
+            found.extend(std::iter::repeat_n("-".to_string(), word.position - next));
+            found.push(word.text.to_string());
+            next = word.position + 1;
+        });
+        assert_eq!(found.join(" "), expect, "{text}");
+    }
+
+    #[test]
+    fn identifiers_give_their_parts() {
+        check("getUserName", "get user name");
+        check("get_user_name", "get user name");
+        check("GetUserName", "get user name");
+        check("GET_USER_NAME", "get user name");
+        check("get-user.name", "get user name");
+        check("XMLHttpRequest", "xml http request");
+        check("toHTML", "to html");
+        check("__init__", "init");
+        check("src/main.rs:42", "src main rs 42");
+        check("a_B", "a b");
+    }
+
+    #[test]
+    fn digits_are_words() {
+        check("utf8", "utf 8");
+        check("sha256sum", "sha 256 sum");
+        check("v2.0.1", "v 2 0 1");
+        check("E0499", "e 0499");
+        check("2026-01-31", "2026 01 31");
+    }
+
+    #[test]
+    fn english_loses_its_endings() {
+        check("Migrations migrating", "migrat migrat");
+        check("Łódź", "łódź");
+    }
+
+    #[test]
+    fn every_script_is_split() {
+        check("修复登录bug", "修 复 登 录 bug");
+        check("テスト", "テ ス ト");
+        check("исправь ВходВСистему", "исправь вход в систему");
+        check("Straße CAFÉ", "straße café");
+        check("한국어 문서", "한국어 문서");
+        check("🎉 ship 🎉it", "ship it");
+        check("", "");
+        check("... --- ___ \u{0}\u{301}", "");
+    }
+
+    #[test]
+    fn data_is_no_word_but_a_gap() {
+        let data = "f".repeat(LONGEST + 1);
+        check(&format!("before {data} after"), "befor - after");
+        check(&format!("{data} {data}"), "");
+        check(&"f".repeat(LONGEST), &"f".repeat(LONGEST));
+    }
+
+    /// Texts of all kinds of characters, the same every time.
+    fn odd_texts() -> impl Iterator<Item = String> {
+        const PIECES: [&str; 24] = [
+            "a", "b", "Z", "Q", "7", "_", "__", " ", "\n", ".", "-", "é", "ß", "İ", "ǆ", "界", "ไ",
+            "\u{301}", "🎉", "ъ", "Ъ", "한", "Ⅷ", "\u{0}",
+        ];
+        let mut state: u64 = 7;
+        let mut next = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        std::iter::repeat_with(move || {
+            let length = next(120);
+            (0..length).map(|_| PIECES[next(24) as usize]).collect()
+        })
+    }
+
+    #[test]
+    fn words_lie_in_the_text_in_their_order() {
+        for text in odd_texts().take(2_000) {
+            let (mut end, mut position) = (0, None);
+            words(&text, |word| {
+                assert!(
+                    word.start >= end && word.start < word.end,
+                    "{text:?}: {word:?}"
+                );
+                let lower = text[word.start..word.end].to_lowercase();
+                assert!(
+                    lower.chars().all(char::is_alphanumeric) || !lower.is_ascii(),
+                    "{text:?}: {word:?}"
+                );
+                assert!(
+                    !word.text.is_empty() && word.text.len() <= lower.len().max(3),
+                    "{text:?}: {word:?}"
+                );
+                assert!(
+                    position.is_none_or(|before| word.position > before),
+                    "{text:?}: {word:?}"
+                );
+                (end, position) = (word.end, Some(word.position));
+            });
+        }
+    }
+
+    #[test]
+    fn the_index_sees_the_same_words() {
+        let mut splitter = Splitter::default();
+        for text in odd_texts().take(300).chain(["once more".to_string()]) {
+            let mut expected = Vec::new();
+            words(&text, |word| {
+                expected.push((word.text.to_string(), word.start, word.end, word.position));
+            });
+            let mut found = Vec::new();
+            splitter.token_stream(&text).process(&mut |token| {
+                found.push((
+                    token.text.clone(),
+                    token.offset_from,
+                    token.offset_to,
+                    token.position,
+                ));
+            });
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+}

@@ -11,8 +11,9 @@ use super::{
     Fields, IndexError, IndexedEvent, Part, SAID, Seal, generation_folder, schema, tool_tag, words,
 };
 
-/// Memory for words that are not on disk yet, per thread. More makes fewer, larger segments.
-const MEMORY_PER_THREAD: usize = 24 << 20;
+/// Memory for words that are not on disk yet. More makes fewer, larger segments. One thread writes: it keeps up with the sweep
+/// that feeds it, and each more would take as much memory again.
+const MEMORY: usize = 32 << 20;
 
 /// Segments with at least this many documents are left alone by merges.
 const LARGE_SEGMENT: usize = 2_000_000;
@@ -27,17 +28,13 @@ pub struct TextIndexWriter {
 
 impl TextIndexWriter {
     /// Goes on with a sealed generation.
-    pub fn open(folder: &Path, seal: &Seal, threads: usize) -> Result<Self, IndexError> {
+    pub fn open(folder: &Path, seal: &Seal) -> Result<Self, IndexError> {
         let index = open_checked(folder, seal)?;
-        TextIndexWriter::new(folder, seal.generation, &index, threads)
+        TextIndexWriter::new(folder, seal.generation, &index)
     }
 
     /// Begins a new generation beside the one that is sealed now.
-    pub fn begin(
-        folder: &Path,
-        current: Option<&Seal>,
-        threads: usize,
-    ) -> Result<Self, IndexError> {
+    pub fn begin(folder: &Path, current: Option<&Seal>) -> Result<Self, IndexError> {
         let generation = Seal::next(current);
         let place = generation_folder(folder, generation);
         // Left by a writer that was stopped before its generation became the current one.
@@ -50,18 +47,11 @@ impl TextIndexWriter {
             })
             .map_err(failed)?;
         words::register(&index);
-        TextIndexWriter::new(folder, generation, &index, threads)
+        TextIndexWriter::new(folder, generation, &index)
     }
 
-    fn new(
-        folder: &Path,
-        generation: u64,
-        index: &Index,
-        threads: usize,
-    ) -> Result<Self, IndexError> {
-        let writer = index
-            .writer_with_num_threads(threads, threads * MEMORY_PER_THREAD)
-            .map_err(failed)?;
+    fn new(folder: &Path, generation: u64, index: &Index) -> Result<Self, IndexError> {
+        let writer = index.writer_with_num_threads(1, MEMORY).map_err(failed)?;
         let mut policy = LogMergePolicy::default();
         policy.set_max_docs_before_merge(LARGE_SEGMENT);
         writer.set_merge_policy(Box::new(policy));

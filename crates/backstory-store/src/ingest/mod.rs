@@ -62,6 +62,30 @@ pub struct Counts {
     pub sessions: BTreeSet<i64>,
 }
 
+/// What a batch took in, for those who would else have to read it again.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// Counts of it.
+    pub counts: Counts,
+    /// The events that were stored, in their order within each session.
+    pub events: Vec<Stored>,
+    /// Sessions of which a stored event was lengthened.
+    pub extended: BTreeSet<i64>,
+}
+
+/// An event and where it was stored.
+#[derive(Debug)]
+pub struct Stored {
+    /// The session's row.
+    pub session: i64,
+    /// Its number within the session.
+    pub seq: u64,
+    /// Its turn.
+    pub turn: u64,
+    /// The event.
+    pub event: Event,
+}
+
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
 pub struct Batch<'a> {
     transaction: Transaction<'a>,
@@ -70,7 +94,7 @@ pub struct Batch<'a> {
     sessions: HashMap<(&'static str, Arc<str>), Session>,
     streams: HashMap<String, (i64, i64)>,
     tally: Tally,
-    counts: Counts,
+    taken: Taken,
 }
 
 /// The statements that run for every event; finding them in the cache each time would cost as much as running them.
@@ -101,7 +125,7 @@ impl Store {
             sessions: HashMap::new(),
             streams: HashMap::new(),
             tally: Tally::default(),
-            counts: Counts::default(),
+            taken: Taken::default(),
         })
     }
 }
@@ -136,7 +160,8 @@ impl Batch<'_> {
             let start = chunk.cursor.stored - packed.length;
             blocks::append(&self.transaction, stream, start, packed)?;
         }
-        self.take_output(&chunk, stream)?;
+        let output = std::mem::take(&mut chunk.output);
+        self.take_output(&chunk, output, stream)?;
         if chunk.redactions > 0 {
             self.transaction
                 .prepare_cached("UPDATE streams SET redactions = redactions + ?2 WHERE id = ?1")?
@@ -146,25 +171,33 @@ impl Batch<'_> {
     }
 
     /// Stores all that was taken in.
-    pub fn commit(mut self) -> Result<Counts> {
+    pub fn commit(mut self) -> Result<Taken> {
         for session in self.sessions.values().filter(|session| session.changed) {
             session.save(&self.transaction)?;
-            self.counts.sessions.insert(session.id);
+            self.taken.counts.sessions.insert(session.id);
         }
         self.tally.save(&self.transaction)?;
         self.transaction.commit()?;
-        Ok(self.counts)
+        Ok(self.taken)
     }
 
-    fn take_output(&mut self, chunk: &Chunk<'_>, stream: i64) -> Result<()> {
-        let output = &chunk.output;
+    fn take_output(&mut self, chunk: &Chunk<'_>, output: Output, stream: i64) -> Result<()> {
         for facts in &output.facts {
             self.take_facts(chunk, facts, stream)?;
         }
         let mut replaying = output.events.iter().any(|event| event.replay.is_some())
             && self.is_replaying(stream)?;
-        for event in &output.events {
-            self.take_event(chunk, event, stream, &mut replaying)?;
+        for event in output.events {
+            if let Some((session, seq, turn)) =
+                self.take_event(chunk, &event, stream, &mut replaying)?
+            {
+                self.taken.events.push(Stored {
+                    session,
+                    seq,
+                    turn,
+                    event,
+                });
+            }
         }
         for extension in &output.extensions {
             self.extend(extension, stream)?;
@@ -193,7 +226,7 @@ impl Batch<'_> {
         }
         let insert = "INSERT OR IGNORE INTO skipped_records (stream, line, offset, length, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
         for skipped in &output.skipped {
-            self.counts.skipped += 1;
+            self.taken.counts.skipped += 1;
             let row = (
                 stream,
                 skipped.line,
@@ -206,13 +239,14 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Stores an event; says where, or nothing when it is known already.
     fn take_event(
         &mut self,
         chunk: &Chunk<'_>,
         event: &Event,
         stream: i64,
         replaying: &mut bool,
-    ) -> Result<()> {
+    ) -> Result<Option<(i64, u64, u64)>> {
         if *replaying && let Some(replay) = event.replay {
             if let Some((origin, seq)) = self.find(replay)? {
                 // Known under this session's key too, so that a copy of the copy is known as well.
@@ -220,8 +254,8 @@ impl Batch<'_> {
                 let session = self.session(chunk.agent, &event.session)?;
                 session.parent_seq = Some(seq);
                 session.changed = true;
-                self.counts.replayed += 1;
-                return Ok(());
+                self.taken.counts.replayed += 1;
+                return Ok(None);
             }
             // Copies come first, so the first event that is none ends them; injected text differs even in copies.
             if event.kind != Kind::System {
@@ -233,8 +267,9 @@ impl Batch<'_> {
         let session = self.session(chunk.agent, &event.session)?;
         let (id, seq) = (session.id, session.events + 1);
         if !self.know(event.key, id, seq)? {
-            self.counts.replayed += 1;
-            return self.link_to_origin(chunk.agent, event);
+            self.taken.counts.replayed += 1;
+            self.link_to_origin(chunk.agent, event)?;
+            return Ok(None);
         }
         let parent = match event.parent {
             Some(parent) => self
@@ -283,8 +318,8 @@ impl Batch<'_> {
         for touch in &event.touches {
             self.touch(id, seq, &touch.path, touch.action)?;
         }
-        self.counts.events += 1;
-        Ok(())
+        self.taken.counts.events += 1;
+        Ok(Some((id, seq, turn)))
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
@@ -333,6 +368,7 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
+        self.taken.extended.insert(session);
         index::mark_changed(&self.transaction, session, seq)
     }
 

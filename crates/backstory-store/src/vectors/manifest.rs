@@ -1,6 +1,5 @@
 //! The manifest: which segments a folder's set of vectors consists of.
 
-use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -77,7 +76,7 @@ impl Manifest {
         // Without this, a power cut could bring the old manifest back after the segments that it names were removed. Folders cannot
         // be opened everywhere; where they cannot, the file system sees to it.
         #[cfg(unix)]
-        File::open(folder)
+        std::fs::File::open(folder)
             .and_then(|folder| folder.sync_all())
             .map_err(on(folder))?;
         Ok(())

@@ -117,6 +117,12 @@ impl Vectors {
         Ok(scored)
     }
 
+    #[cfg(test)]
+    pub(super) fn nearest_by_code(&self, query: &[f32], limit: usize) -> Vec<u32> {
+        let query = self.shape.direction(query);
+        query.map_or(Vec::new(), |query| self.scan(&query, limit, |_| true))
+    }
+
     /// The rows that may be the nearest, by their codes.
     fn scan(
         &self,

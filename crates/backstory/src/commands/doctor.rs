@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use backstory_memory::{Cleanup, Health, Memory, Retention, SkippedRow, Sources, retention};
+use backstory_memory::{
+    Cleanup, EmbeddingState, Health, IndexHealth, Memory, Retention, SkippedRow, Sources, retention,
+};
 use serde_json::{Value, json};
 
 use super::sweep::options;
@@ -37,6 +39,8 @@ struct Examination<'a> {
     cleanup: Cleanup,
     days_left: Option<i64>,
     health: Option<Health>,
+    index: Option<IndexHealth>,
+    model: Option<(String, EmbeddingState)>,
     disk_bytes: u64,
     skipped: Vec<SkippedRow>,
     wrong: Vec<String>,
@@ -53,6 +57,8 @@ impl<'a> Examination<'a> {
             cleanup,
             days_left: None,
             health: None,
+            index: None,
+            model: None,
             disk_bytes: 0,
             skipped: Vec::new(),
             wrong: Vec::new(),
@@ -80,6 +86,19 @@ impl<'a> Examination<'a> {
                     .map(|(kind, count)| format!("{count} {kind}")),
             );
             self.health = Some(health);
+            let index = memory.index_health()?;
+            if let Some(damage) = &index.damage {
+                self.wrong
+                    .push(format!("{damage}; the next sweep makes it anew"));
+            }
+            self.index = Some(index);
+            if let Some(model) = &self.setting.config.model {
+                if !memory.models().iter().any(|(name, _)| name == model) {
+                    self.wrong
+                        .push(format!("the model {model} is in use but not here"));
+                }
+                self.model = Some((model.clone(), memory.embedding_state(model)?));
+            }
             self.disk_bytes = memory.disk_bytes();
             self.skipped = memory.skipped(limit)?;
         }
@@ -134,6 +153,12 @@ impl<'a> Examination<'a> {
             "wrong": self.wrong,
             "config": self.setting.config_path,
             "store": { "path": self.setting.store, "health": health },
+            "index": self.index.as_ref().map(|index| {
+                json!({"damage": index.damage, "fresh_events": index.fresh, "bytes": index.bytes})
+            }),
+            "model": self.model.as_ref().map(|(name, state)| {
+                json!({"name": name, "embedded": state.embedded, "pending": state.pending()})
+            }),
             "roots": roots.collect::<Vec<_>>(),
             "agents": agents.collect::<Vec<_>>(),
             "unkept": self.retention.unkept,
@@ -197,6 +222,18 @@ impl<'a> Examination<'a> {
                     grouped(health.skipped_records)
                 )?;
             }
+        }
+        if let Some(index) = &self.index {
+            writeln!(
+                out,
+                "  index of {}, {} events searched beside it",
+                short_bytes(index.bytes),
+                grouped(index.fresh)
+            )?;
+        }
+        if let Some((name, state)) = &self.model {
+            let pending = grouped(state.pending());
+            writeln!(out, "  model {name}, {pending} events without vectors")?;
         }
         for row in &self.skipped {
             writeln!(

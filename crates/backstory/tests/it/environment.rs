@@ -79,6 +79,18 @@ impl Environment {
         self.json(&["sweep"])
     }
 
+    /// What a search answers, in JSON; nothing found is an answer too.
+    pub(crate) fn search(&self, arguments: &[&str]) -> Value {
+        let outcome = self.run(&[&["search", "--json"], arguments].concat());
+        assert_eq!(outcome.warnings(), 0, "{arguments:?}: {}", outcome.stderr);
+        outcome.answer()
+    }
+
+    /// What a search finds, the best first, as `SESSION#TURN`; sessions made with [`Environment::claude`] by their number.
+    pub(crate) fn found(&self, arguments: &[&str]) -> Vec<String> {
+        found(&self.search(arguments))
+    }
+
     /// All that the program knows, in an order of its own: two stores that give the same text hold the same memory.
     pub(crate) fn everything(&self) -> String {
         let mut sessions = self.json(&["sessions", "--limit", "0"])["sessions"]
@@ -116,29 +128,69 @@ impl Environment {
 
     /// Every file below the store, with its bytes.
     pub(crate) fn stored_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        fn walk(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    walk(&path, files);
-                } else {
-                    files.push((path.clone(), std::fs::read(&path).unwrap()));
-                }
-            }
-        }
-        let mut files = Vec::new();
-        walk(&self.store(), &mut files);
-        files
+        files_below(&self.store())
+            .into_iter()
+            .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
+            .collect()
     }
 }
 
+/// Every file below a folder, by name.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The hits of an answer, the best first, as [`Environment::found`] gives them.
+pub(crate) fn found(answer: &Value) -> Vec<String> {
+    let name = |hit: &Value| {
+        let session = hit["session"].as_str().unwrap();
+        let number = u32::from_str_radix(session.get(..8).unwrap_or_default(), 16);
+        match number {
+            Ok(number) if claude_id(number) == session => format!("{number}#{}", hit["turn"]),
+            _ => format!("{session}#{}", hit["turn"]),
+        }
+    };
+    answer["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(name)
+        .collect()
+}
+
 impl Outcome {
-    fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         Outcome {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// The answer of a search, which may be that there is nothing.
+    pub(crate) fn answer(&self) -> Value {
+        let answer: serde_json::Result<Value> = serde_json::from_str(&self.stdout);
+        assert!(answer.is_ok(), "{}: {}", self.code, self.stderr);
+        let answer = answer.unwrap();
+        let empty = answer["hits"].as_array().unwrap().is_empty();
+        assert_eq!(self.code, i32::from(empty), "{}", self.stderr);
+        answer
+    }
+
+    /// How many warnings there were.
+    pub(crate) fn warnings(&self) -> usize {
+        let is_warning = |line: &&str| line.starts_with("warning:");
+        self.stderr.lines().filter(is_warning).count()
     }
 }
 

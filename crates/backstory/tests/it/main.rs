@@ -8,5 +8,7 @@ mod crash;
 mod growth;
 mod hostile;
 mod lossless;
+mod meaning;
+mod search;
 mod secrets;
 mod sessions;

@@ -48,7 +48,7 @@ impl Sizes {
             rope_theta: f64,
             rope_type: Option<String>,
         }
-        let config = Config::<Settings>::read(folder.join("config.json"))?;
+        let config = Config::<Settings>::read(&folder.join("config.json"))?;
         let settings = &config.settings;
         let rope = settings.rope_parameters.as_ref();
         let plain = rope

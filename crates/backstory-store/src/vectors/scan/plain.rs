@@ -32,7 +32,7 @@ pub(super) fn dot(query: &[i16], row: &[u8]) -> i64 {
         return 0;
     };
     let (left, right) = query.split_at(query.len() / 2);
-    let upper = sum(query, upper, |byte| byte.cast_signed());
+    let upper = sum(query, upper, u8::cast_signed);
     let lower = sum(left, lower, |byte| (byte << 4).cast_signed() >> 4)
         + sum(right, lower, |byte| byte.cast_signed() >> 4);
     i64::from(upper) * 16 + i64::from(lower)

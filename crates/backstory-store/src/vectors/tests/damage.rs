@@ -17,11 +17,11 @@ struct Sound {
 fn sound() -> Sound {
     let folder = tempfile::tempdir().unwrap();
     let mut clusters = Clusters::new(DIMENSIONS, 4);
-    for (session, count) in [(1, 9000), (2, 100)] {
+    for (session, count) in [(1, 4200), (2, 60)] {
         add(folder.path(), DIMENSIONS, session, &clusters.rows(count));
     }
     assert_eq!(names(folder.path()).len(), 3);
-    let queries: Vec<Vec<f32>> = (0..3).map(|_| clusters.vector()).collect();
+    let queries: Vec<Vec<f32>> = (0..2).map(|_| clusters.vector()).collect();
     let answers = answers(folder.path(), &queries).unwrap();
     Sound {
         folder,
@@ -67,14 +67,14 @@ fn a_changed_byte_is_told_or_does_not_matter() {
     for name in names(sound.folder.path()) {
         let bytes = std::fs::read(sound.folder.path().join(&name)).unwrap();
         // All of the small files, and of the large one more than each of its parts.
-        let step = (bytes.len() / 150).max(1);
+        let step = (bytes.len() / 60).max(1);
         let mut caught = 0;
         for at in (0..bytes.len()).step_by(step).chain([bytes.len() - 1]) {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << (at % 8);
             caught += usize::from(told(&sound, &name, Some(&changed)));
         }
-        assert!(caught > 30, "{name}: {caught}");
+        assert!(caught > 20, "{name}: {caught}");
     }
     assert_eq!(
         answers(sound.folder.path(), &sound.queries).unwrap(),
@@ -88,21 +88,21 @@ fn a_row_that_is_compared_is_checked() {
     let name = "00000001.vectors";
     let bytes = std::fs::read(sound.folder.path().join(name)).unwrap();
     let row_bytes = 64 + 32 + 4 + 4;
-    let rows_start = bytes.len() - 9000 * row_bytes;
+    let rows_start = bytes.len() - 4200 * row_bytes;
     let best = sound.answers[0]
         .iter()
         .find(|(key, _)| key.session == 1)
         .unwrap()
         .0
         .seq as usize;
-    for at in 0..row_bytes {
+    for at in (0..row_bytes).step_by(3).chain([row_bytes - 1]) {
         let mut changed = bytes.clone();
         changed[rows_start + best * row_bytes + at] ^= 1;
         assert!(told(&sound, name, Some(&changed)), "{at}");
     }
     // Another row in its place, whole and with its checksum.
-    let mut changed = bytes.clone();
-    let other = rows_start + (best + 1) % 9000 * row_bytes;
+    let mut changed = bytes;
+    let other = rows_start + (best + 1) % 4200 * row_bytes;
     changed.copy_within(other..other + row_bytes, rows_start + best * row_bytes);
     assert!(told(&sound, name, Some(&changed)));
 }
@@ -159,7 +159,7 @@ fn rows_of_a_large_set_are_checked_as_well() {
     };
     assert_eq!(answers(sound.folder.path()).unwrap(), sound.answers);
     let mut changed = bytes.clone();
-    let rows = bytes.len() - 9000 * 104;
+    let rows = bytes.len() - 4200 * 104;
     for byte in changed[rows..].iter_mut().step_by(104) {
         *byte ^= 4;
     }

@@ -36,40 +36,50 @@ impl Random {
     }
 }
 
-/// Vectors as models make them: all have something in common, many lie close together, and some dimensions count for more than others.
+/// Vectors as models make them: all have something in common, many lie close together and differ from each other in a few ways only, and
+/// some dimensions count for more than others.
 struct Clusters {
     random: Random,
     common: Vec<f32>,
     centres: Vec<Vec<f32>>,
+    ways: Vec<Vec<f32>>,
 }
 
 impl Clusters {
     fn new(dimensions: usize, count: usize) -> Self {
         let mut random = Random(dimensions as u64);
-        let weights: Vec<f32> = (0..dimensions)
-            .map(|at| if at % 16 == 3 { 4.0 } else { 1.0 })
-            .collect();
-        let mut vector = |width: f32| {
+        let mut vector = || -> Vec<f32> {
+            let weights = (0..dimensions).map(|at| if at % 16 == 3 { 4.0 } else { 1.0 });
             weights
-                .iter()
-                .map(|weight| random.normal() * weight * width)
+                .map(|weight: f32| weight * random.normal())
                 .collect()
         };
-        let common = vector(0.5);
-        let centres = (0..count).map(|_| vector(1.0)).collect();
+        let common = vector();
+        let centres = (0..count).map(|_| vector()).collect();
+        let ways = (0..12).map(|_| vector()).collect();
         Clusters {
             random,
             common,
             centres,
+            ways,
         }
     }
 
     fn vector(&mut self) -> Vec<f32> {
-        let centre = &self.centres[self.random.next() as usize % self.centres.len()];
-        let parts = centre.iter().zip(&self.common);
-        parts
-            .map(|(centre, common)| centre + common + 0.7 * self.random.normal())
-            .collect()
+        let mut vector = self.common.clone();
+        let mut add = |other: &[f32], factor: f32| {
+            for (value, other) in vector.iter_mut().zip(other) {
+                *value += factor * other;
+            }
+        };
+        add(
+            &self.centres[self.random.next() as usize % self.centres.len()],
+            1.0,
+        );
+        for way in &self.ways {
+            add(way, 0.3 * self.random.normal());
+        }
+        vector
     }
 
     fn rows(&mut self, count: usize) -> Vec<f32> {

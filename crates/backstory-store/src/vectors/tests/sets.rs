@@ -51,9 +51,10 @@ fn wrong_lengths_are_told() {
 #[test]
 fn many_small_additions_leave_few_files_and_the_same_answers() {
     let mut clusters = Clusters::new(16, 8);
-    let rows: Vec<Vec<f32>> = (0..200)
-        .map(|session| clusters.rows(1 + session * 7 % 90))
-        .collect();
+    let counts = [4200]
+        .into_iter()
+        .chain((1..20).map(|session| 1 + session * 17 % 60));
+    let rows: Vec<Vec<f32>> = counts.map(|count| clusters.rows(count)).collect();
     let [small, whole] = [0, 1].map(|_| tempfile::tempdir().unwrap());
     let mut writer = writer(whole.path(), 16);
     for (session, rows) in rows.iter().enumerate() {
@@ -62,15 +63,15 @@ fn many_small_additions_leave_few_files_and_the_same_answers() {
             .append(&keys(session as u32, rows.len() / 16), rows)
             .unwrap();
         // A large set cannot be one segment at once.
-        if session == 100 {
+        if session == 10 {
             writer.flush().unwrap();
         }
     }
     writer.commit().unwrap();
-    assert!(names(small.path()).len() <= 6, "{:?}", names(small.path()));
+    assert!(names(small.path()).len() == 3, "{:?}", names(small.path()));
     let [small, whole] = [small, whole].map(|folder| open(folder.path(), 16));
     assert!(small.keys().eq(whole.keys()));
-    for _ in 0..20 {
+    for _ in 0..5 {
         let query = clusters.vector();
         let [small, whole] =
             [&small, &whole].map(|vectors| vectors.search(&query, 10, |_| true).unwrap());
@@ -107,7 +108,7 @@ fn reading_and_writing_do_not_disturb_each_other() {
             let mut seen = 0;
             while seen < 40 * 20 {
                 let vectors = open(folder.path(), 8);
-                assert!(vectors.len() >= seen && vectors.len() % 20 == 0);
+                assert!(vectors.len() >= seen && vectors.len().is_multiple_of(20));
                 vectors.search(&rows[..8], 5, |_| true).unwrap();
                 seen = vectors.len();
             }
@@ -155,7 +156,7 @@ enum Step {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_set_holds_what_was_added_and_not_taken_out(steps in proptest::collection::vec(prop_oneof![
