@@ -105,7 +105,7 @@ pub(crate) struct SearchArgs {
     /// Only turns that touched this file or folder.
     #[arg(long)]
     pub(crate) file: Option<String>,
-    /// Only in this session; lists its turns.
+    /// Only in this session; each of its turns is a hit then.
     #[arg(long)]
     pub(crate) session: Option<String>,
     /// Look for a regular expression in all stored text instead; newest sessions first.
@@ -117,7 +117,7 @@ pub(crate) struct SearchArgs {
     /// Subagents and headless runs count as much as sessions of people.
     #[arg(long, conflicts_with = "people")]
     pub(crate) all: bool,
-    /// At most so many sessions; 0 is all.
+    /// At most so many hits; 0 is all.
     #[arg(long, default_value_t = 10)]
     pub(crate) limit: usize,
     /// Print JSON.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use candle_core::quantized::{GgmlDType, QMatMul, QStorage, QTensor};
+use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use half::{bf16, f16};
 
@@ -127,12 +127,8 @@ impl Weights {
         let mut rows = Vec::new();
         for name in names.iter().map(|name| format!("{name}.weight")) {
             let tensor = self.tensor(&name, &[output, input])?;
-            // Some of candle's products take two blocks at a time, which hold 64 numbers where they are small.
-            if let (Kind::Block(block), [_]) = (tensor.kind, names)
-                && input.is_multiple_of(64)
-            {
+            if let (Kind::Block(block), [_]) = (tensor.kind, names) {
                 return quantised(block, tensor.bytes, tensor.shape)
-                    .and_then(QMatMul::from_qtensor)
                     .map(Matrix::Blocks)
                     .map_err(|error| self.unusable(&name, &error));
             }

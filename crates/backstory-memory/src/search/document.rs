@@ -265,3 +265,174 @@ pub(super) fn beginning(text: &str, bytes: usize) -> &str {
     }
     &text[..end]
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use backstory_session::Span;
+    use backstory_store::EventRow;
+
+    use super::*;
+
+    /// An event as the store would give it.
+    pub(in super::super) fn shown(kind: Kind, text: &str) -> ShownEvent {
+        let row = EventRow {
+            seq: 3,
+            turn: 2,
+            kind,
+            at: None,
+            stream: 1,
+            span: Span {
+                offset: 0,
+                length: 0,
+                part: 0,
+            },
+            model: None,
+            tool: None,
+            call: None,
+            parent: None,
+            error: false,
+            exit_code: None,
+            duration_ms: None,
+            command: None,
+        };
+        ShownEvent {
+            row,
+            text: text.to_string(),
+            files: Vec::new(),
+        }
+    }
+
+    /// A call of a tool with these arguments.
+    pub(in super::super) fn called(tool: &str, arguments: &str) -> ShownEvent {
+        let mut event = shown(Kind::ToolCall, arguments);
+        event.row.tool = Some(tool.to_string());
+        event
+    }
+
+    /// The parts of an event, each on one line.
+    fn check(event: &ShownEvent, expect: [&str; 3]) {
+        let texts = searchable(&event.into()).map(|text| text.replace('\n', " | "));
+        assert_eq!(texts, expect);
+    }
+
+    #[test]
+    fn what_people_and_models_say_is_found_whole() {
+        for kind in [Kind::Prompt, Kind::Reply, Kind::Reasoning, Kind::Summary] {
+            check(&shown(kind, "fix the build"), ["fix the build", "", ""]);
+        }
+        let long = "é".repeat(MOST_SAID);
+        let [said, ..] = searchable(&(&shown(Kind::Prompt, &long)).into());
+        assert_eq!(said.len(), MOST_SAID);
+    }
+
+    #[test]
+    fn what_tools_give_back_is_found_by_its_beginning() {
+        check(&shown(Kind::ToolResult, "\n\n ok"), ["", "", "ok"]);
+        let long = format!("{}end", "界".repeat(MOST_GIVEN));
+        let [said, called, given] = searchable(&(&shown(Kind::ToolResult, &long)).into());
+        assert!(said.is_empty() && called.is_empty());
+        assert!(given.len() <= MOST_GIVEN && given.len() > MOST_GIVEN - 3);
+    }
+
+    #[test]
+    fn a_call_is_found_by_what_was_called() {
+        let mut bash = called("Bash", r#"{"command": "cargo test", "description": "Run"}"#);
+        bash.row.command = Some("cargo test".to_string());
+        bash.files = vec!["/shop/a.rs".to_string()];
+        check(&bash, ["", "Bash | cargo test | /shop/a.rs", ""]);
+        let mut edit = called(
+            "Edit",
+            r#"{"file_path": "/shop/a.rs", "old_string": "before", "new_string": "after", "replace_all": true}"#,
+        );
+        edit.files = vec!["/shop/a.rs".to_string()];
+        check(&edit, ["", "Edit | /shop/a.rs", "after"]);
+        let grep = called(
+            "Grep",
+            r#"{"pattern": "fn main", "output_mode": "content", "path": "src"}"#,
+        );
+        check(&grep, ["", "Grep | src | fn main", ""]);
+        let patch = called("apply_patch", "*** Begin Patch");
+        check(&patch, ["", "apply_patch", "*** Begin Patch"]);
+        check(&called("Stop", "null"), ["", "Stop", "null"]);
+    }
+
+    #[test]
+    fn sentences_in_a_call_were_said() {
+        let task = called(
+            "Task",
+            r#"{"prompt": "look for leaks", "description": "Leaks", "subagent_type": "finder"}"#,
+        );
+        check(&task, ["look for leaks", "Task | Leaks", ""]);
+        let todos = called(
+            "TodoWrite",
+            r#"{"todos": [{"content": "write tests", "status": "pending", "activeForm": "Writing"}, {"content": "ship"}]}"#,
+        );
+        check(&todos, ["", "TodoWrite | write tests | ship", ""]);
+        let long = format!(r#"{{"new_string": "{}"}}"#, "x".repeat(2 * MOST_WRITTEN));
+        let [_, _, given] = searchable(&(&called("Edit", &long)).into());
+        assert_eq!(given.len(), MOST_WRITTEN);
+    }
+
+    #[test]
+    fn what_the_agent_injects_is_not_found() {
+        let mut documents = Documents::of(7);
+        assert!(
+            documents
+                .event(&shown(Kind::System, "be helpful"))
+                .is_none()
+        );
+        assert!(documents.event(&shown(Kind::Reply, "")).is_none());
+        assert!(documents.title().is_none());
+    }
+
+    #[test]
+    fn documents_know_their_place() {
+        let head = SessionHead {
+            id: 7,
+            agent: "codex".to_string(),
+            session: "s".to_string(),
+            title: Some("The shop".to_string()),
+            project: None,
+            branch: None,
+            started_at: Some(60_000),
+            ended_at: None,
+            machine: false,
+        };
+        let mut documents = Documents::new(&head);
+        let title = documents.title().unwrap();
+        assert_eq!(
+            (title.place.session, title.place.seq, title.place.turn),
+            (7, 0, 1)
+        );
+        assert_eq!(
+            (title.place.minute, title.texts[0].as_str()),
+            (1, "The shop")
+        );
+        let untimed = documents.event(&shown(Kind::Prompt, "a")).unwrap();
+        assert_eq!(
+            (untimed.place.seq, untimed.place.turn, untimed.place.minute),
+            (3, 2, 1)
+        );
+        let mut timed = shown(Kind::ToolResult, "b");
+        timed.row.at = Some(5 * 60_000 + 59_999);
+        timed.row.tool = Some("Bash".to_string());
+        let timed = documents.event(&timed).unwrap();
+        assert_eq!(
+            (timed.place.minute, timed.tool.as_deref()),
+            (5, Some("Bash"))
+        );
+        // One that does not say when was when the last one was.
+        assert_eq!(
+            documents
+                .event(&shown(Kind::Reply, "c"))
+                .unwrap()
+                .place
+                .minute,
+            5
+        );
+        assert_eq!(
+            [minute(None), minute(Some(-1)), minute(Some(i64::MAX))],
+            [0, 0, u32::MAX]
+        );
+    }
+}

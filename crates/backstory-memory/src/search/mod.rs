@@ -49,7 +49,7 @@ pub use snippet::Snippet;
 const EVENTS_PER_SESSION: usize = 50;
 
 /// And at least so many.
-const LEAST_EVENTS: usize = 2_000;
+const LEAST_EVENTS: usize = 3_000;
 
 /// So many other turns of a session are named besides the best.
 const MORE_TURNS: usize = 4;
@@ -63,8 +63,10 @@ pub struct SearchOptions {
     pub own_project: Option<String>,
     /// Whether sessions that no person sat before count as much as others.
     pub machines_count: bool,
-    /// At most so many sessions; 0 is all.
+    /// At most so many hits; 0 is all.
     pub limit: usize,
+    /// Whether each turn is a hit of its own, and not only the best one of each session.
+    pub each_turn: bool,
     /// By what.
     pub mode: Mode,
     /// The model that compares meanings, by its name under `models/`.
@@ -173,7 +175,23 @@ impl Memory {
         let index = opened.as_ref().map(|open| &open.index);
         let mut scope = Scope::resolve(&options.filter, &self.store)?;
         let mut found = match wanted {
-            Wanted::Query(query) => self.by_words(query, options, &mut scope, index)?,
+            Wanted::Query(query) => {
+                let found = self.by_words(query, options, &mut scope, index)?;
+                match query.without_quotes() {
+                    Some(query) if found.ranked.is_empty() => {
+                        scope = Scope::resolve(&options.filter, &self.store)?;
+                        let told =
+                            "no turn has the quoted words side by side; these have them apart";
+                        answer.warnings.push(told.to_string());
+                        let found = self.by_words(&query, options, &mut scope, index)?;
+                        Found {
+                            confident_from: f32::INFINITY,
+                            ..found
+                        }
+                    }
+                    _ => found,
+                }
+            }
             Wanted::Vector(_) => Found::default(),
         };
         answer.mode = Mode::Keyword;
@@ -287,7 +305,10 @@ impl Memory {
         if let Some(index) = index
             && !scope.is_empty()
         {
-            let most = (options.limit * EVENTS_PER_SESSION).max(LEAST_EVENTS);
+            let most = match options.limit {
+                0 => usize::MAX,
+                limit => (limit * EVENTS_PER_SESSION).max(LEAST_EVENTS),
+            };
             rows.append(&matching::find(index, &terms, events, scope, most)?);
         }
         Ok(Found {
@@ -348,23 +369,39 @@ impl Memory {
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
-        ranked.truncate(limit);
         let mut hits = Vec::new();
         for (ranked, head) in ranked {
-            hits.extend(self.hit(&ranked, head, &found)?);
+            let turns = if options.each_turn {
+                ranked.turns.len()
+            } else {
+                1
+            };
+            for turn in 0..turns {
+                if hits.len() == limit {
+                    return Ok(hits);
+                }
+                hits.extend(self.hit(&ranked, turn, head, &found)?);
+            }
         }
         Ok(hits)
     }
 
-    fn hit(&self, ranked: &Ranked, head: &SessionHead, found: &Found) -> Result<Option<Hit>> {
-        let Some((turn, event, _)) = ranked.turns.first().copied() else {
+    /// A turn of a session, by its place among those of the session that were found.
+    fn hit(
+        &self,
+        ranked: &Ranked,
+        place: usize,
+        head: &SessionHead,
+        found: &Found,
+    ) -> Result<Option<Hit>> {
+        let Some((turn, event, _)) = ranked.turns.get(place).copied() else {
             return Ok(None);
         };
         // The title is no event; the first one stands for it.
         let range = EventRange::One(u64::from(event.max(1)));
         let mut hit = None;
         visit(&self.store, head.id, &head.agent, range, |shown| {
-            let text = match ranked.chunk {
+            let text = match ranked.chunk.filter(|_| place == 0) {
                 _ if event == 0 => head.title.clone().unwrap_or_default(),
                 Some(chunk) => passages::passages(&shown)
                     .get(chunk as usize)
@@ -381,7 +418,7 @@ impl Memory {
                 score: ranked.score,
                 confident: ranked.coverage >= found.confident_from,
                 snippet: snippet::snippet(&text, |word| found.worth(word)),
-                more: ranked.turns[1..]
+                more: ranked.turns[place + 1..]
                     .iter()
                     .take(MORE_TURNS)
                     .map(|(turn, ..)| u64::from(*turn))

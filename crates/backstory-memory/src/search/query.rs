@@ -92,6 +92,26 @@ impl Query {
             .any(|clause| clause.need != Need::Excluded)
     }
 
+    /// The same query with quoted words that need not stand together; `None` when nothing else would be looked for, or nothing
+    /// is quoted.
+    pub(super) fn without_quotes(&self) -> Option<Query> {
+        let quoted = |clause: &Clause| {
+            clause.need == Need::Required && matches!(clause.any[..], [Atom::Phrase(_)])
+        };
+        let more = self
+            .clauses
+            .iter()
+            .any(|clause| clause.need == Need::Wanted);
+        if !more || !self.clauses.iter().any(quoted) {
+            return None;
+        }
+        let mut query = self.clone();
+        for clause in query.clauses.iter_mut().filter(|clause| quoted(clause)) {
+            clause.need = Need::Wanted;
+        }
+        Some(query)
+    }
+
     fn add(&mut self, atom: Atom, need: Need, joined: Joined) {
         match (joined, self.clauses.last_mut()) {
             (Joined::Or, Some(last)) if need == Need::Wanted && last.need != Need::Excluded => {
@@ -157,7 +177,11 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         let need = if negated { Need::Excluded } else { sign };
         negated = false;
         if let Some(quoted) = body.strip_prefix('"') {
-            let (phrase, after) = quoted.split_once('"').unwrap_or((quoted, ""));
+            // A quote that nothing closes was no quote.
+            let Some((phrase, after)) = quoted.split_once('"') else {
+                rest = quoted;
+                continue;
+            };
             rest = after;
             let need = if need == Need::Excluded {
                 need
@@ -284,11 +308,11 @@ mod tests {
     #[test]
     fn what_people_type() {
         check("websocket auth", "websocket auth");
-        check("\"rate limit\" retry", "+\"rate limit\" retry");
-        check("redis AND cache", "+redis +cache");
-        check("redis OR valkey cache", "redis|valkey cache");
-        check("docker -compose", "docker -compose");
-        check("docker NOT compose", "docker -compose");
+        check("\"rate limit\" retry", "+\"rate limit\" retri");
+        check("redis AND cache", "+redi +cach");
+        check("redis OR valkey cache", "redi|valkey cach");
+        check("docker -compose", "docker -compos");
+        check("docker NOT compose", "docker -compos");
         check("depl* prod", "depl* prod");
         check("getUserName", "get user name");
         check(
@@ -304,20 +328,23 @@ mod tests {
         check("", "");
         check("AND OR NOT", "");
         check("- -- + ( )", "");
-        check("\"unbalanced quote", "+\"unbalanced quot\"");
+        check("\"unbalanced quote", "unbalanc quot");
+        check("fix \"foo", "fix foo");
         check("\"\"", "");
         check("error: no such file", "error no such file");
-        check("--no-verify", "no verify");
+        check("--no-verify", "no verifi");
         check("role:", "role");
         check("a OR", "a");
         check("OR a", "a");
-        check("\u{0}\u{1b}[31m", "31m");
+        check("\u{0}\u{1b}[31m", "31 m");
         check("修复 тест 🎉", "修 复 тест");
     }
 
     #[test]
     fn a_pasted_log_is_cut() {
-        let long = "word ".repeat(1 << 18);
-        assert_eq!(Query::parse(&long).clauses.len(), 1);
+        let long = "word, ".repeat(1 << 18);
+        let query = Query::parse(&long);
+        assert_eq!(query.clauses.len(), 1);
+        assert!(query.text.len() <= MOST_BYTES);
     }
 }

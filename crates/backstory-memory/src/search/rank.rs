@@ -313,3 +313,154 @@ impl Telling {
             .sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::Query;
+    use super::*;
+
+    /// The terms of a query, and how many of a thousand events have each.
+    fn terms(query: &str, frequencies: &[u64]) -> Terms {
+        let mut terms = Terms::new(&Query::parse(query), None).unwrap();
+        assert_eq!(terms.terms.len(), frequencies.len());
+        for (term, frequency) in terms.terms.iter_mut().zip(frequencies) {
+            term.frequency = *frequency;
+        }
+        terms
+    }
+
+    /// Rows of replies, each with its session, turn, event and the terms that it has once.
+    fn rows(terms: &Terms, events: &[(u32, u32, u32, &[usize])]) -> Rows {
+        let mut rows = Rows::new(terms);
+        for (session, turn, seq, has) in events {
+            let row = rows.add(Place {
+                session: *session,
+                seq: *seq,
+                turn: *turn,
+                kind: Kind::Reply,
+                minute: 0,
+            });
+            for term in *has {
+                rows.terms_mut(row)[*term] = presence(Kind::Reply, Part::Said, 1, 20);
+            }
+        }
+        rows
+    }
+
+    fn ranked(terms: &Terms, events: &[(u32, u32, u32, &[usize])]) -> Vec<Ranked> {
+        rank(&rows(terms, events), terms, 1_000, |_| true)
+    }
+
+    fn sessions(ranked: &[Ranked]) -> Vec<u32> {
+        ranked.iter().map(|ranked| ranked.session).collect()
+    }
+
+    #[test]
+    fn more_of_a_word_counts_more_but_less_each_time() {
+        let of = |times, length| presence(Kind::Prompt, Part::Said, times, length);
+        assert!(of(2, 40) > of(1, 40) && of(3, 40) > of(2, 40));
+        assert!(of(2, 40) - of(1, 40) > of(3, 40) - of(2, 40));
+        assert!(of(1, 20) > of(1, 2_000));
+        let given = presence(Kind::ToolResult, Part::Given, 1, 40);
+        assert!(of(1, 40) > given && given > 0.0);
+    }
+
+    #[test]
+    fn rare_words_tell_most() {
+        let terms = terms("common rare missing the", &[500, 3, 0, 500]);
+        let information = information(&terms.terms, 1_000);
+        assert!(information[1] > information[0] && information[2] > information[1]);
+        // Both are as frequent, but one hardly says anything.
+        assert!(information[0] > information[3] && information[3] > 0.0);
+        let mut guessed = terms.terms.clone();
+        guessed[1].corrected = true;
+        assert!(super::information(&guessed, 1_000)[1] < information[1]);
+        assert!(
+            super::information(&terms.terms, 0)
+                .iter()
+                .all(|each| each.is_finite())
+        );
+    }
+
+    #[test]
+    fn sessions_are_ranked_by_what_they_have() {
+        let terms = terms("common rare", &[300, 3]);
+        let found = ranked(
+            &terms,
+            &[
+                (1, 1, 1, &[0]),
+                (2, 1, 1, &[1]),
+                (3, 1, 1, &[0, 1]),
+                (4, 1, 1, &[0, 1]),
+                (4, 1, 2, &[0, 1]),
+            ],
+        );
+        assert_eq!(sessions(&found), [4, 3, 2, 1]);
+        assert!(found.windows(2).all(|two| two[0].score > two[1].score));
+        // Equal sessions: the newer one first.
+        assert_eq!(
+            sessions(&ranked(&terms, &[(1, 1, 1, &[1]), (9, 1, 1, &[1])])),
+            [9, 1]
+        );
+        assert!(ranked(&terms, &[]).is_empty());
+        let some = rank(
+            &rows(&terms, &[(1, 1, 1, &[1]), (2, 1, 1, &[1])]),
+            &terms,
+            1_000,
+            |place| place.session == 1,
+        );
+        assert_eq!(sessions(&some), [1]);
+    }
+
+    #[test]
+    fn the_turn_with_the_most_is_shown_first() {
+        let terms = terms("alpha beta", &[20, 20]);
+        let found = ranked(
+            &terms,
+            &[
+                (1, 1, 1, &[0]),
+                (1, 2, 5, &[1]),
+                (1, 2, 4, &[0, 1]),
+                (1, 3, 7, &[1]),
+            ],
+        );
+        let turns: Vec<(u32, u32)> = found[0]
+            .turns
+            .iter()
+            .map(|(turn, event, _)| (*turn, *event))
+            .collect();
+        assert_eq!(turns[0], (2, 4));
+        assert_eq!(turns.len(), 3);
+    }
+
+    #[test]
+    fn words_side_by_side_count_extra() {
+        let terms = terms("rate limit", &[20, 20]);
+        assert_eq!(terms.pairs, [(0, 1)]);
+        let mut rows = rows(&terms, &[(1, 1, 1, &[0, 1]), (2, 1, 1, &[0, 1])]);
+        rows.pairs[0] = 1;
+        let found = rank(&rows, &terms, 1_000, |_| true);
+        assert_eq!(sessions(&found), [1, 2]);
+        assert!(found[0].score > found[1].score);
+    }
+
+    #[test]
+    fn coverage_is_what_one_event_has_of_the_query() {
+        let terms = terms("the walrus pond", &[900, 5, 5]);
+        let coverage = |has: &[usize]| ranked(&terms, &[(1, 1, 1, has)])[0].coverage;
+        assert!((coverage(&[0, 1, 2]) - 1.0).abs() < 1e-5);
+        assert!((coverage(&[1, 2]) - 1.0).abs() < 1e-5);
+        assert!((coverage(&[1]) - 0.5).abs() < 1e-5);
+        assert!(coverage(&[0]) < 1e-5);
+        // In two events is not in one.
+        let apart = ranked(&terms, &[(1, 1, 1, &[1]), (1, 1, 2, &[2])])[0].coverage;
+        assert!(apart < 0.6, "{apart}");
+    }
+
+    #[test]
+    fn people_and_the_own_project_stand_higher() {
+        assert!(standing(true, false) < standing(false, false));
+        assert!(standing(false, false) < standing(false, true));
+        assert!(standing(true, true) < standing(false, true));
+    }
+}

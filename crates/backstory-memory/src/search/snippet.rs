@@ -160,3 +160,119 @@ fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> 
     }
     snippet
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::tests::{called, shown};
+    use super::*;
+
+    /// The snippet of a text in which these words count one each.
+    fn of(text: &str, wanted: &str) -> Snippet {
+        let mut stems = Vec::new();
+        words(wanted, |word| stems.push(word.text.to_string()));
+        snippet(text, |word| {
+            stems.iter().any(|stem| stem == word).then_some(1.0)
+        })
+    }
+
+    #[test]
+    fn words_are_marked_in_all_their_forms() {
+        let check = |text: &str, wanted: &str, expect: &str| {
+            assert_eq!(of(text, wanted).marked("[", "]"), expect);
+        };
+        check("fix the tests", "test", "fix the [tests]");
+        check("getUserName()", "user name", "get[User][Name]()");
+        check(
+            "one\n\ttwo\u{0}\u{1b}[31m  three",
+            "two",
+            "one [two] [31m three",
+        );
+        check("修复登录", "登录", "修复[登][录]");
+        check("nothing here", "else", "nothing here");
+        check("", "word", "");
+    }
+
+    #[test]
+    fn the_piece_with_the_most_is_shown() {
+        let filler = "lorem ipsum ".repeat(60);
+        let text = format!("alpha {filler} alpha alpha {filler} alpha beta {filler}");
+        let found = of(&text, "alpha beta");
+        assert!(
+            found.marked("[", "]").contains("[alpha] [beta]"),
+            "{found:?}"
+        );
+        assert!(
+            found.text.starts_with('…') && found.text.ends_with('…'),
+            "{found:?}"
+        );
+        let found = of(&format!("{filler} omega"), "omega");
+        assert!(
+            found.text.starts_with('…') && found.text.ends_with("omega"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_place_is_shown_with_what_is_around_it() {
+        let text = format!(
+            "{} needle in hay {}",
+            "hay ".repeat(500),
+            "hay ".repeat(500)
+        );
+        let at = text.find("needle").unwrap();
+        let found = snippet_at(&text, at..at + "needle in".len());
+        assert!(
+            found.marked("[", "]").contains("hay [needle in] hay"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_call_is_shown_as_what_was_asked() {
+        let task = called(
+            "Task",
+            r#"{"prompt": "look for leaks", "description": "Leaks"}"#,
+        );
+        assert_eq!(shown_text(&task), "Task\nLeaks\nlook for leaks");
+        assert_eq!(shown_text(&shown(Kind::Reply, "done")), "done");
+    }
+
+    #[test]
+    fn marks_lie_within_any_text() {
+        const PIECES: [&str; 20] = [
+            "aa", "bb", "Aa", "7", "_", " ", " ", "\n", "\t", ".", "é", "ß", "İ", "界", "ไ",
+            "\u{301}", "🎉", "\u{0}", "\u{2028}", "x",
+        ];
+        let mut state: u64 = 3;
+        let mut next = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            ((state >> 33) % below) as usize
+        };
+        for _ in 0..2_000 {
+            let length = next(700);
+            let text: String = (0..length).map(|_| PIECES[next(20)]).collect();
+            let found = of(&text, "aa 7 界 é");
+            let mut at = 0;
+            for mark in &found.marks {
+                assert!(
+                    mark.start >= at && mark.start < mark.end,
+                    "{text:?}: {found:?}"
+                );
+                let marked = &found.text[mark.clone()];
+                assert!(
+                    marked.chars().all(char::is_alphanumeric),
+                    "{text:?}: {found:?}"
+                );
+                at = mark.end;
+            }
+            assert_eq!(found.marked("", ""), found.text);
+            assert!(found.text.len() <= LENGTH + 16, "{text:?}: {found:?}");
+            assert!(
+                !found.text.contains(['\n', '\t', '\u{0}']),
+                "{text:?}: {found:?}"
+            );
+        }
+    }
+}

@@ -105,6 +105,6 @@ mod tests {
         check("webscoket", "websocket", Some(1));
         check("websockt", "websocket", Some(1));
         check("websockkit", "websocket", Some(2));
-        check("docker", "pocket", None);
+        check("docker", "packet", None);
     }
 }

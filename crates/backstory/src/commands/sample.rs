@@ -48,6 +48,10 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     )?;
     for (command, what) in [
         ("sessions".to_string(), "what was done, newest first"),
+        (
+            "search flaky cart test".to_string(),
+            "the turn that is about it",
+        ),
         (format!("show {}", short(id)), "one session, as it went"),
         (format!("tail {} -n 5", short(id)), "how it ended"),
         (

@@ -108,6 +108,7 @@ fn options(
         return Err(backstory_memory::Error::UnknownAgent(agent.clone()).into());
     }
     Ok(SearchOptions {
+        each_turn: filter.sessions.is_some(),
         filter,
         own_project: std::env::current_dir().ok().map(|folder| {
             backstory_memory::project_root(&folder)
@@ -182,7 +183,9 @@ fn print(answer: &Answer) -> Result<(), Error> {
     let mut out = stdout();
     if answer.hits.is_empty() {
         writeln!(out, "nothing found")?;
-    } else if !answer.hits.iter().any(|hit| hit.confident) {
+    } else if answer.mode != backstory_memory::Mode::Semantic
+        && !answer.hits.iter().any(|hit| hit.confident)
+    {
         writeln!(
             out,
             "{YELLOW}no session seems to be about this; the nearest are:{YELLOW:#}\n"

@@ -8,7 +8,7 @@ use std::time::Duration;
 use backstory_memory::{Memory, SweepOptions};
 use notify::{RecursiveMode, Watcher};
 
-use super::sweep::{options, report_json};
+use super::sweep::{embed_new, options, report_json};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{DIM, grouped, local_time, short_bytes, stdout};
@@ -46,6 +46,7 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
             }
         }
         sweep(&mut memory, &options, arguments.json)?;
+        embed_new(setting, &mut memory)?;
         match changes.recv_timeout(LOOK_ANYWAY) {
             Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},
             Err(RecvTimeoutError::Timeout) => {}

@@ -577,7 +577,7 @@ fn filters_and_conditions_hold_for_meaning_too() {
     };
     check(&["--role", "assistant"]);
     check(&["--", "-defect"]);
-    check(&["\"another phrase\""]);
+    check(&["AND", "zebra"]);
     check(&["--tool", "Bash"]);
     check(&["--file", "nowhere.rs"]);
     check(&["--since", "2026-01-02T03:30:00Z"]);

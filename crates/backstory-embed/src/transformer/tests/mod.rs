@@ -524,6 +524,67 @@ fn a_gguf_file_gives_the_same() {
 }
 
 #[test]
+fn every_kind_of_block_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("blocks.gguf");
+    let values = numbers_of("blocks", &[3, 512]);
+    let tensor = Tensor::from_vec(values.clone(), (3, 512), &Device::Cpu).unwrap();
+    for (kind, tolerance) in [
+        (GgmlDType::F32, 0.0),
+        (GgmlDType::F16, 1e-3),
+        (GgmlDType::BF16, 3e-3),
+        (GgmlDType::Q8_0, 3e-3),
+        (GgmlDType::Q6K, 0.03),
+        (GgmlDType::Q5K, 0.05),
+        (GgmlDType::Q5_1, 0.03),
+        (GgmlDType::Q5_0, 0.05),
+        (GgmlDType::Q4K, 0.1),
+        (GgmlDType::Q4_1, 0.05),
+        (GgmlDType::Q4_0, 0.1),
+        (GgmlDType::Q3K, 0.2),
+        (GgmlDType::Q2K, 0.3),
+    ] {
+        let blocks = QTensor::quantize(&tensor, kind).unwrap();
+        let mut file = std::fs::File::create(&path).unwrap();
+        gguf_file::write(&mut file, &[], &[("layer.weight", &blocks)]).unwrap();
+        let files = BTreeMap::from([("blocks.gguf".to_owned(), String::new())]);
+        let description = Description {
+            files,
+            ..Tiny::new(Family::Qwen3, 8).description
+        };
+        let weights = Weights::open(folder.path(), &description).unwrap();
+        let found = weights.values("layer.weight", &[3, 512]).unwrap();
+        assert_eq!(found.len(), values.len());
+        for (found, expected) in found.iter().zip(&values) {
+            assert!(
+                (found - expected).abs() <= tolerance,
+                "{kind:?}: {found} is not {expected}"
+            );
+        }
+        // The layer with the matrix as it lies there gives what the unpacked numbers give.
+        let rows = tensor.narrow(0, 0, 2).unwrap();
+        let layer = weights.linear(&["layer"], 3, 512, false).unwrap();
+        let product: Vec<f32> = layer
+            .forward(&rows)
+            .unwrap()
+            .flatten_all()
+            .unwrap()
+            .to_vec1()
+            .unwrap();
+        let expected = values[..512]
+            .iter()
+            .zip(&found[1024..])
+            .map(|(one, two)| one * two)
+            .sum::<f32>();
+        assert!(
+            (product[2] - expected).abs() < 1e-3,
+            "{kind:?}: {} is not {expected}",
+            product[2]
+        );
+    }
+}
+
+#[test]
 fn texts_together_give_what_they_give_alone() {
     for (family, dimensions) in [
         (Family::Bert, 32),
