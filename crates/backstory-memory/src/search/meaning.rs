@@ -1,6 +1,7 @@
 //! By meaning: sessions whose passages lie nearest to the query, and how they join those found by words.
 
 use std::collections::{HashMap, HashSet};
+use std::time::SystemTime;
 
 use backstory_embed::{Model, Purpose, Weights};
 use backstory_store::{EventRange, Place, TextIndex, VectorKey, Vectors};
@@ -31,6 +32,8 @@ pub(crate) struct OpenModel {
     model: Model,
     weights: Option<Weights>,
     set: VectorSet,
+    /// The vectors, and when their folder changed last.
+    vectors: Option<(SystemTime, Vectors)>,
 }
 
 /// A session found by meaning.
@@ -47,6 +50,25 @@ impl OpenModel {
     /// Whether it is the one of this name.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
+    }
+
+    /// The vectors as they are now; opened again only when something was written to their folder.
+    fn vectors(&mut self) -> Result<&Vectors> {
+        let changed = std::fs::metadata(&self.set.folder).and_then(|folder| folder.modified());
+        let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+        if let Some((known, _)) = &self.vectors
+            && *known != changed
+        {
+            self.vectors = None;
+        }
+        let set = &self.set;
+        match &mut self.vectors {
+            Some((_, vectors)) => Ok(vectors),
+            empty => {
+                let vectors = Vectors::open(&set.folder, &set.id, set.dimensions)?;
+                Ok(&empty.insert((changed, vectors)).1)
+            }
+        }
     }
 
     /// The vector of a query.
@@ -69,6 +91,7 @@ impl Memory {
             model,
             weights,
             set,
+            vectors: None,
         })
     }
 
@@ -78,11 +101,10 @@ impl Memory {
         vector: &[f32],
         scope: &Scope,
         index: Option<&TextIndex>,
-        open: &OpenModel,
+        open: &mut OpenModel,
     ) -> Result<Vec<Near>> {
-        let vectors = Vectors::open(&open.set.folder, &open.set.id, open.set.dimensions)?;
         let events = scope.events(index)?;
-        let mut found = vectors.search(vector, NEAREST, |key| {
+        let mut found = open.vectors()?.search(vector, NEAREST, |key| {
             scope.allows_session(key.session)
                 && events.as_ref().is_none_or(|events| {
                     events.contains(&event_key(key.session, key.seq))

@@ -214,6 +214,8 @@ impl Memory {
             (Ok(None), _) => {}
             (Err(error), Wanted::Vector(_)) => return Err(error),
             (Err(error), Wanted::Query(_)) => {
+                // It may be another one by the next search.
+                *model = None;
                 answer.vectors_are_lost = matches!(error, Error::Vectors(_));
                 answer
                     .warnings
@@ -314,11 +316,7 @@ impl Memory {
         Ok(Found {
             ranked: rank::rank(&rows, &terms, events, |place| scope.allows(place)),
             information: rank::information(&terms.terms, events),
-            confident_from: if terms.lacks_a_word() {
-                rank::CONFIDENT_BUT_FOR_A_WORD
-            } else {
-                CONFIDENT
-            },
+            confident_from: rank::confident_from(&rows, &terms),
             terms,
         })
     }

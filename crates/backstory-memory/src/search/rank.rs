@@ -43,7 +43,7 @@ const OWN_PROJECT: f32 = 2.0;
 pub const CONFIDENT: f32 = 0.5;
 
 /// When a word of the query is nowhere at all, that is likely what it is about, and the others must tell nearly everything.
-pub(super) const CONFIDENT_BUT_FOR_A_WORD: f32 = 0.8;
+const CONFIDENT_BUT_FOR_A_WORD: f32 = 0.8;
 
 /// The weight of an event's words and how long such a text usually is, by what it is.
 pub(super) fn weight(kind: Kind, part: Part) -> (f32, f32) {
@@ -180,6 +180,19 @@ pub(super) fn rank(
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
     ranked
+}
+
+/// The coverage from which on a hit is confident.
+pub(super) fn confident_from(rows: &Rows, terms: &Terms) -> f32 {
+    let nowhere = |(at, term): (usize, &Term)| {
+        let found = |row: usize| rows.terms(row)[at] > 0.0;
+        !term.stop && term.frequency == 0 && !(0..rows.places.len()).any(found)
+    };
+    if terms.terms.iter().enumerate().any(nowhere) {
+        CONFIDENT_BUT_FOR_A_WORD
+    } else {
+        CONFIDENT
+    }
 }
 
 /// What a session counts because of what it is.

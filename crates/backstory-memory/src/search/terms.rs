@@ -82,12 +82,6 @@ impl Terms {
             .all(|term| term.frequency == 0 || term.stop)
     }
 
-    /// Whether a word that tells something is nowhere at all.
-    pub(super) fn lacks_a_word(&self) -> bool {
-        let lacking = |term: &Term| term.frequency == 0 && !term.stop;
-        self.terms.iter().any(lacking)
-    }
-
     /// Which term a word of a text is.
     pub(super) fn of_word(&self, word: &str) -> Option<usize> {
         let completes =
