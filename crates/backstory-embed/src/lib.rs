@@ -1,7 +1,7 @@
 //! Text to vectors.
 //!
 //! Knows nothing of sessions or databases: texts go in, rows of numbers come out. A model's files come from the public hub
-//! ([`hub::pull`]) or from wherever the user has them; [`import`] makes a folder of them that [`Model::open`] opens. Static models
+//! ([`hub::pull`]) or from wherever the user has them; [`import()`] makes a folder of them that [`Model::open`] opens. Static models
 //! (tables of token vectors) are compiled so that a process can open one and embed a query within a millisecond; networks need
 //! the cargo feature `transformers`. No weights are part of this program.
 

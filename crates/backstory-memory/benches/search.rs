@@ -53,7 +53,7 @@ fn search(criterion: &mut Criterion) {
     // Of the text that is indexed, which is a few hundredths of the logs that are read for it.
     group.throughput(Throughput::Bytes(rebuild().bytes));
     group.bench_function("made anew from the store", |bencher| {
-        bencher.iter(&mut rebuild)
+        bencher.iter(&mut rebuild);
     });
     group.finish();
 }

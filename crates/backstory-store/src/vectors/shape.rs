@@ -33,8 +33,8 @@ impl Shape {
         if dimensions == 0 || dimensions > MOST_DIMENSIONS {
             return None;
         }
-        // Few dimensions have to say more each: on real vectors of 64 dimensions one bit finds .89 of the right ten among the
-        // best five hundred, four bits find all.
+        // Few dimensions have to say more each: on real vectors of 64 dimensions one bit puts .89 of the right ten among the best five
+        // hundred, four bits all of them.
         let bits = match dimensions {
             ..=64 => 4,
             65..=192 => 2,
@@ -71,8 +71,8 @@ impl Shape {
         self.value_bytes() + 4
     }
 
-    /// Twelve bits for each value: the upper eight of all, then the lower four of all. With eight bits alone .991 of the right ten of
-    /// 100,000 real vectors of 256 dimensions were found, and .982 of the right hundred; with twelve .998 and .997.
+    /// Twelve bits for each value: the upper eight of all, then the lower four of all. Comparing all of 100,000 real vectors with eight bits
+    /// alone gives .995 of the right ten for 256 dimensions and .987 for 64; with twelve all of them.
     fn value_bytes(&self) -> usize {
         self.padded() + self.padded() / 2
     }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::{Error, Result};
+
 use super::super::config::{self, Config, Size};
 use super::super::gguf::{Gguf, Value};
-use crate::{Error, Result};
 
 /// How large the parts are, and two numbers that are not sizes.
 pub(super) struct Sizes {
