@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// Candidates are looked for by the rarest words, as many as have together so many occurrences. More frequent words are only
 /// looked up in events that a rarer one found, where they tell the least.
-const MOST_OCCURRENCES: u64 = 60_000;
+const MOST_OCCURRENCES: u64 = 30_000;
 
 /// Counts how many events say each term, and how many there are.
 pub(super) fn count(index: &TextIndex, terms: &mut Terms) -> Result<u64> {

@@ -134,7 +134,7 @@ impl Store {
     /// What the index does not have.
     pub fn unindexed(&self) -> Result<Vec<Unindexed>> {
         self.pending(
-            "unindexed JOIN sessions ON sessions.id = unindexed.session",
+            "unindexed CROSS JOIN sessions ON sessions.id = unindexed.session",
             "first_seq",
             "changes",
         )

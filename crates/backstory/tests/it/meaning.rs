@@ -567,18 +567,24 @@ fn sessions_that_are_filtered_out_are_not_meant() {
 #[test]
 fn filters_and_conditions_hold_for_meaning_too() {
     let environment = with_model();
-    assert!(environment.found(&["car bug"]).contains(&"1#1".to_string()));
-    let check = |arguments: &[&str]| {
+    // One more that has vectors but is not in the index yet.
+    session(&environment, 4, &["another automobile with a defect", "so"]);
+    environment.sweep();
+    assert_eq!(environment.json(&["embed", "--status"])["pending"], 0);
+    let about = |arguments: &[&str]| -> Vec<String> {
         let found = environment.found(&[&["car bug"], arguments].concat());
-        assert!(
-            !found.contains(&"1#1".to_string()),
-            "{arguments:?}: {found:?}"
-        );
+        let both = ["1#1".to_string(), "4#1".to_string()];
+        both.into_iter().filter(|hit| found.contains(hit)).collect()
     };
-    check(&["--role", "assistant"]);
-    check(&["--", "-defect"]);
-    check(&["AND", "zebra"]);
-    check(&["--tool", "Bash"]);
-    check(&["--file", "nowhere.rs"]);
-    check(&["--since", "2026-01-02T03:30:00Z"]);
+    assert_eq!(about(&[]), ["1#1", "4#1"]);
+    assert_eq!(about(&["--role", "user"]), ["1#1", "4#1"]);
+    let none = [""; 0];
+    assert_eq!(about(&["--role", "assistant"]), none);
+    assert_eq!(about(&["--", "-defect"]), none);
+    assert_eq!(about(&["--", "-another"]), ["1#1"]);
+    assert_eq!(about(&["AND", "zebra"]), none);
+    assert_eq!(about(&["--tool", "Bash"]), none);
+    assert_eq!(about(&["--file", "nowhere.rs"]), none);
+    assert_eq!(about(&["--since", "2026-01-02T03:05:00Z"]), ["4#1"]);
+    assert_eq!(about(&["--until", "2026-01-02T03:05:00Z"]), ["1#1"]);
 }

@@ -425,6 +425,49 @@ fn filters_are_the_same_in_the_query_and_as_options() {
 }
 
 #[test]
+fn times_are_those_of_turns() {
+    let environment = Environment::new();
+    let on = |day: &str, line: String| line.replace("2026-01-02", day);
+    environment.claude(
+        1,
+        &[
+            prompt(1, 100, "feed the walrus"),
+            reply(1, 101, "the walrus was fed", 5),
+            on("2026-03-04", prompt(1, 102, "feed the walrus more")),
+        ],
+    );
+    environment.sweep();
+    append(
+        &environment,
+        1,
+        &on("2026-05-06", prompt(1, 103, "has the walrus grown")),
+    );
+    environment.sweep();
+    let check = |arguments: &[&str], turn: u64| {
+        for how in [&["walrus"][..], &["--regex", "walrus"]] {
+            let answer = environment.search(&[how, arguments].concat());
+            assert_eq!(found(&answer), [format!("1#{turn}")], "{arguments:?}");
+            assert_eq!(answer["hits"][0]["more_turns"], json!([]), "{arguments:?}");
+        }
+    };
+    check(&["--until", "2026-02-01"], 1);
+    check(&["--since", "2026-02-01", "--until", "2026-04-01"], 2);
+    check(&["--since", "2026-05-06"], 3);
+}
+
+#[test]
+fn all_sessions_are_found_when_all_are_asked_for() {
+    let environment = Environment::new();
+    for session in 1..200 {
+        let line = |at| prompt(session, session * 100 + at, "a zebra crosses");
+        environment.claude(session, &[(0..40).map(line).collect()]);
+    }
+    environment.sweep();
+    assert_eq!(environment.found(&["zebra", "--limit", "0"]).len(), 199);
+    assert_eq!(environment.found(&["zebra"]).len(), 10);
+}
+
+#[test]
 fn values_that_nothing_has_are_told() {
     let environment = walruses();
     let check = |arguments: &[&str], code: i32, hint: &str| {
