@@ -81,21 +81,8 @@ pub(crate) struct SearchArgs {
     /// By words, by meaning, or both; both needs a model, see `backstory model`.
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     pub(crate) mode: Mode,
-    /// Only of this agent.
-    #[arg(long)]
-    pub(crate) agent: Option<String>,
-    /// Only of this project: a folder (`.` is the one you are in) or a repository's name.
-    #[arg(long)]
-    pub(crate) project: Option<String>,
-    /// Only on this git branch.
-    #[arg(long)]
-    pub(crate) branch: Option<String>,
-    /// Only since: 3d, 2w, 12h, or a date.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<String>,
-    /// Only until: 3d, 2w, 12h, or a date.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) until: Option<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
     /// Only what was said by user, assistant, tool or system, or one kind of event: prompt, reply, reasoning, tool_call, …
     #[arg(long)]
     pub(crate) role: Option<String>,
@@ -111,9 +98,6 @@ pub(crate) struct SearchArgs {
     /// Look for a regular expression in all stored text instead; newest sessions first.
     #[arg(long, conflicts_with = "mode")]
     pub(crate) regex: bool,
-    /// Without subagents and headless runs.
-    #[arg(long)]
-    pub(crate) people: bool,
     /// Subagents and headless runs count as much as sessions of people.
     #[arg(long, conflicts_with = "people")]
     pub(crate) all: bool,
@@ -152,9 +136,9 @@ impl From<Mode> for backstory_memory::Mode {
     }
 }
 
-/// List sessions, those active last first.
+/// Which sessions.
 #[derive(Debug, Args)]
-pub(crate) struct SessionsArgs {
+pub(crate) struct FilterArgs {
     /// Only of this agent.
     #[arg(long)]
     pub(crate) agent: Option<String>,
@@ -167,15 +151,22 @@ pub(crate) struct SessionsArgs {
     /// Only active since: 3d, 2w, 12h, or a date.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// Only begun until: 3d, 2w, 12h, or a date.
+    /// Only until: 3d, 2w, 12h, or a date.
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Only sessions that came from this one.
-    #[arg(long, value_name = "SESSION")]
-    pub(crate) parent: Option<String>,
     /// Without subagents and headless runs.
     #[arg(long)]
     pub(crate) people: bool,
+}
+
+/// List sessions, those active last first.
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Only sessions that came from this one.
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) parent: Option<String>,
     /// At most so many; 0 is all.
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backstory_session::Kind;
 use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::Postings;
+use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{
     DocSet, Index, InvertedIndexReader, ReloadPolicy, Searcher, SegmentReader, TERMINATED, Term,
@@ -40,6 +40,20 @@ struct Text {
     field: Field,
     inverted: Arc<InvertedIndexReader>,
     lengths: FieldNormReader,
+}
+
+impl Text {
+    /// The documents that have a word, if any does.
+    fn list(
+        &self,
+        word: &str,
+        detail: IndexRecordOption,
+    ) -> Result<Option<SegmentPostings>, IndexError> {
+        let term = Term::from_field_text(self.field, word);
+        self.inverted
+            .read_postings(&term, detail)
+            .map_err(unreadable)
+    }
 }
 
 impl TextIndex {
@@ -153,12 +167,7 @@ impl IndexSegment {
         mut each: impl FnMut(usize, u32, u32),
     ) -> Result<(), IndexError> {
         let text = &self.texts[part as usize];
-        let term = Term::from_field_text(text.field, word);
-        let found = text
-            .inverted
-            .read_postings(&term, IndexRecordOption::WithFreqs)
-            .map_err(unreadable)?;
-        let Some(mut postings) = found else {
+        let Some(mut postings) = text.list(word, IndexRecordOption::WithFreqs)? else {
             return Ok(());
         };
         for (place, document) in documents.iter().enumerate() {
@@ -184,12 +193,7 @@ impl IndexSegment {
         mut each: impl FnMut(u32, u32, u32),
     ) -> Result<(), IndexError> {
         let text = &self.texts[part as usize];
-        let term = Term::from_field_text(text.field, word);
-        let found = text
-            .inverted
-            .read_postings(&term, IndexRecordOption::WithFreqs)
-            .map_err(unreadable)?;
-        let Some(mut postings) = found else {
+        let Some(mut postings) = text.list(word, IndexRecordOption::WithFreqs)? else {
             return Ok(());
         };
         let alive = self.reader.alive_bitset();
@@ -219,12 +223,7 @@ impl IndexSegment {
         let text = &self.texts[part as usize];
         let mut lists = Vec::new();
         for word in words {
-            let term = Term::from_field_text(text.field, word);
-            let found = text
-                .inverted
-                .read_postings(&term, IndexRecordOption::WithFreqsAndPositions)
-                .map_err(unreadable)?;
-            match found {
+            match text.list(word, IndexRecordOption::WithFreqsAndPositions)? {
                 Some(postings) => lists.push(postings),
                 None => return Ok(()),
             }

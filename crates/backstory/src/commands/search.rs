@@ -86,21 +86,21 @@ fn options(
         option.clone().or(in_query)
     };
     let time = |text: Option<String>| text.map(|text| parse_time(&text, now())).transpose();
-    let project = typed("project", &arguments.project);
+    let project = typed("project", &arguments.filter.project);
     let session = typed("session", &arguments.session);
     let filter = SearchFilter {
-        agent: typed("agent", &arguments.agent),
+        agent: typed("agent", &arguments.filter.agent),
         project: project.as_deref().map(project_filter),
-        branch: typed("branch", &arguments.branch),
-        since: time(typed("since", &arguments.since))?,
-        until: time(typed("until", &arguments.until))?,
+        branch: typed("branch", &arguments.filter.branch),
+        since: time(typed("since", &arguments.filter.since))?,
+        until: time(typed("until", &arguments.filter.until))?,
         role: typed("role", &arguments.role),
         tool: typed("tool", &arguments.tool),
         file: typed("file", &arguments.file),
         sessions: session
             .map(|session| memory.session(&session).map(|row| vec![row.id]))
             .transpose()?,
-        people_only: arguments.people,
+        people_only: arguments.filter.people,
     };
     if let Some(agent) = &filter.agent
         && backstory_session::reader(agent).is_none()

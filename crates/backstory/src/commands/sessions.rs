@@ -25,17 +25,17 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
             .transpose()
     };
     let filter = SessionFilter {
-        agent: arguments.agent.clone(),
-        project: arguments.project.as_deref().map(project_filter),
-        branch: arguments.branch.clone(),
-        since: time(&arguments.since)?,
-        until: time(&arguments.until)?,
+        agent: arguments.filter.agent.clone(),
+        project: arguments.filter.project.as_deref().map(project_filter),
+        branch: arguments.filter.branch.clone(),
+        since: time(&arguments.filter.since)?,
+        until: time(&arguments.filter.until)?,
         parent: arguments
             .parent
             .as_deref()
             .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
             .transpose()?,
-        people_only: arguments.people,
+        people_only: arguments.filter.people,
         limit: arguments.limit,
     };
     let rows = memory.sessions(&filter)?;
