@@ -47,6 +47,7 @@ impl Memory {
             self.remove_model(&name)?;
         }
         std::fs::rename(&aside, &folder)?;
+        make_private(&models)?;
         self.open_model = None;
         Ok((name, imported))
     }
@@ -67,6 +68,7 @@ impl Memory {
     pub fn download_folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.home.join("downloads").join(name);
         make_folder(&folder)?;
+        make_private(&self.home.join("downloads"))?;
         Ok(folder)
     }
 }
@@ -78,9 +80,35 @@ fn make_folder(folder: &Path) -> Result<()> {
     })
 }
 
+/// Takes a folder and all in it away from everybody else.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> Result<()> {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    set_permissions(folder, Permissions::from_mode(0o700))?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_private(&entry.path())?;
+        } else {
+            set_permissions(entry.path(), Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> Result<()> {
+    Ok(())
+}
+
 /// Whether a name can be that of a folder and means nothing else.
 fn is_plain(name: &str) -> bool {
     let plain =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
-    !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
+    !name.is_empty()
+        && name != "none"
+        && name.len() <= 100
+        && !name.starts_with('.')
+        && name.chars().all(plain)
 }

@@ -72,7 +72,8 @@ pub(crate) struct WatchArgs {
 ///
 /// Words are looked for in any order, the more of them a turn has the better. \"Quoted words\" must stand together, AND and OR
 /// join words, -word leaves turns out, pre* completes, and field:value filters like the option of that name. Inside a
-/// repository its own sessions come first; sessions of subagents and headless runs come after those of people.
+/// repository its own sessions come first; sessions of subagents and headless runs come after those of people. Quote a query
+/// that has quotes or -words in it, for the shell and for the options.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// What to look for.

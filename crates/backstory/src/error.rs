@@ -50,6 +50,11 @@ impl Error {
         self
     }
 
+    /// What went wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints the error and gives its exit code.
     #[allow(clippy::print_stderr, reason = "the one place where errors are shown")]
     pub(crate) fn report(&self) -> ExitCode {

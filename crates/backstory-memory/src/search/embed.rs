@@ -7,7 +7,7 @@ use backstory_embed::{Model, Purpose, TokenCounts, Weights};
 use backstory_session::Kind;
 use backstory_store::{
     Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
-    VectorWriter, lock_file,
+    VectorWriter, Vectors, lock_file,
 };
 
 use super::passages::passages;
@@ -72,14 +72,10 @@ impl Memory {
         let model = Model::open(&self.model_folder(name))?;
         let weights = self.weights(name, &model)?;
         let set = VectorSet::new(self.vectors_folder(name), &model, weights.as_ref());
-        let writer = match set.writer() {
-            Ok(writer) => writer,
-            Err(VectorError::Damaged { .. } | VectorError::OtherModel { .. }) => {
-                self.drop_vectors(name)?;
-                set.writer()?
-            }
-            Err(error) => return Err(error.into()),
-        };
+        if self.vectors_are_lost(name, &set)? {
+            self.drop_vectors(name)?;
+        }
+        let writer = set.writer()?;
         let mut run = Run {
             model: &model,
             weights: weights.as_ref(),
@@ -143,6 +139,15 @@ impl Memory {
         match before.and_then(|before| String::from_utf8(before).ok()) {
             Some(before) => self.drop_vectors(&before),
             None => Ok(()),
+        }
+    }
+
+    /// Whether the vectors that events are said to have cannot be used.
+    fn vectors_are_lost(&self, name: &str, set: &VectorSet) -> Result<bool> {
+        match set.open() {
+            Ok(_) => Ok(!set.folder.exists() && self.store.embedded_events(name)?.0 > 0),
+            Err(VectorError::Damaged { .. } | VectorError::OtherModel { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -239,6 +244,10 @@ impl VectorSet {
             id: *hasher.finalize().as_bytes(),
             dimensions: model.dimensions(),
         }
+    }
+
+    pub(super) fn open(&self) -> std::result::Result<Vectors, VectorError> {
+        Vectors::open(&self.folder, &self.id, self.dimensions)
     }
 
     fn writer(&self) -> std::result::Result<VectorWriter, VectorError> {

@@ -100,6 +100,8 @@ pub(crate) struct IndexUpdate {
     folder: PathBuf,
     writer: TextIndexWriter,
     rebuilt: bool,
+    /// Whether its files looked as sealed.
+    whole: bool,
     /// How many events of each session were fed, from its first one on, and what makes its documents.
     fed: HashMap<i64, (u64, Documents<'static>)>,
     report: IndexReport,
@@ -116,6 +118,7 @@ impl IndexUpdate {
             .as_ref()
             .ok_or(IndexError::Missing)
             .and_then(|seal| TextIndexWriter::open(&folder, seal));
+        let whole = seal.as_ref().is_some_and(|seal| seal.looks_whole(&folder));
         let (writer, rebuilt) = match opened {
             Ok(writer) => (writer, false),
             Err(_) => (TextIndexWriter::begin(&folder, seal.as_ref())?, true),
@@ -124,6 +127,7 @@ impl IndexUpdate {
             folder,
             writer,
             rebuilt,
+            whole,
             fed: HashMap::new(),
             report: IndexReport::default(),
             _lock: lock,
@@ -184,7 +188,7 @@ impl IndexUpdate {
             self.write(store, &rest, progress)?;
             done.extend(rest);
         }
-        if done.is_empty() && !self.rebuilt {
+        if done.is_empty() && self.whole {
             return Ok(self.report);
         }
         self.report.rebuilt = self.rebuilt;

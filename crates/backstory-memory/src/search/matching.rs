@@ -25,6 +25,7 @@ pub(super) fn count(index: &TextIndex, terms: &mut Terms) -> Result<u64> {
         for term in &mut terms.terms {
             for word in &term.words {
                 term.frequency += u64::from(segment.said(Some(word))?);
+                term.known |= term.frequency > 0 || segment.knows(word)?;
             }
         }
     }
@@ -42,7 +43,7 @@ pub(super) fn turns(
         let mut add = |document| {
             let place = segment.place(document);
             let fresh = scope.fresh.get(&place.session);
-            if fresh.is_none_or(|first| place.seq < *first) {
+            if fresh.is_none_or(|first| place.seq > 0 && place.seq < *first) {
                 turns.insert(turn_key(&place));
             }
         };

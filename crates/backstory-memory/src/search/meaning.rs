@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use backstory_embed::{Model, Purpose, Weights};
-use backstory_store::{EventRange, Place, TextIndex, VectorKey, Vectors};
+use backstory_store::{EventRange, Place, TextIndex, VectorError, VectorKey, Vectors};
 
 use super::document::minute;
 use super::embed::VectorSet;
 use super::rank::Ranked;
 use super::scope::{Scope, event_key};
 use crate::Memory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// So many passages are compared closely.
 const NEAREST: usize = 500;
@@ -65,7 +65,7 @@ impl OpenModel {
         match &mut self.vectors {
             Some((_, vectors)) => Ok(vectors),
             empty => {
-                let vectors = Vectors::open(&set.folder, &set.id, set.dimensions)?;
+                let vectors = set.open()?;
                 Ok(&empty.insert((changed, vectors)).1)
             }
         }
@@ -103,6 +103,12 @@ impl Memory {
         index: Option<&TextIndex>,
         open: &mut OpenModel,
     ) -> Result<Vec<Near>> {
+        if !open.set.folder.exists() && self.store.embedded_events(&open.name)?.0 > 0 {
+            return Err(Error::Vectors(VectorError::Damaged {
+                path: open.set.folder.clone(),
+                what: "they are gone".to_string(),
+            }));
+        }
         let events = scope.events(index)?;
         let mut found = open.vectors()?.search(vector, NEAREST, |key| {
             scope.allows_session(key.session)

@@ -296,6 +296,7 @@ impl Memory {
         let mut found = self.count_and_scan(query, &mut terms, &pending, scope, index)?;
         if let Some(index) = index
             && terms.nothing_found()
+            && found.1.rows.places.is_empty()
             && typo::correct(&mut terms, index)?
         {
             found = self.count_and_scan(query, &mut terms, &pending, scope, Some(index))?;
@@ -309,7 +310,7 @@ impl Memory {
         {
             let most = match options.limit {
                 0 => usize::MAX,
-                limit => (limit * EVENTS_PER_SESSION).max(LEAST_EVENTS),
+                limit => limit.saturating_mul(EVENTS_PER_SESSION).max(LEAST_EVENTS),
             };
             rows.append(&matching::find(index, &terms, events, scope, most)?);
         }
@@ -409,7 +410,12 @@ impl Memory {
             };
             hit = Some(Hit {
                 session: head.clone(),
-                turn: u64::from(turn),
+                // A title stands before the first turn.
+                turn: if event == 0 {
+                    shown.row.turn
+                } else {
+                    u64::from(turn)
+                },
                 event: shown.row.seq,
                 at: shown.row.at,
                 kind: shown.row.kind,

@@ -99,6 +99,11 @@ fn window(found: &[(usize, usize, f32, String)]) -> usize {
     best.1
 }
 
+/// Whether a character could do something to a terminal, or make text look like something else.
+fn is_dangerous(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Cuts a piece around a place, at spaces if there are any near, and puts it on one line.
 fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> Snippet {
     let mut start = around.saturating_sub(LENGTH / 5);
@@ -140,7 +145,7 @@ fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> 
         if marks.peek().is_some_and(|mark| mark.start == at) {
             open = Some(snippet.text.len());
         }
-        if character.is_whitespace() || character.is_control() {
+        if character.is_whitespace() || is_dangerous(character) {
             if !spaced {
                 snippet.text.push(' ');
             }
@@ -155,6 +160,10 @@ fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> 
     }
     let trimmed = snippet.text.trim_end().len();
     snippet.text.truncate(trimmed);
+    for mark in &mut snippet.marks {
+        mark.end = mark.end.min(trimmed);
+    }
+    snippet.marks.retain(|mark| mark.start < mark.end);
     if end < text.len() {
         snippet.text.push('…');
     }

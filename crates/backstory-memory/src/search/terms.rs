@@ -29,6 +29,8 @@ pub(super) struct Term {
     pub(super) corrected: bool,
     /// How many events say it.
     pub(super) frequency: u64,
+    /// Whether the index has it at all, said or not.
+    pub(super) known: bool,
 }
 
 /// All terms of a query.
@@ -146,6 +148,7 @@ impl Terms {
             stop,
             corrected: false,
             frequency: 0,
+            known: false,
         });
         Some(term)
     }

@@ -1,6 +1,6 @@
 //! Words that are almost what was typed, for queries that find nothing.
 
-use backstory_store::{Part, TextIndex};
+use backstory_store::{Part, TextIndex, words};
 
 use super::terms::Terms;
 use crate::error::Result;
@@ -15,13 +15,16 @@ const MOST: usize = 3;
 pub(super) fn correct(terms: &mut Terms, index: &TextIndex) -> Result<bool> {
     let mut corrected = false;
     for term in 0..terms.terms.len() {
-        if terms.terms[term].frequency > 0 {
+        if terms.terms[term].known {
             continue;
         }
         let Some(word) = terms.terms[term].words.first().cloned() else {
             continue;
         };
-        let similar = similar(&word, index)?;
+        let mut similar = similar(&word, index)?;
+        if similar.is_empty() {
+            similar = halves(&word, index)?;
+        }
         if !similar.is_empty() {
             terms.correct(term, similar);
             corrected = true;
@@ -62,6 +65,36 @@ fn similar(word: &str, index: &TextIndex) -> Result<Vec<String>> {
     found.retain(|(distance, ..)| *distance == nearest);
     found.truncate(MOST);
     Ok(found.into_iter().map(|(_, _, word)| word).collect())
+}
+
+/// The two words of the index that a word is made of: `websocket` is `WebSocket` to others.
+fn halves(word: &str, index: &TextIndex) -> Result<Vec<String>> {
+    let known = |word: &str| -> Result<bool> {
+        for segment in index.segments() {
+            if segment.knows(word)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let seams = word
+        .char_indices()
+        .map(|(at, _)| at)
+        .filter(|at| *at >= 3 && at + 3 <= word.len());
+    for at in seams {
+        let halves = vec![folded(&word[..at]), folded(&word[at..])];
+        if known(&halves[0])? && known(&halves[1])? {
+            return Ok(halves);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// A word as the index has it.
+fn folded(word: &str) -> String {
+    let mut folded = String::new();
+    words(word, |word| folded.push_str(word.text));
+    folded
 }
 
 /// How many letters must be changed, added, left out or swapped with their neighbour, if not more than `most`.

@@ -26,7 +26,7 @@ pub use words::{Word, words};
 pub use write::TextIndexWriter;
 
 /// Goes up when what is indexed, or how, changes: an index of another layout is made anew.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 
 /// Why an index cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -135,6 +135,16 @@ impl IndexSegment {
             .map_err(unreadable)
     }
 
+    /// Whether any part of any document has a word.
+    pub fn knows(&self, word: &str) -> Result<bool, IndexError> {
+        for text in &self.texts {
+            if text.list(word, IndexRecordOption::Basic)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Where a document belongs.
     pub fn place(&self, document: u32) -> Place {
         Place {

@@ -12,8 +12,11 @@ use super::stem::stem;
 /// The name under which the index knows this module.
 pub(super) const TOKENIZER: &str = "words";
 
-/// A longer run is no word but data.
+/// A longer word is none.
 const LONGEST: usize = 64;
+
+/// A longer identifier is none either.
+const LONGEST_IDENTIFIER: usize = 200;
 
 /// A word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,13 +77,15 @@ impl Scanner {
                 return false;
             };
             self.at = end;
-            if end - start > LONGEST {
+            if is_data(&text[start..end]) {
                 // Still a gap: words on both sides of it are not neighbours.
                 self.next_position += 1;
                 continue;
             }
             split(&text[start..end], |from, to| {
-                self.parts.push((start + from, start + to));
+                if to - from <= LONGEST {
+                    self.parts.push((start + from, start + to));
+                }
             });
             self.parts.reverse();
         }
@@ -133,6 +138,11 @@ fn run(text: &str, at: usize) -> Option<(usize, usize)> {
         }
     }
     Some((start, end))
+}
+
+/// Whether a run is no word but encoded data. Scripts without spaces write long runs, and so do people who name tests.
+fn is_data(run: &str) -> bool {
+    run.len() > LONGEST && run.is_ascii() && (run.len() > LONGEST_IDENTIFIER || !run.contains('_'))
 }
 
 /// Calls `part` with the parts of a run: `parse_http` and `parseHTTPHeader2` at their seams, each ideograph alone.

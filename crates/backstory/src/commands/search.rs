@@ -47,15 +47,7 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     if arguments.mode == Mode::Hybrid && setting.config.model.is_none() && !arguments.regex {
         tell_once(setting)?;
     }
-    if answer.index_is_lost {
-        renew_index(setting)?;
-    }
-    if answer.vectors_are_lost
-        && let Some(model) = &setting.config.model
-    {
-        // As for the index: `embed` tells why if it cannot.
-        let _ = super::embed::embed(&mut Memory::open(&setting.store)?, model);
-    }
+    let _ = renew(setting, &answer);
     if answer.hits.is_empty() {
         Err(Error::silent())
     } else {
@@ -137,14 +129,24 @@ fn tell_once(setting: &Setting) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a lost index anew, after the answer is out.
-fn renew_index(setting: &Setting) -> Result<(), Error> {
-    let mut out = std::io::stdout();
-    out.flush()?;
+/// Makes anew what is lost, after the answer is out. Search works without it, only slower or by words alone; why it cannot be
+/// made, `sweep`, `embed` and `doctor` tell.
+fn renew(setting: &Setting, answer: &Answer) -> backstory_memory::Result<()> {
+    if !answer.index_is_lost && !answer.vectors_are_lost {
+        return Ok(());
+    }
     let mut memory = Memory::open(&setting.store)?;
-    // Search works without it, only slower; why it cannot be made, `doctor` tells.
-    if memory.refresh_index(true, &mut |_, _| {}).is_ok() {
+    if answer.index_is_lost {
+        memory.refresh_index(true, &mut |_, _| {})?;
         talk("the index has been made anew");
+    }
+    if answer.vectors_are_lost
+        && let Some(model) = &setting.config.model
+    {
+        // A row that does not fit its checksum shows only when it is compared.
+        memory.drop_vectors(model)?;
+        memory.embed(model, &mut |_| {})?;
+        talk("the vectors have been made anew");
     }
     Ok(())
 }

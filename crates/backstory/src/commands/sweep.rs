@@ -12,7 +12,7 @@ use super::embed::embed;
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
-use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout};
+use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout, warn};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
@@ -49,7 +49,10 @@ pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Er
         .iter()
         .any(|(name, description)| name == model && description.family.is_static());
     if quick && memory.embedding_state(model)?.pending() > 0 {
-        embed(memory, model)?;
+        // All is stored; what is wrong with the model must not look like a sweep that failed.
+        if let Err(error) = embed(memory, model) {
+            warn(error.message());
+        }
     }
     Ok(())
 }

@@ -588,3 +588,59 @@ fn filters_and_conditions_hold_for_meaning_too() {
     assert_eq!(about(&["--since", "2026-01-02T03:05:00Z"]), ["4#1"]);
     assert_eq!(about(&["--until", "2026-01-02T03:05:00Z"]), ["1#1"]);
 }
+
+#[test]
+fn models_and_vectors_are_private() {
+    let environment = with_model();
+    assert_private(&environment.store());
+}
+
+#[test]
+fn without_vectors_at_all_they_are_made_anew() {
+    let environment = with_model();
+    let sound = environment.found(&["car bug", "--mode", "semantic"]);
+    std::fs::remove_dir_all(environment.store().join("vectors")).unwrap();
+    environment.run(&["search", "car bug"]);
+    environment.sweep();
+    assert_eq!(environment.found(&["car bug", "--mode", "semantic"]), sound);
+}
+
+#[test]
+fn every_file_of_vectors_is_mended() {
+    let environment = with_model();
+    let query = ["picture automobile"];
+    let sound = environment.found(&query);
+    let by_words = environment.found(&["picture automobile", "--mode", "keyword"]);
+    let vectors = environment.store().join("vectors");
+    let count = files_below(&vectors).len();
+    for file in 0..count {
+        for damage in 0..6 {
+            let path = &files_below(&vectors)[file];
+            let mut bytes = std::fs::read(path).unwrap();
+            match damage {
+                0 => std::fs::remove_file(path).unwrap(),
+                1 => std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap(),
+                _ => {
+                    let at = (bytes.len() - 1) * (damage - 2) / 3;
+                    bytes[at] ^= 0x10;
+                    std::fs::write(path, bytes).unwrap();
+                }
+            }
+            let what = format!("{damage} to {}", path.display());
+            check_damage(&environment, &query, &sound, &by_words, &what);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_model_stops_no_sweep() {
+    let environment = with_model();
+    std::fs::write(
+        environment.store().join("models/tiny/model.bin"),
+        "no model",
+    )
+    .unwrap();
+    session(&environment, 4, &["a rapid truck near the lagoon", "seen"]);
+    let outcome = environment.run(&["sweep"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+}

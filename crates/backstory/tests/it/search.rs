@@ -1131,3 +1131,106 @@ fn retrieval_is_scored_as_one_would_by_hand() {
         2
     );
 }
+
+#[test]
+fn a_word_that_only_a_tool_gave_back_is_no_typo() {
+    let environment = Environment::new();
+    environment.claude(
+        1,
+        &[
+            prompt(1, 100, "look around"),
+            calls(
+                1,
+                101,
+                &[("t1", "Bash", json!({"command": "kubectl get pods"}))],
+            ),
+            result(1, 102, "t1", "the marlin swims"),
+        ],
+    );
+    environment.claude(2, &talk(2, &["merlin the wizard", "yes"]));
+    environment.sweep();
+    assert_eq!(environment.found(&["marlin"]), ["1#1"]);
+    assert_eq!(
+        environment.search(&["kubectl"])["hits"][0]["confident"],
+        true
+    );
+}
+
+#[test]
+fn long_runs_without_spaces_are_found() {
+    let environment = swept(&[
+        &["修复登录页面的问题并且添加测试用例以及更新文档说明", "好的"],
+        &[
+            "test_that_the_session_index_is_rebuilt_when_a_file_was_deleted_and_more",
+            "ok",
+        ],
+    ]);
+    assert_eq!(environment.found(&["登录"]), ["1#1"]);
+    assert_eq!(environment.found(&["rebuilt"]), ["2#1"]);
+}
+
+#[test]
+fn patterns_that_end_with_space_or_control_characters() {
+    let environment = swept(&[
+        &["merlin the wizard\u{7}", "yes"],
+        &[
+            "start needle                                                                                                                                                                                                                                                                                tail",
+            "x",
+        ],
+    ]);
+    assert_eq!(environment.found(&["--regex", "wizard."]), ["1#1"]);
+    assert_eq!(environment.found(&["--regex", r"\s{50}"]), ["2#1"]);
+}
+
+#[test]
+fn limits_of_any_size() {
+    let environment = swept(&[&["about otters", "yes"]]);
+    assert_eq!(
+        environment.found(&["otters", "--limit", "18446744073709551615"]),
+        ["1#1"]
+    );
+}
+
+#[test]
+fn an_old_title_meets_no_condition() {
+    let environment = swept(&[&["fix it", "fixed"]]);
+    let title = |title: &str| {
+        format!(
+            "{}\n",
+            json!({"type": "custom-title", "customTitle": title, "sessionId": claude_id(1)})
+        )
+    };
+    append(&environment, 1, &title("Oldname"));
+    environment.sweep();
+    std::fs::remove_dir_all(environment.store().join("index")).unwrap();
+    environment.sweep();
+    append(&environment, 1, &title("Newname"));
+    environment.sweep();
+    assert_eq!(environment.found(&["oldname AND fix"]), [""; 0]);
+}
+
+#[test]
+fn the_turn_of_a_title_exists() {
+    let environment = Environment::new();
+    let title =
+        json!({"type": "custom-title", "customTitle": "The capybara", "sessionId": claude_id(1)});
+    environment.claude(1, &[reply(1, 100, "only a reply", 5), format!("{title}\n")]);
+    environment.sweep();
+    let found = environment.search(&["capybara"]);
+    let turn = format!("{}#{}", claude_id(1), found["hits"][0]["turn"]);
+    assert_eq!(environment.run(&["show", &turn]).code, 0, "{turn}");
+}
+
+#[test]
+fn snippets_are_safe_for_terminals() {
+    let environment = swept(&[&["evil \u{202e}txt\u{202c} narwhal", "yes"]]);
+    let text = environment.run(&["search", "narwhal"]).stdout;
+    assert!(!text.contains('\u{202e}'), "{text:?}");
+}
+
+#[test]
+fn a_word_is_found_in_camel_case() {
+    let environment = swept(&[&["open the WebSocket on GitHub", "yes"]]);
+    assert_eq!(environment.found(&["websocket"]), ["1#1"]);
+    assert_eq!(environment.found(&["github"]), ["1#1"]);
+}
