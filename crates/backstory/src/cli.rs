@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// The memory of your coding agents.
 ///
-/// Backstory keeps the session logs that coding agents leave on disk, for good and in a fraction of the space, and gives them
-/// back: readable, countable, and byte for byte.
+/// Backstory keeps the session logs that coding agents leave on disk, for good and in a fraction of the space, finds any turn of
+/// them, and gives them back: readable, countable, and byte for byte.
 #[derive(Debug, Parser)]
 #[command(name = "backstory", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -353,8 +353,9 @@ pub(crate) struct DoctorArgs {
 
 /// Show or change the configuration.
 ///
-/// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), and for each agent `sources.AGENT.enabled` (true or
-/// false) and `sources.AGENT.roots` (more folders with its logs).
+/// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), `model` (the one that search compares meanings with;
+/// `backstory model use` sets it), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more
+/// folders with its logs).
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

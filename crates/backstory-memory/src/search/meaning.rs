@@ -1,5 +1,6 @@
 //! By meaning: sessions whose passages lie nearest to the query, and how they join those found by words.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
@@ -110,36 +111,36 @@ impl Memory {
             }));
         }
         let events = scope.events(index)?;
-        let mut found = open.vectors()?.search(vector, NEAREST, |key| {
+        let found = open.vectors()?.search(vector, NEAREST, |key| {
             scope.allows_session(key.session)
                 && events.as_ref().is_none_or(|events| {
                     events.contains(&event_key(key.session, key.seq))
                         || scope.fresh.contains_key(&key.session)
                 })
         })?;
-        let mut failed = None;
-        found.retain(|(key, _)| {
-            let holds = self.still_holds(*key, scope, open);
-            holds.unwrap_or_else(|error| {
-                failed = Some(error);
-                false
-            })
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(gather(found)),
+        // Vectors of events that changed since, or that are gone, tell nothing. Many are of few sessions: each is asked for once.
+        let mut embedded: HashMap<u32, u64> = HashMap::new();
+        let mut kept = Vec::with_capacity(found.len());
+        for (key, cosine) in found {
+            let last = match embedded.entry(key.session) {
+                Entry::Occupied(entry) => *entry.get(),
+                Entry::Vacant(entry) => {
+                    *entry.insert(self.store.embedded_to(&open.name, key.session.into())?)
+                }
+            };
+            if u64::from(key.seq) <= last && self.is_in_scope(key, scope)? {
+                kept.push((key, cosine));
+            }
         }
+        Ok(gather(kept))
     }
 
-    /// Whether a vector tells of an event as it is now, and one that is in scope.
-    fn still_holds(&self, key: VectorKey, scope: &Scope, open: &OpenModel) -> Result<bool> {
-        let (session, seq) = (i64::from(key.session), u64::from(key.seq));
-        if self.store.embedded_to(&open.name, session)? < seq {
-            return Ok(false);
-        }
+    /// Whether the event of a vector is in scope, beyond its session.
+    fn is_in_scope(&self, key: VectorKey, scope: &Scope) -> Result<bool> {
         if !scope.looks_at_events() {
             return Ok(true);
         }
+        let (session, seq) = (i64::from(key.session), u64::from(key.seq));
         let rows = self.store.events(session, EventRange::One(seq))?;
         Ok(rows.first().is_some_and(|row| {
             let place = Place {
