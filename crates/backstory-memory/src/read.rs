@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_store::{EventRange, EventRow, SessionFilter, SessionRow, Store, StreamRow};
+use backstory_store::{
+    BlockReader, EventRange, EventRow, SessionFilter, SessionHead, SessionRow, Store, StreamRow,
+};
 
 use crate::Memory;
 use crate::error::{Error, Result};
@@ -102,17 +104,39 @@ pub(crate) fn visit(
             files.entry(seq).or_default().push(path);
         }
     }
-    let reader = backstory_session::reader(agent);
     let mut bytes = store.bytes();
     for row in rows {
         let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
-        let text = reader
-            .map(|reader| reader.text(&span, row.span.part))
-            .unwrap_or_default();
+        let text = text_of(agent, &span, &row);
         let files = files.remove(&row.seq).unwrap_or_default();
         each(ShownEvent { row, text, files })?;
     }
     Ok(())
+}
+
+/// Reads a single event with its text. `bytes` is worth keeping for the next one.
+pub(crate) fn read_one(
+    store: &Store,
+    bytes: &mut BlockReader<'_>,
+    session: &SessionHead,
+    seq: u64,
+) -> Result<Option<ShownEvent>> {
+    let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
+        return Ok(None);
+    };
+    let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
+    let touched = store.touched(session.id, seq, seq)?;
+    Ok(Some(ShownEvent {
+        text: text_of(&session.agent, &span, &row),
+        files: touched.into_iter().map(|(_, path)| path).collect(),
+        row,
+    }))
+}
+
+fn text_of(agent: &str, span: &[u8], row: &EventRow) -> String {
+    backstory_session::reader(agent)
+        .map(|reader| reader.text(span, row.span.part))
+        .unwrap_or_default()
 }
 
 /// Does `work` on all cores at once, on each with a view of the store of its own.

@@ -1,16 +1,19 @@
 //! The raw tier: stored bytes in compressed blocks, attachments cut out of them.
 
-use std::io::Read;
 use std::ops::Range;
 
 use backstory_session::attachment;
 use rusqlite::{Connection, OptionalExtension};
+use zstd::zstd_safe::DCtx;
 
 use crate::error::{Error, Result};
 
 /// How much text a block holds. Larger blocks compress better (256 KiB ×5.9, 1 MiB ×6.9 on real logs at level 1), and one
 /// decompresses in less than a millisecond, which is what a tail costs.
 pub const BLOCK_BYTES: usize = 1 << 20;
+
+/// No block holds more; one that claims to is damaged.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// Level 2 stores real logs in 6 % less than level 1 at the same speed; level 3 saves 4 % more for a quarter more time.
 const LEVEL: i32 = 2;
@@ -189,22 +192,30 @@ fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
 }
 
 fn decompress(data: &[u8]) -> Result<Vec<u8>> {
-    zstd::stream::decode_all(data).map_err(Error::Compression)
+    let mut bytes = Vec::new();
+    decompress_into(&mut DCtx::create(), data, &mut bytes)?;
+    Ok(bytes)
 }
 
-fn decompress_beginning(data: &[u8], length: usize) -> Result<Vec<u8>> {
-    let decoder = zstd::stream::read::Decoder::with_buffer(data).map_err(Error::Compression)?;
-    let mut bytes = Vec::with_capacity(length);
+/// Decompresses a block in place of what `bytes` held.
+fn decompress_into(decoder: &mut DCtx<'_>, data: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
+    let damaged = |what: &str| Error::Compression(std::io::Error::other(what.to_string()));
+    let length = match zstd::zstd_safe::get_frame_content_size(data) {
+        Ok(Some(length)) if length <= MOST_BYTES => length as usize,
+        _ => return Err(damaged("a stored block has no sensible length")),
+    };
+    bytes.clear();
+    bytes.reserve(length);
     decoder
-        .take(length as u64)
-        .read_to_end(&mut bytes)
-        .map_err(Error::Compression)?;
-    Ok(bytes)
+        .decompress(bytes, data)
+        .map_err(|code| damaged(zstd::zstd_safe::get_error_name(code)))?;
+    Ok(())
 }
 
 /// Reads stored bytes; remembers the last block, for neighbouring events lie in the same one.
 pub struct BlockReader<'a> {
     connection: &'a Connection,
+    decoder: DCtx<'static>,
     last: Option<Block>,
 }
 
@@ -218,6 +229,7 @@ impl<'a> BlockReader<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Self {
         BlockReader {
             connection,
+            decoder: DCtx::create(),
             last: None,
         }
     }
@@ -228,7 +240,7 @@ impl<'a> BlockReader<'a> {
         while (bytes.len() as u64) < length {
             let at = offset + bytes.len() as u64;
             let wanted = (length - bytes.len() as u64) as usize;
-            let Some(block) = self.block(stream, at, wanted)? else {
+            let Some(block) = self.block(stream, at)? else {
                 break;
             };
             let from = (at - block.start) as usize;
@@ -240,50 +252,38 @@ impl<'a> BlockReader<'a> {
         Ok(bytes)
     }
 
-    fn block(&mut self, stream: i64, at: u64, wanted: usize) -> Result<Option<&Block>> {
+    fn block(&mut self, stream: i64, at: u64) -> Result<Option<&Block>> {
         let holds = |block: &Block| {
             block.stream == stream
                 && block.start <= at
                 && at < block.start + block.bytes.len() as u64
         };
-        if !self.last.as_ref().is_some_and(holds) {
-            let query = "SELECT start, cuts, data FROM blocks WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
-            let row = |row: &rusqlite::Row<'_>| {
-                Ok((
-                    row.get::<_, u64>(0)?,
-                    row.get::<_, Option<String>>(1)?,
-                    row.get::<_, Vec<u8>>(2)?,
-                ))
-            };
-            let found = self
-                .connection
-                .prepare_cached(query)?
-                .query_row((stream, at), row)
-                .optional()?;
-            let Some((start, cuts, data)) = found else {
-                return Ok(None);
-            };
-            let cuts = parse_cuts(cuts.as_deref());
-            // For a single event only the beginning of a block is decompressed, which is half the work; who reads on gets all.
-            let needed = (at - start) as usize + wanted;
-            let bytes = if cuts.is_empty() && self.last.is_none() {
-                decompress_beginning(&data, needed)?
-            } else {
-                self.restore(decompress(&data)?, &cuts)?
-            };
-            self.last = Some(Block {
-                stream,
-                start,
-                bytes,
-            });
+        if self.last.as_ref().is_some_and(holds) {
+            return Ok(self.last.as_ref());
         }
-        Ok(self.last.as_ref())
+        let query = "SELECT start, cuts, data FROM blocks WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let mut rows = statement.query((stream, at))?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let start: u64 = row.get(0)?;
+        let cuts = parse_cuts(row.get::<_, Option<String>>(1)?.as_deref());
+        let data = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        // The memory of the last block serves for this one: to get new one costs as much as to decompress.
+        let mut bytes = self.last.take().map(|last| last.bytes).unwrap_or_default();
+        decompress_into(&mut self.decoder, data, &mut bytes)?;
+        if !cuts.is_empty() {
+            bytes = self.restore(&bytes, &cuts)?;
+        }
+        Ok(Some(self.last.insert(Block {
+            stream,
+            start,
+            bytes,
+        })))
     }
 
-    fn restore(&self, text: Vec<u8>, cuts: &[(usize, i64)]) -> Result<Vec<u8>> {
-        if cuts.is_empty() {
-            return Ok(text);
-        }
+    fn restore(&self, text: &[u8], cuts: &[(usize, i64)]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut copied = 0;
         for (at, id) in cuts {

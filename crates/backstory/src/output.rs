@@ -31,9 +31,11 @@ pub(crate) fn stdout() -> impl Write {
 
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
+    // Standard output alone is written line by line.
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
+    out.flush()?;
     Ok(())
 }
 

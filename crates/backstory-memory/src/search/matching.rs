@@ -12,7 +12,10 @@ use crate::error::Result;
 
 /// Candidates are looked for by the rarest words, as many as have together so many occurrences. More frequent words are only
 /// looked up in events that a rarer one found, where they tell the least.
-const MOST_OCCURRENCES: u64 = 30_000;
+const MOST_OCCURRENCES: u64 = 10_000;
+
+/// So many events of a session are enough to rank it; a long one must not crowd others out.
+const MOST_OF_A_SESSION: usize = 400;
 
 /// Counts how many events say each term, and how many there are.
 pub(super) fn count(index: &TextIndex, terms: &mut Terms) -> Result<u64> {
@@ -82,12 +85,20 @@ pub(super) fn find(
     let rarest = rarest(terms, &information);
     let mut candidates: Vec<(f32, usize, u32)> = Vec::new();
     for (at, segment) in index.segments().iter().enumerate() {
-        let (scores, found) = score(segment, terms, &rarest, &information, scope)?;
-        candidates.extend(
-            found
-                .into_iter()
-                .map(|document| (scores[document as usize], at, document)),
-        );
+        let (scores, mut found) = score(segment, terms, &rarest, &information, scope)?;
+        found.sort_unstable();
+        let same_session = |a: &u32, b: &u32| segment.session(*a) == segment.session(*b);
+        for documents in found.chunk_by_mut(same_session) {
+            if documents.len() > MOST_OF_A_SESSION {
+                let by_score = |a: &u32, b: &u32| {
+                    let [a, b] = [a, b].map(|document| scores[*document as usize]);
+                    b.total_cmp(&a)
+                };
+                documents.select_nth_unstable_by(MOST_OF_A_SESSION, by_score);
+            }
+            let best = documents.iter().take(MOST_OF_A_SESSION);
+            candidates.extend(best.map(|document| (scores[*document as usize], at, *document)));
+        }
     }
     if candidates.len() > most {
         candidates.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0));

@@ -23,7 +23,7 @@ mod typo;
 use std::collections::HashSet;
 
 use backstory_session::Kind;
-use backstory_store::{EventRange, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
+use backstory_store::{Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
 use self::query::Need;
@@ -33,7 +33,7 @@ use self::scope::Scope;
 use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
-use crate::read::visit;
+use crate::read::{ShownEvent, read_one};
 
 pub use embed::EmbeddingState;
 pub use index::{IndexHealth, IndexReport};
@@ -49,7 +49,7 @@ pub use snippet::Snippet;
 const EVENTS_PER_SESSION: usize = 50;
 
 /// And at least so many.
-const LEAST_EVENTS: usize = 3_000;
+const LEAST_EVENTS: usize = 2_000;
 
 /// So many other turns of a session are named besides the best.
 const MORE_TURNS: usize = 4;
@@ -368,6 +368,7 @@ impl Memory {
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
+        let mut bytes = self.store.bytes();
         let mut hits = Vec::new();
         for (ranked, head) in ranked {
             let turns = if options.each_turn {
@@ -375,62 +376,57 @@ impl Memory {
             } else {
                 1
             };
-            for turn in 0..turns {
+            for (place, (_, event, _)) in ranked.turns.iter().take(turns).enumerate() {
                 if hits.len() == limit {
                     return Ok(hits);
                 }
-                hits.extend(self.hit(&ranked, turn, head, &found)?);
+                // The title is no event; the first one stands for it.
+                let seq = u64::from(*event.max(&1));
+                if let Some(shown) = read_one(&self.store, &mut bytes, head, seq)? {
+                    hits.push(hit(&ranked, place, head, &shown, &found));
+                }
             }
         }
         Ok(hits)
     }
+}
 
-    /// A turn of a session, by its place among those of the session that were found.
-    fn hit(
-        &self,
-        ranked: &Ranked,
-        place: usize,
-        head: &SessionHead,
-        found: &Found,
-    ) -> Result<Option<Hit>> {
-        let Some((turn, event, _)) = ranked.turns.get(place).copied() else {
-            return Ok(None);
-        };
-        // The title is no event; the first one stands for it.
-        let range = EventRange::One(u64::from(event.max(1)));
-        let mut hit = None;
-        visit(&self.store, head.id, &head.agent, range, |shown| {
-            let text = match ranked.chunk.filter(|_| place == 0) {
-                _ if event == 0 => head.title.clone().unwrap_or_default(),
-                Some(chunk) => passages::passages(&shown)
-                    .get(chunk as usize)
-                    .cloned()
-                    .unwrap_or_default(),
-                None => snippet::shown_text(&shown),
-            };
-            hit = Some(Hit {
-                session: head.clone(),
-                // A title stands before the first turn.
-                turn: if event == 0 {
-                    shown.row.turn
-                } else {
-                    u64::from(turn)
-                },
-                event: shown.row.seq,
-                at: shown.row.at,
-                kind: shown.row.kind,
-                score: ranked.score,
-                confident: ranked.coverage >= found.confident_from,
-                snippet: snippet::snippet(&text, |word| found.worth(word)),
-                more: ranked.turns[place + 1..]
-                    .iter()
-                    .take(MORE_TURNS)
-                    .map(|(turn, ..)| u64::from(*turn))
-                    .collect(),
-            });
-            Ok(())
-        })?;
-        Ok(hit)
+/// A turn of a session, by its place among those of the session that were found.
+fn hit(
+    ranked: &Ranked,
+    place: usize,
+    head: &SessionHead,
+    shown: &ShownEvent,
+    found: &Found,
+) -> Hit {
+    let (turn, event, _) = ranked.turns[place];
+    let text = match ranked.chunk.filter(|_| place == 0) {
+        _ if event == 0 => head.title.clone().unwrap_or_default(),
+        Some(chunk) => passages::passages(shown)
+            .get(chunk as usize)
+            .cloned()
+            .unwrap_or_default(),
+        None => snippet::shown_text(shown),
+    };
+    Hit {
+        session: head.clone(),
+        // A title stands before the first turn.
+        turn: if event == 0 {
+            shown.row.turn
+        } else {
+            u64::from(turn)
+        },
+        event: shown.row.seq,
+        at: shown.row.at,
+        kind: shown.row.kind,
+        score: ranked.score,
+        confident: ranked.coverage >= found.confident_from,
+        snippet: snippet::snippet(&text, |word| found.worth(word)),
+        more: ranked.turns[place + 1..]
+            .iter()
+            .take(MORE_TURNS)
+            .map(|(turn, ..)| u64::from(*turn))
+            .collect(),
     }
 }
 

@@ -49,7 +49,7 @@ fn every_line_is_json_and_every_path_its_own() {
 
 #[test]
 fn small_logs_already_have_every_peculiarity() {
-    let files: Vec<SampleFile> = logs(1, 4 * MEGABYTE).collect();
+    let files: Vec<SampleFile> = logs(1, 6 * MEGABYTE).collect();
     for (name, paths, text) in PECULIARITIES {
         let found = files.iter().any(|file| {
             file.path.contains(paths)
@@ -193,7 +193,7 @@ fn responses_repeat_their_usage_until_it_is_final() {
     let mut responses = HashSet::new();
     let mut growing = 0;
     let mut apart = 0;
-    for file in logs(1, 4 * MEGABYTE).filter(|file| agent(file) == 0) {
+    for file in logs(1, 6 * MEGABYTE).filter(|file| agent(file) == 0) {
         let mut previous = (String::new(), 0);
         let mut between = false;
         for value in values(&file) {
@@ -225,7 +225,7 @@ fn responses_repeat_their_usage_until_it_is_final() {
 fn history_is_replayed_in_other_files() {
     let mut seen = HashSet::new();
     let (mut replayed, mut repeated_images, mut repeated_totals) = (0, 0, 0);
-    for file in logs(1, 4 * MEGABYTE) {
+    for file in logs(1, 6 * MEGABYTE) {
         let mut total = Value::Null;
         for value in values(&file) {
             if let Some(uuid) = value["uuid"].as_str() {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::random::Random;
 use super::words::{
-    ADJECTIVES, COMMANDS, GLUE, NOUNS, PYTHON, RUST, SENTENCES, TYPES, TYPESCRIPT, VERBS,
+    ADJECTIVES, COMMANDS, GLUE, NOUNS, PYTHON, RUST, SENTENCES, SYLLABLES, TYPES, TYPESCRIPT, VERBS,
 };
 
 /// The language a generated project is written in.
@@ -153,7 +153,10 @@ fn phrase(random: &mut Random, out: &mut String) {
         }
         let words = match random.below(8) {
             0..3 => &GLUE,
-            3..6 => &NOUNS,
+            3..6 => {
+                noun(random, out);
+                continue;
+            }
             6 => &VERBS,
             _ => &ADJECTIVES,
         };
@@ -161,9 +164,25 @@ fn phrase(random: &mut Random, out: &mut String) {
     }
 }
 
+/// A noun: every third one is a name of the user's own, made of syllables. In real logs most words are rare ones, and without
+/// them every search would be one for words that are everywhere.
+fn noun(random: &mut Random, out: &mut String) {
+    if random.below(3) > 0 {
+        out.push_str(random.pick(&NOUNS));
+        return;
+    }
+    let magnitude = random.between(4, 16);
+    // As many draws fall between 1,000 and 2,000 as between 16,000 and 32,000: the frequency of a word goes with its rank.
+    let mut rank = (1 << magnitude) + random.below(1 << magnitude);
+    while rank > 0 {
+        out.push_str(SYLLABLES[(rank % SYLLABLES.len() as u64) as usize]);
+        rank /= SYLLABLES.len() as u64;
+    }
+}
+
 fn place(random: &mut Random, placeholder: u8, out: &mut String) {
     match placeholder {
-        b'n' => out.push_str(random.pick(&NOUNS)),
+        b'n' => noun(random, out),
         b'v' => out.push_str(random.pick(&VERBS)),
         b'a' => out.push_str(random.pick(&ADJECTIVES)),
         b't' => out.push_str(random.pick(&TYPES)),

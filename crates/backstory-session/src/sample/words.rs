@@ -48,6 +48,8 @@ words! {
     GLUE = "the a to of in and is it that for on with as this not we by be from or an at when so but if only because
         then there still already which into before after no has was are can does will should would could just also
         each every both first last same other more less about without between while until since through now here";
+    /// What names are made of that are in no dictionary.
+    SYLLABLES = "ba ko ri lu den mo ta vis pel ga zu nor fi hel sta cro my dex qua tir";
     TYPES = "String u64 i64 usize bool Duration PathBuf Instant Arc<str> f64 u32 Uuid Bytes Timestamp";
 }
 
