@@ -49,7 +49,7 @@ fn every_line_is_json_and_every_path_its_own() {
 
 #[test]
 fn small_logs_already_have_every_peculiarity() {
-    let files: Vec<SampleFile> = logs(1, 6 * MEGABYTE).collect();
+    let files: Vec<SampleFile> = logs(2, 4 * MEGABYTE).collect();
     for (name, paths, text) in PECULIARITIES {
         let found = files.iter().any(|file| {
             file.path.contains(paths)
