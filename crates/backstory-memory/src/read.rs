@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
+use backstory_session::Touch;
 use backstory_store::{
     BlockReader, EventRange, EventRow, SessionFilter, SessionHead, SessionRow, Store, StreamRow,
 };
@@ -22,7 +23,7 @@ pub struct ShownEvent {
     /// What was said, asked or answered.
     pub text: String,
     /// The files that it touched.
-    pub files: Vec<String>,
+    pub touches: Vec<Touch>,
 }
 
 impl Memory {
@@ -98,18 +99,18 @@ pub(crate) fn visit(
     mut each: impl FnMut(ShownEvent) -> Result<()>,
 ) -> Result<()> {
     let rows = store.events(session, range)?;
-    let mut files: HashMap<u64, Vec<String>> = HashMap::new();
+    let mut touches: HashMap<u64, Vec<Touch>> = HashMap::new();
     if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
-        for (seq, path) in store.touched(session, first.seq, last.seq)? {
-            files.entry(seq).or_default().push(path);
+        for (seq, touch) in store.touched(session, first.seq, last.seq)? {
+            touches.entry(seq).or_default().push(touch);
         }
     }
     let mut bytes = store.bytes();
     for row in rows {
         let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
         let text = text_of(agent, &span, &row);
-        let files = files.remove(&row.seq).unwrap_or_default();
-        each(ShownEvent { row, text, files })?;
+        let touches = touches.remove(&row.seq).unwrap_or_default();
+        each(ShownEvent { row, text, touches })?;
     }
     Ok(())
 }
@@ -128,7 +129,7 @@ pub(crate) fn read_one(
     let touched = store.touched(session.id, seq, seq)?;
     Ok(Some(ShownEvent {
         text: text_of(&session.agent, &span, &row),
-        files: touched.into_iter().map(|(_, path)| path).collect(),
+        touches: touched.into_iter().map(|(_, touch)| touch).collect(),
         row,
     }))
 }

@@ -72,7 +72,7 @@ impl Packer {
         })
     }
 
-    fn compress(&mut self, text: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn compress(&mut self, text: &[u8]) -> Result<Vec<u8>> {
         self.compressor.compress(text).map_err(Error::Compression)
     }
 }
@@ -191,7 +191,7 @@ fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
         .unwrap_or_default()
 }
 
-fn decompress(data: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn decompress(data: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     decompress_into(&mut DCtx::create(), data, &mut bytes)?;
     Ok(bytes)

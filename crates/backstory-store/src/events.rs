@@ -1,6 +1,6 @@
 //! Reading events back.
 
-use backstory_session::{Kind, Span};
+use backstory_session::{Action, Kind, Span, Touch};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::BlockReader;
@@ -81,14 +81,20 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The files that an event touched.
-    pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, String)>> {
+    /// The files that events touched.
+    pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, Touch)>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT seq, paths.path FROM touches JOIN paths ON paths.id = touches.path \
+            "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
         )?;
         let rows = statement.query_map((session, from_seq, to_seq), |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            let action = match row.get(2)? {
+                0 => Action::Read,
+                1 => Action::Write,
+                _ => Action::Delete,
+            };
+            let path = row.get(1)?;
+            Ok((row.get(0)?, Touch { path, action }))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod digests;
 mod embedded;
 mod error;
 mod events;
@@ -19,6 +20,7 @@ mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
+pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
 pub use events::{EventRange, EventRow};

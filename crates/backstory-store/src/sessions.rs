@@ -47,6 +47,12 @@ pub struct SessionRow {
     pub parent_seq: Option<u64>,
     /// Whether no person sat before it.
     pub machine: bool,
+    /// How it ended, as far as its digest tells.
+    pub outcome: Option<String>,
+    /// Whether it is never evicted.
+    pub pinned: bool,
+    /// Up to this event its text is gone; 0 when all of it is there.
+    pub evicted: u64,
 }
 
 /// Which sessions to list. An empty filter lists all.
@@ -108,12 +114,12 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, session, title, root, cwd, branch, started_at, ended_at, turns, events, \
+const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
-     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine \
-     FROM sessions LEFT JOIN projects ON projects.id = sessions.project \
+     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted \
+     FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
        SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id";
 
@@ -142,7 +148,7 @@ impl SessionFilter {
     /// never went on) does not pass.
     fn conditions(&self) -> (String, Vec<Value>) {
         let filter = self;
-        let mut conditions = vec!["events > 0".to_string()];
+        let mut conditions = vec!["sessions.events > 0".to_string()];
         let mut values: Vec<Value> = Vec::new();
         let mut add = |condition: &str, value: Value| {
             values.push(value);
@@ -186,7 +192,8 @@ impl Store {
         } else {
             format!(" LIMIT {}", filter.limit)
         };
-        let query = format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, session{limit}");
+        let query =
+            format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, sessions.session{limit}");
         let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map(params_from_iter(values), session_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -238,7 +245,7 @@ impl Store {
     /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
     pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
         let query = format!(
-            "{SELECT} WHERE session >= ?1 AND substr(session, 1, length(?1)) = ?1 ORDER BY session, agent LIMIT 50"
+            "{SELECT} WHERE sessions.session >= ?1 AND substr(sessions.session, 1, length(?1)) = ?1 ORDER BY sessions.session, agent LIMIT 50"
         );
         let mut statement = self.connection.prepare(&query)?;
         let found: Vec<SessionRow> = statement
@@ -307,5 +314,8 @@ fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         parent_kind: row.get(18)?,
         parent_seq: row.get(19)?,
         machine: row.get(20)?,
+        outcome: row.get(21)?,
+        pinned: row.get(22)?,
+        evicted: row.get(23)?,
     })
 }

@@ -128,7 +128,11 @@ impl<'a> From<&'a ShownEvent> for Source<'a> {
             tool: event.row.tool.as_deref(),
             command: event.row.command.as_deref(),
             text: &event.text,
-            files: event.files.iter().map(String::as_str).collect(),
+            files: event
+                .touches
+                .iter()
+                .map(|touch| touch.path.as_str())
+                .collect(),
         }
     }
 }
@@ -268,7 +272,7 @@ pub(super) fn beginning(text: &str, bytes: usize) -> &str {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use backstory_session::Span;
+    use backstory_session::{Action, Span, Touch};
     use backstory_store::EventRow;
 
     use super::*;
@@ -298,8 +302,15 @@ pub(super) mod tests {
         ShownEvent {
             row,
             text: text.to_string(),
-            files: Vec::new(),
+            touches: Vec::new(),
         }
+    }
+
+    fn reads(path: &str) -> Vec<Touch> {
+        vec![Touch {
+            path: path.to_string(),
+            action: Action::Read,
+        }]
     }
 
     /// A call of a tool with these arguments.
@@ -338,13 +349,13 @@ pub(super) mod tests {
     fn a_call_is_found_by_what_was_called() {
         let mut bash = called("Bash", r#"{"command": "cargo test", "description": "Run"}"#);
         bash.row.command = Some("cargo test".to_string());
-        bash.files = vec!["/shop/a.rs".to_string()];
+        bash.touches = reads("/shop/a.rs");
         check(&bash, ["", "Bash | cargo test | /shop/a.rs", ""]);
         let mut edit = called(
             "Edit",
             r#"{"file_path": "/shop/a.rs", "old_string": "before", "new_string": "after", "replace_all": true}"#,
         );
-        edit.files = vec!["/shop/a.rs".to_string()];
+        edit.touches = reads("/shop/a.rs");
         check(&edit, ["", "Edit | /shop/a.rs", "after"]);
         let grep = called(
             "Grep",

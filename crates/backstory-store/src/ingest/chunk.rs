@@ -72,6 +72,8 @@ pub struct Stored {
     pub seq: u64,
     /// Its turn.
     pub turn: u64,
+    /// For a tool result, the seq of its call.
+    pub call: Option<u64>,
     /// The event.
     pub event: Event,
 }

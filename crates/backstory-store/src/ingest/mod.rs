@@ -121,15 +121,8 @@ impl Batch<'_> {
         let mut replaying = output.events.iter().any(|event| event.replay.is_some())
             && self.is_replaying(stream)?;
         for event in output.events {
-            if let Some((session, seq, turn)) =
-                self.take_event(chunk, &event, stream, &mut replaying)?
-            {
-                self.taken.events.push(Stored {
-                    session,
-                    seq,
-                    turn,
-                    event,
-                });
+            if let Some(stored) = self.take_event(chunk, event, stream, &mut replaying)? {
+                self.taken.events.push(stored);
             }
         }
         for extension in &output.extensions {
@@ -172,14 +165,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Stores an event; says where, or nothing when it is known already.
+    /// Stores an event, or does nothing when it is known already.
     fn take_event(
         &mut self,
         chunk: &Chunk<'_>,
-        event: &Event,
+        event: Event,
         stream: i64,
         replaying: &mut bool,
-    ) -> Result<Option<(i64, u64, u64)>> {
+    ) -> Result<Option<Stored>> {
         if *replaying && let Some(replay) = event.replay {
             if let Some((origin, seq)) = self.find(replay)? {
                 // Known under this session's key too, so that a copy of the copy is known as well.
@@ -201,7 +194,7 @@ impl Batch<'_> {
         let (id, seq) = (session.id, session.events + 1);
         if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
-            self.link_to_origin(chunk.agent, event)?;
+            self.link_to_origin(chunk.agent, &event)?;
             return Ok(None);
         }
         let parent = match event.parent {
@@ -221,9 +214,9 @@ impl Batch<'_> {
             .as_ref()
             .map(|tool| self.name(tool))
             .transpose()?;
-        let call = self.join_call(chunk.agent, event, seq)?;
+        let call = self.join_call(chunk.agent, &event, seq)?;
         let session = self.session(chunk.agent, &event.session)?;
-        session.count(event, model);
+        session.count(&event, model);
         let turn = session.turns;
         let new_stream = std::mem::replace(&mut session.stream, stream) != stream;
         self.hot.insert.execute(rusqlite::params![
@@ -252,7 +245,13 @@ impl Batch<'_> {
             self.touch(id, seq, &touch.path, touch.action)?;
         }
         self.taken.counts.events += 1;
-        Ok(Some((id, seq, turn)))
+        Ok(Some(Stored {
+            session: id,
+            seq,
+            turn,
+            call,
+            event,
+        }))
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
@@ -302,6 +301,11 @@ impl Batch<'_> {
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
         self.taken.extended.insert(session);
+        self.transaction
+            .prepare_cached(
+                "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
+            )?
+            .execute((session, seq))?;
         index::mark_changed(&self.transaction, session, seq)
     }
 

@@ -116,7 +116,7 @@ fn event_json(event: &ShownEvent) -> Value {
         "call": row.call,
         "parent": row.parent,
         "command": row.command,
-        "files": event.files,
+        "files": event.touches.iter().map(|touch| &touch.path).collect::<Vec<_>>(),
         "error": row.error,
         "exit_code": row.exit_code,
         "duration_ms": row.duration_ms,

@@ -1,0 +1,111 @@
+//! The distilled tier: what was noted of each session.
+
+use rusqlite::{OptionalExtension, TransactionBehavior};
+
+use crate::blocks::{Packer, decompress};
+use crate::error::Result;
+use crate::open::Store;
+
+/// A session whose digest lacks its last events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undigested {
+    /// The session's row.
+    pub session: i64,
+    /// The agent.
+    pub agent: String,
+    /// How many of its events the digest has.
+    pub digested: u64,
+    /// How many it has.
+    pub events: u64,
+}
+
+/// What was noted of a session, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestRow {
+    /// The session's row.
+    pub session: i64,
+    /// Events up to this seq are in it.
+    pub events: u64,
+    /// How the session ended.
+    pub outcome: String,
+    /// The notes, in the writer's own format.
+    pub notes: Vec<u8>,
+}
+
+impl Store {
+    /// Sessions that have events which their digest lacks.
+    pub fn undigested(&self) -> Result<Vec<Undigested>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, agent, COALESCE(digests.events, 0), sessions.events FROM sessions \
+             LEFT JOIN digests ON digests.session = sessions.id WHERE sessions.events > COALESCE(digests.events, 0) ORDER BY id",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(Undigested {
+                session: row.get(0)?,
+                agent: row.get(1)?,
+                digested: row.get(2)?,
+                events: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What was noted of a session.
+    pub fn digest(&self, session: i64) -> Result<Option<DigestRow>> {
+        let query = "SELECT session, events, outcome, notes FROM digests WHERE session = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        statement
+            .query_row([session], digest_from_row)
+            .optional()?
+            .map(unpacked)
+            .transpose()
+    }
+
+    /// Calls `each` with what was noted of every session, in their order.
+    pub fn digests(&self, mut each: impl FnMut(DigestRow)) -> Result<()> {
+        let query = "SELECT session, events, outcome, notes FROM digests ORDER BY session";
+        let mut statement = self.connection.prepare_cached(query)?;
+        for row in statement.query_map([], digest_from_row)? {
+            each(unpacked(row?)?);
+        }
+        Ok(())
+    }
+
+    /// Stores what was noted of sessions.
+    pub fn save_digests(&mut self, digests: &[DigestRow]) -> Result<()> {
+        if digests.is_empty() {
+            return Ok(());
+        }
+        let mut packer = Packer::new()?;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO digests (session, events, outcome, notes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (session) \
+                 DO UPDATE SET events = excluded.events, outcome = excluded.outcome, notes = excluded.notes",
+            )?;
+            for digest in digests {
+                let notes = packer.compress(&digest.notes)?;
+                insert.execute((digest.session, digest.events, &digest.outcome, notes))?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
+fn digest_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<DigestRow> {
+    Ok(DigestRow {
+        session: row.get(0)?,
+        events: row.get(1)?,
+        outcome: row.get(2)?,
+        notes: row.get(3)?,
+    })
+}
+
+fn unpacked(row: DigestRow) -> Result<DigestRow> {
+    Ok(DigestRow {
+        notes: decompress(&row.notes)?,
+        ..row
+    })
+}
