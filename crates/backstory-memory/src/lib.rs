@@ -25,6 +25,7 @@
 //!
 //! Nothing here prints, reads the environment or looks at the clock.
 
+mod digest;
 mod discover;
 mod error;
 mod models;
@@ -34,6 +35,7 @@ mod read;
 mod retention;
 mod search;
 mod sweep;
+mod text;
 mod usage;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ pub use backstory_store::{
     Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionRow, SkippedRow,
     StreamRow,
 };
+pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use project::project_root;

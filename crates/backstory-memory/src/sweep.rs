@@ -6,6 +6,7 @@ use std::time::Instant;
 use backstory_session::redact::Redactor;
 use backstory_store::{Counts, Store, lock_file};
 
+use crate::digest::Digester;
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run};
@@ -65,7 +66,7 @@ pub struct SweepReport {
     pub ingested: u64,
     /// Source files that had not changed.
     pub skipped_unchanged: u64,
-    /// Sessions whose account (title, counts, roll-ups) was renewed.
+    /// Sessions whose digest was renewed.
     pub analyzed: u64,
     /// Events stored.
     pub events: u64,
@@ -128,6 +129,7 @@ impl Memory {
         let mut writer = Writer {
             store: &mut self.store,
             index,
+            digester: Digester::default(),
             pending: Vec::new(),
             bytes: 0,
             counts: Counts::default(),
@@ -146,10 +148,13 @@ impl Memory {
         })?;
         writer.commit()?;
         report.take(&writer.counts);
-        let index = writer.index;
+        let Writer {
+            index, digester, ..
+        } = writer;
         report.problems.extend(problems);
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
+        report.analyzed = digester.finish(&mut self.store)?;
         let indexed = match index {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
@@ -213,6 +218,7 @@ fn remaining(job: &Job<'_>) -> u64 {
 struct Writer<'s, 'a> {
     store: &'s mut Store,
     index: Option<IndexUpdate>,
+    digester: Digester,
     pending: Vec<backstory_store::Chunk<'a>>,
     bytes: u64,
     counts: Counts,
@@ -244,12 +250,12 @@ impl<'a> Writer<'_, 'a> {
             // The refresh at the end begins anew and says what is wrong.
             self.index = None;
         }
+        self.digester.feed(self.store, &taken)?;
         let counts = taken.counts;
         self.bytes = 0;
         self.counts.events += counts.events;
         self.counts.replayed += counts.replayed;
         self.counts.skipped += counts.skipped;
-        self.counts.sessions.extend(counts.sessions);
         Ok(())
     }
 }
@@ -289,7 +295,6 @@ impl SweepReport {
         self.events = counts.events;
         self.replayed = counts.replayed;
         self.skipped_records = counts.skipped;
-        self.analyzed = counts.sessions.len() as u64;
     }
 }
 

@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
 use crate::error::Result;
+use crate::index;
 use crate::open::Store;
 
 /// A session whose digest lacks its last events.
@@ -28,6 +29,8 @@ pub struct DigestRow {
     pub events: u64,
     /// How the session ended.
     pub outcome: String,
+    /// What people recognise the session by, if it has no title but its first line.
+    pub title: Option<String>,
     /// The notes, in the writer's own format.
     pub notes: Vec<u8>,
 }
@@ -85,9 +88,19 @@ impl Store {
                 "INSERT INTO digests (session, events, outcome, notes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (session) \
                  DO UPDATE SET events = excluded.events, outcome = excluded.outcome, notes = excluded.notes",
             )?;
+            let mut entitle = transaction.prepare_cached(
+                "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title_rank <= 1 AND title IS NOT ?2 RETURNING events",
+            )?;
             for digest in digests {
                 let notes = packer.compress(&digest.notes)?;
                 insert.execute((digest.session, digest.events, &digest.outcome, notes))?;
+                let Some(title) = &digest.title else { continue };
+                let renamed: Option<u64> = entitle
+                    .query_row((digest.session, title), |row| row.get(0))
+                    .optional()?;
+                if let Some(events) = renamed {
+                    index::mark_changed(&transaction, digest.session, events + 1)?;
+                }
             }
         }
         Ok(transaction.commit()?)
@@ -99,6 +112,7 @@ fn digest_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<DigestRow> {
         session: row.get(0)?,
         events: row.get(1)?,
         outcome: row.get(2)?,
+        title: None,
         notes: row.get(3)?,
     })
 }

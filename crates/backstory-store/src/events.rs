@@ -108,6 +108,15 @@ impl Store {
             .optional()?)
     }
 
+    /// The turn that an event belongs to, and the turn's first event.
+    pub fn turn_beginning(&self, session: i64, seq: u64) -> Result<Option<(u64, u64)>> {
+        let query = "SELECT turn, MIN(seq) FROM events WHERE session = ?1 AND turn = \
+             (SELECT turn FROM events WHERE session = ?1 AND seq = ?2) GROUP BY turn";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let found = statement.query_row((session, seq), |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(found.optional()?)
+    }
+
     /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
     pub fn turns_touching(&self, file: &str) -> Result<Vec<(i64, u64)>> {
         let mut statement = self.connection.prepare_cached(

@@ -26,6 +26,7 @@ pub(crate) enum Command {
     Sessions(SessionsArgs),
     Show(ShowArgs),
     Tail(TailArgs),
+    Digest(DigestArgs),
     Usage(UsageArgs),
     Model(ModelArgs),
     Embed(EmbedArgs),
@@ -212,6 +213,19 @@ pub(crate) struct TailArgs {
     /// Do not shorten the output of tools.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell what a session was about.
+///
+/// The goal, what was done and changed, what went wrong, what was decided, how it ended and what is left, each with the events
+/// that it rests on. Made without any model, and kept when the session's text is evicted.
+#[derive(Debug, Args)]
+pub(crate) struct DigestArgs {
+    /// The session's id or the beginning of it.
+    pub(crate) session: String,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

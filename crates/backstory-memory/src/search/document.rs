@@ -5,6 +5,7 @@ use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
 use serde_json::Value;
 
 use crate::read::ShownEvent;
+use crate::text::beginning;
 
 /// How much of one event is indexed. What people and models say is shorter, but for pasted logs.
 const MOST_SAID: usize = 32 << 10;
@@ -259,15 +260,6 @@ fn add(texts: &mut [String; 3], part: Part, text: &str, most: usize) {
         all.push('\n');
     }
     all.push_str(beginning(text, most));
-}
-
-/// The beginning of a text, cut between characters.
-pub(super) fn beginning(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) fn shown_text(event: &ShownEvent) -> String {
 
 /// The best piece of a text. `worth` tells what a word counts, if anything.
 pub(super) fn snippet(text: &str, worth: impl Fn(&str) -> Option<f32>) -> Snippet {
-    let text = super::document::beginning(text, MOST_READ);
+    let text = crate::text::beginning(text, MOST_READ);
     let mut found: Vec<(usize, usize, f32, String)> = Vec::new();
     words(text, |word| {
         if let Some(worth) = worth(word.text) {

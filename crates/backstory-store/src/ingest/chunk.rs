@@ -48,8 +48,6 @@ pub struct Counts {
     pub replayed: u64,
     /// Records that could not be read.
     pub skipped: u64,
-    /// Sessions that changed, by their rows: a long one changes in several batches.
-    pub sessions: BTreeSet<i64>,
 }
 
 /// What a batch took in, for those who would else have to read it again.

@@ -104,10 +104,9 @@ impl Batch<'_> {
     }
 
     /// Stores all that was taken in.
-    pub fn commit(mut self) -> Result<Taken> {
+    pub fn commit(self) -> Result<Taken> {
         for session in self.sessions.values().filter(|session| session.changed) {
             session.save(&self.transaction)?;
-            self.taken.counts.sessions.insert(session.id);
         }
         self.tally.save(&self.transaction)?;
         self.transaction.commit()?;

@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod digest;
 mod doctor;
 mod embed;
 mod eval;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Sessions(arguments) => sessions::run(&setting, arguments),
         Command::Show(arguments) => show::run(&setting, arguments),
         Command::Tail(arguments) => show::tail(&setting, arguments),
+        Command::Digest(arguments) => digest::run(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),

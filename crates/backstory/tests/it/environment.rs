@@ -102,6 +102,8 @@ impl Environment {
         for session in &sessions {
             let shown = self.json(&["show", session["session"].as_str().unwrap()]);
             text.push_str(&format!("{shown:#}\n"));
+            let digest = self.json(&["digest", session["session"].as_str().unwrap()]);
+            text.push_str(&format!("{digest:#}\n"));
         }
         text.push_str(&format!("{:#}\n", self.json(&["usage", "session"])));
         text.push_str(&format!("{:#}\n", self.json(&["usage", "daily"])));

@@ -1,0 +1,543 @@
+//! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
+
+use backstory_session::{Action, Kind, Touch};
+use backstory_store::Stored;
+use serde::{Deserialize, Serialize};
+
+use super::command::{self, CommandKind};
+use super::said;
+use super::trouble;
+use crate::read::ShownEvent;
+use crate::text;
+
+/// With so many steps, commands that just worked are noted no more.
+const MOST_STEPS: usize = 4_000;
+
+/// How much is kept of what was said: of its beginning and of its end, in characters.
+const PROMPT: (usize, usize) = (500, 200);
+const REPLY: (usize, usize) = (500, 900);
+/// Of a reply that another prompt followed.
+const EARLIER_REPLY: (usize, usize) = (240, 160);
+const COMMAND: (usize, usize) = (160, 40);
+
+/// So many calls may wait for their result.
+const MOST_OPEN: usize = 64;
+
+/// The notes of one session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Notes {
+    /// Events up to this seq are in them.
+    pub(crate) events: u64,
+    pub(crate) steps: Vec<Step>,
+    /// What the last event of a conversation was.
+    pub(crate) last: Option<Last>,
+    /// Calls that were not worth a step unless they fail.
+    open: Vec<OpenCall>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    #[serde(rename = "n")]
+    pub(crate) seq: u64,
+    #[serde(rename = "t")]
+    pub(crate) turn: u64,
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<i64>,
+    #[serde(flatten)]
+    pub(crate) what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum What {
+    /// Somebody asked for something.
+    Prompt(String),
+    /// The agent said something.
+    Reply(String),
+    /// A command ran.
+    Run(Run),
+    /// Files were changed.
+    Edit {
+        paths: Vec<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
+    /// A tool failed that is no command.
+    Failed {
+        tool: String,
+        target: String,
+        said: String,
+    },
+    /// The user did not allow it.
+    Denied(String),
+    /// The user stopped the agent.
+    Interrupted,
+    /// The agent's history was replaced by a summary of it.
+    Compacted,
+}
+
+/// A command that ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    #[serde(rename = "c")]
+    pub(crate) command: String,
+    #[serde(rename = "k", default, skip_serializing_if = "CommandKind::is_other")]
+    pub(crate) kind: CommandKind,
+    /// Whether it worked, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ok: Option<bool>,
+    /// Tests that passed and that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tests: Option<(u64, u64)>,
+    /// What tells most of its output: the error, the commit, the address of a pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ms: Option<i64>,
+}
+
+/// What the conversation ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Last {
+    Prompt,
+    Reply,
+    Call,
+    Result,
+    Interruption,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct OpenCall {
+    seq: u64,
+    tool: String,
+    target: String,
+}
+
+/// An event, wherever it was read.
+pub(crate) struct Seen<'a> {
+    pub(crate) seq: u64,
+    pub(crate) turn: u64,
+    pub(crate) at: Option<i64>,
+    pub(crate) kind: Kind,
+    pub(crate) text: &'a str,
+    pub(crate) tool: Option<&'a str>,
+    pub(crate) call: Option<u64>,
+    pub(crate) command: Option<&'a str>,
+    pub(crate) error: bool,
+    pub(crate) exit_code: Option<i64>,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) touches: &'a [Touch],
+}
+
+impl<'a> From<&'a Stored> for Seen<'a> {
+    fn from(stored: &'a Stored) -> Self {
+        let event = &stored.event;
+        Seen {
+            seq: stored.seq,
+            turn: stored.turn,
+            at: event.at,
+            kind: event.kind,
+            text: &event.text,
+            tool: event.tool.as_deref(),
+            call: stored.call,
+            command: event.command.as_deref(),
+            error: event.error,
+            exit_code: event.exit_code,
+            duration_ms: event.duration_ms,
+            touches: &event.touches,
+        }
+    }
+}
+
+impl<'a> From<&'a ShownEvent> for Seen<'a> {
+    fn from(event: &'a ShownEvent) -> Self {
+        let row = &event.row;
+        Seen {
+            seq: row.seq,
+            turn: row.turn,
+            at: row.at,
+            kind: row.kind,
+            text: &event.text,
+            tool: row.tool.as_deref(),
+            call: row.call,
+            command: row.command.as_deref(),
+            error: row.error,
+            exit_code: row.exit_code,
+            duration_ms: row.duration_ms,
+            touches: &event.touches,
+        }
+    }
+}
+
+impl Notes {
+    /// Notes the next event.
+    pub(crate) fn take(&mut self, seen: &Seen<'_>) {
+        self.events = seen.seq;
+        match seen.kind {
+            Kind::Prompt => {
+                self.close_turn();
+                self.add(seen, What::Prompt(shortened(seen.text, PROMPT)));
+                self.last = Some(Last::Prompt);
+            }
+            Kind::Reply if !seen.text.trim().is_empty() => {
+                self.add(seen, What::Reply(shortened(seen.text, REPLY)));
+                self.keep_last_replies(seen.turn, 2);
+                self.last = Some(Last::Reply);
+            }
+            Kind::ToolCall => {
+                self.call(seen);
+                self.last = Some(Last::Call);
+            }
+            Kind::ToolResult => {
+                self.result(seen);
+                if self.last != Some(Last::Interruption) {
+                    self.last = Some(Last::Result);
+                }
+            }
+            Kind::Summary if said::is_compaction(seen.text) => self.add(seen, What::Compacted),
+            Kind::System if said::is_interruption(seen.text) => {
+                self.add(seen, What::Interrupted);
+                self.last = Some(Last::Interruption);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets all from a turn on, whose first event is `first`: it is noted anew.
+    pub(crate) fn rewind(&mut self, turn: u64, first: u64) {
+        self.steps.retain(|step| step.turn < turn);
+        self.open.retain(|call| call.seq < first);
+        self.events = first.saturating_sub(1);
+        // All that the turn says comes again, its last event too.
+        self.last = None;
+    }
+
+    fn add(&mut self, seen: &Seen<'_>, what: What) {
+        self.steps.push(Step {
+            seq: seen.seq,
+            turn: seen.turn,
+            at: seen.at,
+            what,
+        });
+    }
+
+    /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.
+    fn close_turn(&mut self) {
+        let Some(turn) = self.steps.last().map(|step| step.turn) else {
+            return;
+        };
+        self.keep_last_replies(turn, 1);
+        let of_turn = self.steps.iter_mut().rev();
+        for step in of_turn.take_while(|step| step.turn == turn) {
+            if let What::Reply(text) = &mut step.what {
+                *text = shortened(text, EARLIER_REPLY);
+            }
+        }
+    }
+
+    /// The last reply may still be taken back when its text grows, hence two while a turn goes on.
+    fn keep_last_replies(&mut self, turn: u64, most: usize) {
+        let mut kept = 0;
+        let mut at = self.steps.len();
+        while at > 0 && self.steps[at - 1].turn == turn {
+            at -= 1;
+            if matches!(self.steps[at].what, What::Reply(_)) {
+                kept += 1;
+                if kept > most {
+                    self.steps.remove(at);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, seen: &Seen<'_>) {
+        let mut paths: Vec<String> = seen
+            .touches
+            .iter()
+            .filter(|touch| touch.action != Action::Read)
+            .map(|touch| touch.path.clone())
+            .collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let full = self.steps.len() >= MOST_STEPS;
+        match seen.command {
+            Some(line) => {
+                let kind = command::kind(line);
+                // A patch that is applied by a command is an edit.
+                if !paths.is_empty() && kind.is_other() {
+                    self.add(seen, edit(paths));
+                } else if !full || !kind.is_other() {
+                    let run = Run {
+                        command: shortened(line, COMMAND),
+                        kind,
+                        ..Run::default()
+                    };
+                    self.add(seen, What::Run(run));
+                } else {
+                    self.open(seen, line);
+                }
+            }
+            None if !paths.is_empty() && !full => self.add(seen, edit(paths)),
+            None => {
+                let target = seen.touches.first().map(|touch| touch.path.as_str());
+                self.open(seen, target.unwrap_or_default());
+            }
+        }
+    }
+
+    fn open(&mut self, seen: &Seen<'_>, target: &str) {
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(OpenCall {
+            seq: seen.seq,
+            tool: seen.tool.unwrap_or_default().to_string(),
+            target: shortened(target, COMMAND),
+        });
+    }
+
+    fn result(&mut self, seen: &Seen<'_>) {
+        let failed = seen.error || seen.exit_code.is_some_and(|code| code != 0);
+        let Some(call) = seen.call else { return };
+        let open = self.open.iter().position(|open| open.seq == call);
+        let open = open.map(|at| self.open.remove(at));
+        if failed && said::is_denial(seen.text) {
+            let tool = seen.tool.unwrap_or_default().to_string();
+            return self.add(seen, What::Denied(tool));
+        }
+        if said::is_interruption(seen.text) {
+            return self.add(seen, What::Interrupted);
+        }
+        let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
+        match (step.map(|step| &mut step.what), open) {
+            (Some(What::Run(run)), _) => run.end(seen, failed),
+            (
+                Some(What::Edit {
+                    failed: is, said, ..
+                }),
+                _,
+            ) => {
+                *is = failed;
+                *said = failed.then(|| trouble::telling(seen.text));
+            }
+            (_, Some(open)) if failed => self.add(
+                seen,
+                What::Failed {
+                    tool: open.tool,
+                    target: open.target,
+                    said: trouble::telling(seen.text),
+                },
+            ),
+            _ => {}
+        }
+    }
+}
+
+impl Run {
+    /// How it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
+    fn end(&mut self, seen: &Seen<'_>, failed: bool) {
+        let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
+        if self.kind == CommandKind::Test {
+            self.tests = command::tests(seen.text);
+        }
+        let red = self.tests.is_some_and(|(_, failed)| failed > 0);
+        let broken = runs && command::looks_broken(seen.text);
+        let goes_on = command::goes_on_in_background(seen.text);
+        self.ok = if goes_on {
+            None
+        } else {
+            Some(!(failed || red || broken))
+        };
+        self.ms = seen.duration_ms;
+        self.said = match (self.ok, self.kind) {
+            (Some(false), _) => Some(trouble::telling(seen.text)),
+            (_, CommandKind::Commit) => command::commit(seen.text),
+            (_, CommandKind::PullRequest) => command::address(seen.text),
+            _ => None,
+        };
+    }
+}
+
+fn edit(paths: Vec<String>) -> What {
+    What::Edit {
+        paths,
+        failed: false,
+        said: None,
+    }
+}
+
+/// The beginning and the end of a text, without blank lines and indentation.
+pub(crate) fn shortened(text: &str, (beginning, end): (usize, usize)) -> String {
+    // Of a huge text most is passed over unread.
+    let most = (beginning + end) * 8 + 64;
+    let text = text.trim();
+    let mut kept = String::new();
+    if text.len() <= 2 * most {
+        push_lines(text, &mut kept);
+    } else {
+        push_lines(text::beginning(text, most), &mut kept);
+        kept.push_str("\n…\n");
+        push_lines(text::ending(text, most), &mut kept);
+    }
+    let length = kept.chars().count();
+    if length <= beginning + end + 3 {
+        return kept;
+    }
+    let head: String = kept.chars().take(beginning).collect();
+    let tail: String = kept.chars().skip(length - end).collect();
+    format!("{head} … {tail}")
+}
+
+fn push_lines(text: &str, kept: &mut String) {
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if !kept.is_empty() && !kept.ends_with('\n') {
+            kept.push('\n');
+        }
+        kept.push_str(line);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A session in the making: what is said and done, one event after the other.
+    #[derive(Default)]
+    pub(crate) struct Story {
+        pub(crate) notes: Notes,
+        turn: u64,
+        seq: u64,
+    }
+
+    impl Story {
+        fn event<'a>(
+            &mut self,
+            kind: Kind,
+            text: &'a str,
+            change: impl FnOnce(&mut Seen<'a>),
+        ) -> u64 {
+            self.seq += 1;
+            let mut seen = Seen {
+                seq: self.seq,
+                turn: self.turn,
+                at: Some(self.seq as i64 * 1_000),
+                kind,
+                text,
+                tool: None,
+                call: None,
+                command: None,
+                error: false,
+                exit_code: None,
+                duration_ms: None,
+                touches: &[],
+            };
+            change(&mut seen);
+            self.notes.take(&seen);
+            self.seq
+        }
+
+        pub(crate) fn prompt(&mut self, text: &str) -> &mut Self {
+            self.turn += 1;
+            self.event(Kind::Prompt, text, |_| {});
+            self
+        }
+
+        pub(crate) fn reply(&mut self, text: &str) -> &mut Self {
+            self.event(Kind::Reply, text, |_| {});
+            self
+        }
+
+        pub(crate) fn system(&mut self, text: &str) -> &mut Self {
+            self.event(Kind::System, text, |_| {});
+            self
+        }
+
+        /// A command with its output and exit code.
+        pub(crate) fn run(&mut self, command: &str, output: &str, code: i64) -> &mut Self {
+            let call = self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
+            self.event(Kind::ToolResult, output, |seen| {
+                (seen.call, seen.exit_code, seen.error) = (Some(call), Some(code), code != 0);
+            });
+            self
+        }
+
+        /// A command without an end.
+        pub(crate) fn start(&mut self, command: &str) -> &mut Self {
+            self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
+            self
+        }
+
+        /// A tool that touches a file.
+        pub(crate) fn tool(
+            &mut self,
+            tool: &str,
+            path: &str,
+            action: Action,
+            error: Option<&str>,
+        ) -> &mut Self {
+            let touches = [Touch {
+                path: path.to_string(),
+                action,
+            }];
+            let call = self.event(Kind::ToolCall, "", |seen| {
+                (seen.tool, seen.touches) = (Some(tool), &touches);
+            });
+            self.event(Kind::ToolResult, error.unwrap_or("ok"), |seen| {
+                (seen.tool, seen.call, seen.error) = (Some(tool), Some(call), error.is_some());
+            });
+            self
+        }
+    }
+
+    #[test]
+    fn notes_go_on_after_they_were_stored_and_taken_back() {
+        let tell = |story: &mut Story, from: u64| {
+            if from <= 1 {
+                story
+                    .prompt("fix the cart")
+                    .run("cargo test", "1 failed", 101)
+                    .reply("one")
+                    .reply("two")
+                    .reply("three");
+            }
+            story
+                .prompt("and the docs")
+                .tool("Edit", "a.md", Action::Write, None)
+                .reply("done");
+        };
+        let mut whole = Story::default();
+        tell(&mut whole, 1);
+        let stored = serde_json::to_vec(&whole.notes).unwrap();
+        let mut again: Notes = serde_json::from_slice(&stored).unwrap();
+        assert_eq!(again, whole.notes);
+        again.rewind(2, 7);
+        let mut rewound = Story {
+            notes: again,
+            turn: 1,
+            seq: 6,
+        };
+        tell(&mut rewound, 7);
+        assert_eq!(rewound.notes, whole.notes);
+    }
+
+    #[test]
+    fn little_is_kept_of_much() {
+        let mut story = Story::default();
+        story
+            .prompt(&"long words ".repeat(100_000))
+            .reply(&"é\n".repeat(50_000));
+        for at in 0..6_000 {
+            story.run(&format!("echo {at}"), &"x".repeat(1_000), 0);
+        }
+        story.run("cargo test", "3 passed", 0);
+        assert!(serde_json::to_vec(&story.notes).unwrap().len() < 400_000);
+        let tested =
+            |step: &Step| matches!(&step.what, What::Run(run) if run.tests == Some((3, 0)));
+        assert!(story.notes.steps.iter().any(tested));
+        assert!(story.notes.open.len() <= MOST_OPEN);
+    }
+}

@@ -1,0 +1,151 @@
+//! `digest`.
+
+use std::io::Write;
+
+use backstory_memory::{Digest, FileChange, Outcome, Statement};
+use serde_json::{Value, json};
+
+use super::sessions::session_json;
+use crate::cli::DigestArgs;
+use crate::error::Error;
+use crate::output::{
+    BOLD, DIM, GREEN, RED, YELLOW, grouped, harmless, local_time, print_json, short_number, stdout,
+    usage_json,
+};
+use crate::setting::Setting;
+
+/// So many changed files are listed for people.
+const MOST_FILES: usize = 25;
+
+pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let session = memory.session(&arguments.session)?;
+    let digest = memory.digest(&session)?;
+    if arguments.json {
+        return print_json(&digest_json(&digest));
+    }
+    print_text(&digest)
+}
+
+/// A digest for machines.
+fn digest_json(digest: &Digest) -> Value {
+    let mut value = session_json(&digest.session);
+    let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
+    let goal_events: Vec<u64> = digest
+        .goal
+        .iter()
+        .flat_map(|said| said.events.clone())
+        .collect();
+    let duration = digest.session.ended_at.zip(digest.session.started_at);
+    let more = json!({
+        "goal": goal.join("\n"),
+        "goal_events": goal_events,
+        "outcome": digest.outcome.name(),
+        "reasons": digest.reasons,
+        "done": digest.done,
+        "files": digest.files,
+        "errors": digest.errors,
+        "decisions": digest.decisions,
+        "next_steps": digest.next_steps,
+        "duration_seconds": duration.map(|(end, start)| (end - start) / 1000),
+        "usage": usage_json(&digest.usage),
+    });
+    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+        value.extend(more);
+    }
+    value
+}
+
+fn print_text(digest: &Digest) -> Result<(), Error> {
+    let mut out = stdout();
+    let session = &digest.session;
+    let title = harmless(session.title.as_deref().unwrap_or("untitled"));
+    let colour = match digest.outcome {
+        Outcome::Success => GREEN,
+        Outcome::Partial => YELLOW,
+        Outcome::Failed | Outcome::Abandoned => RED,
+        Outcome::Unknown => DIM,
+    };
+    writeln!(
+        out,
+        "{BOLD}{title}{BOLD:#}  {colour}{}{colour:#}",
+        digest.outcome.name()
+    )?;
+    let project = session
+        .project
+        .as_deref()
+        .map_or(String::new(), |project| format!(" · {}", harmless(project)));
+    writeln!(
+        out,
+        "{DIM}{} · {}{project} · {} to {} · {} turns, {} events, {} tokens{DIM:#}",
+        session.session,
+        session.agent,
+        local_time(session.started_at),
+        local_time(session.ended_at),
+        grouped(session.turns),
+        grouped(session.events),
+        short_number(digest.usage.total()),
+    )?;
+    let root = session.project.as_deref().unwrap_or_default();
+    let mut files: Vec<Statement> = digest
+        .files
+        .iter()
+        .take(MOST_FILES)
+        .map(|file| changed(file, root))
+        .collect();
+    if digest.files.len() > MOST_FILES {
+        files.push(Statement {
+            text: format!("and {} more", digest.files.len() - MOST_FILES),
+            turn: None,
+            events: Vec::new(),
+        });
+    }
+    let parts = [
+        ("Goal", &digest.goal),
+        ("Why", &digest.reasons),
+        ("Done", &digest.done),
+        ("Files", &files),
+        ("Errors", &digest.errors),
+        ("Decided", &digest.decisions),
+        ("Next", &digest.next_steps),
+    ];
+    for (heading, statements) in parts {
+        if statements.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
+        for statement in statements {
+            let text = harmless(&statement.text).replace('\n', " ");
+            writeln!(out, "  {text}  {DIM}{}{DIM:#}", cited(statement))?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A changed file, by its path within the project.
+fn changed(file: &FileChange, root: &str) -> Statement {
+    let within = file.path.strip_prefix(root).filter(|_| !root.is_empty());
+    let path = within.map_or(file.path.as_str(), |path| {
+        path.trim_start_matches(['/', '\\'])
+    });
+    let text = match file.events.len() {
+        1 => path.to_string(),
+        times => format!("{path} ({times} times)"),
+    };
+    Statement {
+        text,
+        turn: None,
+        events: file.events.clone(),
+    }
+}
+
+/// Where a statement comes from: the turn if it is of one, else the events.
+fn cited(statement: &Statement) -> String {
+    match (statement.turn, &statement.events[..]) {
+        (Some(turn), _) => format!("#{turn}"),
+        (None, []) => String::new(),
+        (None, [one]) => format!("event {one}"),
+        (None, [first, .., last]) => format!("events {first} to {last}"),
+    }
+}
