@@ -29,6 +29,7 @@ mod digest;
 mod discover;
 mod error;
 mod models;
+mod patterns;
 mod pipeline;
 mod project;
 mod read;
@@ -51,6 +52,7 @@ pub use backstory_store::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
+pub use patterns::{Evidence, Pattern, PatternFilter, PatternKind};
 pub use project::project_root;
 pub use read::ShownEvent;
 pub use retention::{AgentFiles, Cleanup, Retention, retention};

@@ -187,7 +187,8 @@ const KINDS: &[(CommandKind, &[&str])] = &[
 /// Words before a command that only say how to run it.
 const WRAPPERS: &[&str] = &[
     "sudo", "time", "nice", "env", "command", "exec", "npx", "bunx", "pnpx", "uv", "run", "poetry",
-    "pipenv", "rtk", "proxy", "bundle", "mise", "x", "--", "dlx", "pdm", "hatch",
+    "pipenv", "rtk", "proxy", "bundle", "mise", "x", "--", "dlx", "pdm", "hatch", "do", "then",
+    "else", "if", "while", "until", "!", "{",
 ];
 
 /// What a command line is for: of several commands in it, what the most telling one is for.
@@ -213,7 +214,13 @@ pub(crate) fn kind(line: &str) -> CommandKind {
 pub(crate) fn program(line: &str) -> String {
     let part = parts(line)
         .map(bare)
-        .find(|part| !part.is_empty() && !part.starts_with("cd ") && !part.starts_with("echo "))
+        .find(|part| {
+            let first = part.split(' ').next().unwrap_or_default();
+            !matches!(
+                first,
+                "" | "cd" | "echo" | "for" | "set" | "export" | "done" | "fi"
+            )
+        })
         .unwrap_or_default();
     let mut words = part.split_whitespace();
     let first = words.next().unwrap_or_default();

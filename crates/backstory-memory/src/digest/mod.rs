@@ -20,8 +20,15 @@ use self::account::Account;
 use crate::Memory;
 use crate::error::Result;
 
+pub(crate) use account::prompts;
+pub(crate) use command::program;
+#[cfg(test)]
+pub(crate) use notes::tests::Story;
+pub(crate) use notes::{Notes, Step, What};
 pub use outcome::Outcome;
 pub(crate) use renew::Digester;
+pub(crate) use said::{is_correction, is_of_a_person};
+pub(crate) use trouble::signature;
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]

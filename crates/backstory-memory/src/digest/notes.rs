@@ -305,14 +305,17 @@ impl Notes {
         let Some(call) = seen.call else { return };
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));
+        let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
         if failed && said::is_denial(seen.text) {
+            if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
+                *failed = true;
+            }
             let tool = seen.tool.unwrap_or_default().to_string();
             return self.add(seen, What::Denied(tool));
         }
         if said::is_interruption(seen.text) {
             return self.add(seen, What::Interrupted);
         }
-        let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
         match (step.map(|step| &mut step.what), open) {
             (Some(What::Run(run)), _) => run.end(seen, failed),
             (

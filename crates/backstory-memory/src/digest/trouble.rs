@@ -38,8 +38,25 @@ const TELLING: &[&str] = &[
     "does not exist",
 ];
 
+/// Lines that only say that something went wrong, of which another line tells more.
+const EMPTY: &[&str] = &[
+    "exit code",
+    "exit status",
+    "exited with",
+    "task failed",
+    "elifecycle",
+    "make: ***",
+    "npm err! code",
+    "error: recipe",
+    "command failed",
+    "could not compile",
+    "error: test failed",
+    "process completed",
+];
+
 /// The line of an output that tells most of what went wrong.
 pub(crate) fn telling(output: &str) -> String {
+    let output = within(output);
     let plain = if output.len() <= 2 * MOST_READ {
         text::without_escapes(output)
     } else {
@@ -54,10 +71,17 @@ pub(crate) fn telling(output: &str) -> String {
     let lines = || plain.lines().map(str::trim).filter(says);
     let rank = |line: &str| {
         let lower = line.to_lowercase();
+        let empty = EMPTY.iter().any(|words| lower.contains(words));
+        let echo = lower.starts_with("$ ") || lower.starts_with("> ") || lower.contains("] $ ");
+        if empty || echo {
+            return TELLING.len() + 2;
+        }
+        // Linters and compilers say where: `src/a.go:12:3: …`.
+        let place = usize::from(!has_place(line));
         TELLING
             .iter()
             .position(|words| lower.contains(words))
-            .unwrap_or(TELLING.len())
+            .unwrap_or(TELLING.len() + place)
     };
     // Python's own kind of errors stands last: `ValueError: …`.
     let python = lines()
@@ -68,6 +92,35 @@ pub(crate) fn telling(output: &str) -> String {
         .or_else(|| lines().min_by_key(|line| rank(line)))
         .unwrap_or_default();
     text::beginning(&without_tags(best), MOST_TOLD).to_string()
+}
+
+/// Whether a line begins with a place in a file.
+fn has_place(line: &str) -> bool {
+    let mut parts = line.split(':').skip(1);
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|part| {
+            !part.is_empty() && part.chars().all(|letter| letter.is_ascii_digit())
+        })
+    };
+    is_number(parts.next())
+}
+
+/// What a command printed, out of the frame that an agent puts around it.
+fn within(output: &str) -> &str {
+    let frame = text::beginning(output, 200);
+    if !frame.contains("execution error: sandbox denied") {
+        return output;
+    }
+    let errors = output
+        .rfind("stderr: ")
+        .map(|at| &output[at + "stderr: ".len()..]);
+    let printed = output
+        .find("stdout: ")
+        .map(|at| &output[at + "stdout: ".len()..]);
+    errors
+        .filter(|errors| !errors.trim().is_empty())
+        .or(printed)
+        .unwrap_or(output)
 }
 
 fn without_tags(line: &str) -> String {

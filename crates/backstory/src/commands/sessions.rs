@@ -50,7 +50,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         // In a pipe ids stand whole, for the next program needs them.
         let whole = !std::io::stdout().is_terminal();
         let mut table = table(&[
-            "session", "agent", "active", "project", "turns", "tokens", "title",
+            "session", "agent", "active", "project", "turns", "tokens", "outcome", "title",
         ]);
         for row in &rows {
             table.add_row(cells(row, whole));
@@ -61,7 +61,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     Ok(())
 }
 
-fn cells(row: &SessionRow, whole: bool) -> [String; 7] {
+fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
     let title = harmless(row.title.as_deref().unwrap_or("-"));
     let title = match row.parent_kind.as_deref() {
         Some("subagent") => format!("↳ {title}"),
@@ -82,6 +82,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 7] {
         harmless(project),
         row.turns.to_string(),
         short_number(row.usage.total()),
+        row.outcome.clone().unwrap_or_else(|| "-".to_string()),
         title.chars().take(TITLE_CHARACTERS).collect(),
     ]
 }

@@ -1,0 +1,168 @@
+//! Finding patterns: signals of all sessions, brought together.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use backstory_store::SessionHead;
+
+use super::detectors::{DETECTORS, Detector, Signal};
+use super::{Evidence, Pattern, PatternFilter};
+use crate::Memory;
+use crate::digest::Notes;
+use crate::error::Result;
+
+/// So much evidence is cited of each session.
+const CITED: usize = 5;
+
+impl Memory {
+    /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
+    pub fn patterns(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
+        let mut notes: Vec<(i64, Notes)> = Vec::new();
+        self.store.digests(|row| {
+            if let Ok(read) = serde_json::from_slice(&row.notes) {
+                notes.push((row.session, read));
+            }
+        })?;
+        let heads = self
+            .store
+            .session_heads(notes.iter().map(|(session, _)| *session))?;
+        let mut patterns = Vec::new();
+        for detector in DETECTORS {
+            if filter.kind.is_some_and(|kind| kind != detector.kind) {
+                continue;
+            }
+            let mut clusters: BTreeMap<String, Vec<(&SessionHead, Signal)>> = BTreeMap::new();
+            for (session, notes) in &notes {
+                let Some(head) = heads.get(session) else {
+                    continue;
+                };
+                let mut signals = Vec::new();
+                (detector.detect)(notes, &mut signals);
+                for signal in signals {
+                    clusters
+                        .entry(signal.signature.clone())
+                        .or_default()
+                        .push((head, signal));
+                }
+            }
+            let clusters = match detector.alike {
+                Some(share) => join_alike(clusters, share),
+                None => clusters.into_values().collect(),
+            };
+            let found = clusters
+                .into_iter()
+                .map(|cluster| (detector.weight, pattern(detector, cluster, filter)));
+            patterns.extend(found.filter(|(_, pattern)| filter.passes(pattern)));
+        }
+        patterns.sort_by(|(a_weight, a), (b_weight, b)| {
+            let rank = |weight: &f64, pattern: &Pattern| {
+                weight * (1.0 + pattern.sessions.len() as f64).ln()
+            };
+            (b.is_cross_agent().cmp(&a.is_cross_agent()))
+                .then(rank(b_weight, b).total_cmp(&rank(a_weight, a)))
+                .then(b.frequency.cmp(&a.frequency))
+                .then(a.id.cmp(&b.id))
+        });
+        Ok(patterns.into_iter().map(|(_, pattern)| pattern).collect())
+    }
+}
+
+/// Joins clusters whose signatures are alike, the larger ones first.
+fn join_alike(
+    clusters: BTreeMap<String, Vec<(&SessionHead, Signal)>>,
+    share: f64,
+) -> Vec<Vec<(&SessionHead, Signal)>> {
+    let mut sorted: Vec<_> = clusters.into_iter().collect();
+    sorted.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then(a.0.cmp(&b.0)));
+    let mut joined: Vec<(HashSet<String>, Vec<(&SessionHead, Signal)>)> = Vec::new();
+    // Only clusters that share a rare word can be alike.
+    let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
+    for (signature, signals) in sorted {
+        let words: HashSet<String> = signature.split_whitespace().map(str::to_string).collect();
+        let candidates: BTreeSet<usize> = words
+            .iter()
+            .filter_map(|word| by_word.get(word))
+            .flatten()
+            .copied()
+            .collect();
+        let alike = candidates
+            .into_iter()
+            .find(|at| similarity(&joined[*at].0, &words) >= share);
+        match alike {
+            Some(at) => joined[at].1.extend(signals),
+            None => {
+                for word in &words {
+                    by_word.entry(word.clone()).or_default().push(joined.len());
+                }
+                joined.push((words, signals));
+            }
+        }
+    }
+    joined.into_iter().map(|(_, signals)| signals).collect()
+}
+
+/// The share of words that two signatures have in common.
+fn similarity(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
+    let shared = a.intersection(b).count();
+    shared as f64 / (a.len() + b.len() - shared).max(1) as f64
+}
+
+fn pattern(
+    detector: &Detector,
+    mut cluster: Vec<(&SessionHead, Signal)>,
+    filter: &PatternFilter,
+) -> Pattern {
+    cluster.sort_by(|(a_head, a), (b_head, b)| {
+        (a.at, &a_head.session, a.seq).cmp(&(b.at, &b_head.session, b.seq))
+    });
+    // The oldest gives the name and the newest the words: an id stays while evidence comes in.
+    let signature = cluster
+        .first()
+        .map_or("", |(_, signal)| signal.signature.as_str());
+    let hash = blake3::hash(format!("{}\n{signature}", detector.name).as_bytes());
+    let (title, advice) = cluster.last().map_or_else(Default::default, |(_, signal)| {
+        (signal.title.clone(), signal.advice.clone())
+    });
+    let collect = |value: &dyn Fn(&SessionHead) -> Option<String>| {
+        let set: BTreeSet<String> = cluster.iter().filter_map(|(head, _)| value(head)).collect();
+        set.into_iter().collect::<Vec<String>>()
+    };
+    let sessions = collect(&|head| Some(head.session.clone()));
+    let projects = collect(&|head| head.project.clone());
+    let mut domains: Vec<String> = projects
+        .iter()
+        .filter_map(|project| filter.domain_of(project))
+        .collect();
+    domains.sort_unstable();
+    domains.dedup();
+    let mut cited: HashMap<&str, usize> = HashMap::new();
+    let mut evidence = Vec::new();
+    for (head, signal) in &cluster {
+        let times = cited.entry(&head.session).or_default();
+        *times += 1;
+        if *times <= CITED {
+            evidence.push(Evidence {
+                session: head.session.clone(),
+                agent: head.agent.clone(),
+                turn: signal.turn,
+                event: signal.seq,
+                at: signal.at.or(head.started_at),
+                text: signal.text.clone(),
+            });
+        }
+    }
+    Pattern {
+        id: format!("p-{}", &hash.to_hex()[..8]),
+        kind: detector.kind,
+        detector: detector.name,
+        title,
+        advice,
+        frequency: cluster.len() as u64,
+        agents: collect(&|head| Some(head.agent.clone())),
+        sessions,
+        projects,
+        domains,
+        first_seen: evidence.iter().filter_map(|evidence| evidence.at).min(),
+        last_seen: evidence.iter().filter_map(|evidence| evidence.at).max(),
+        evidence,
+    }
+}
