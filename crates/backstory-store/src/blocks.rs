@@ -15,8 +15,8 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 /// No block holds more; one that claims to is damaged.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// Level 2 stores real logs in 6 % less than level 1 at the same speed; level 3 saves 4 % more for a quarter more time.
-const LEVEL: i32 = 2;
+/// Level 3 stores real logs in 4 % less than level 2, and 10 % less than level 1, for little of a sweep's time.
+const LEVEL: i32 = 3;
 
 /// A payload taken out of the text: where it was, and what it is.
 #[derive(Debug, Clone, PartialEq)]

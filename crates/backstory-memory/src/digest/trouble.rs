@@ -52,6 +52,9 @@ const EMPTY: &[&str] = &[
     "could not compile",
     "error: test failed",
     "process completed",
+    " info ",
+    " debug ",
+    "level=info",
 ];
 
 /// The line of an output that tells most of what went wrong.
@@ -91,7 +94,14 @@ pub(crate) fn telling(output: &str) -> String {
     let best = python
         .or_else(|| lines().min_by_key(|line| rank(line)))
         .unwrap_or_default();
-    text::beginning(&without_tags(best), MOST_TOLD).to_string()
+    let mut told = without_tags(best);
+    // Rust says where on one line and what on the next.
+    if best.ends_with(':')
+        && let Some(next) = lines().skip_while(|line| *line != best).nth(1)
+    {
+        told = format!("{told} {next}");
+    }
+    text::beginning(&told, MOST_TOLD).to_string()
 }
 
 /// Whether a line begins with a place in a file.
@@ -196,6 +206,10 @@ mod tests {
         check(
             "Compiling shop\nerror[E0432]: unresolved import `a::b`\n --> src/a.rs\nerror: could not compile",
             "error[E0432]: unresolved import `a::b`",
+        );
+        check(
+            "thread 'main' panicked at src/a.rs:5:2:\nindex out of bounds\nnote: run with",
+            "thread 'main' panicked at src/a.rs:5:2: index out of bounds",
         );
         check(
             "Traceback (most recent call last):\n  File x\nValueError: bad",

@@ -77,13 +77,16 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         .map_or(String::new(), |project| format!(" · {}", harmless(project)));
     writeln!(
         out,
-        "{DIM}{} · {}{project} · {} to {} · {} turns, {} events, {} tokens{DIM:#}",
+        "{DIM}{} · {}{project} · {} to {} · {} events in {}, {} tokens{DIM:#}",
         session.session,
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),
-        grouped(session.turns),
         grouped(session.events),
+        match session.turns {
+            1 => "1 turn".to_string(),
+            turns => format!("{} turns", grouped(turns)),
+        },
         short_number(digest.usage.total()),
     )?;
     let root = session.project.as_deref().unwrap_or_default();

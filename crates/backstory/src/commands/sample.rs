@@ -53,7 +53,11 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
             "the turn that is about it",
         ),
         (format!("show {}", short(id)), "one session, as it went"),
-        (format!("tail {} -n 5", short(id)), "how it ended"),
+        (
+            format!("digest {}", short(id)),
+            "what it was about and how it ended",
+        ),
+        (format!("tail {} -n 5", short(id)), "its last events"),
         (
             "usage daily".to_string(),
             "tokens by day; also by model, session, project",

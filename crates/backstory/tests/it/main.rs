@@ -5,6 +5,7 @@ mod environment;
 
 mod commands;
 mod crash;
+mod digest;
 mod growth;
 mod hostile;
 mod lossless;

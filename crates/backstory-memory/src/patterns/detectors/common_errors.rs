@@ -76,7 +76,12 @@ const FAMILIES: &[Family] = &[
         advice: "Write smaller patches, each with its own context lines.",
     },
     Family {
-        wordings: &["timed out", "timeout exceeded", "deadline exceeded"],
+        wordings: &[
+            "command timed out",
+            "timed out after",
+            "timeout exceeded",
+            "deadline exceeded",
+        ],
         title: "commands are stopped because they take too long",
         advice: "Give long commands more time, or run them in the background.",
     },

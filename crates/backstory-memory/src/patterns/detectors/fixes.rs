@@ -45,7 +45,8 @@ fn detect(notes: &Notes, found: &mut Vec<Signal>) {
                         let title =
                             format!("«{said}» of `{name}` was gone after an edit of {file}");
                         let advice = format!("When `{name}` says «{said}», look at {file} first.");
-                        let signature = format!("{name}: {}", signature(&said));
+                        // Only where the same edit helps again is there something to learn.
+                        let signature = format!("{name}: {} {file}", signature(&said));
                         found.push(
                             Signal::at(step, signature, title, edited.last().unwrap_or(&""))
                                 .advising(advice),

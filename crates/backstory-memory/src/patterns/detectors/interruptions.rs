@@ -24,9 +24,10 @@ fn detect(notes: &Notes, found: &mut Vec<Signal>) {
                 "edits".to_string(),
                 paths.first().map_or("", String::as_str),
             ),
-            What::Prompt(_) | What::Reply(_) => {
-                ("the agent's thinking and talking".to_string(), "")
-            }
+            What::Prompt(said) | What::Reply(said) => (
+                "the agent's thinking and talking".to_string(),
+                said.as_str(),
+            ),
             _ => continue,
         };
         let title = format!("users interrupt {what}");

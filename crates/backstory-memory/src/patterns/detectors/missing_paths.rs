@@ -20,7 +20,11 @@ fn detect(notes: &Notes, found: &mut Vec<Signal>) {
         }
         let named = match &step.what {
             What::Failed { target, .. } => name(target),
-            _ => said.split_whitespace().find_map(name),
+            // `bash: line 1: cd: src/x: No such file or directory`: what stands last before it.
+            _ => {
+                let end = said.find("No such file").unwrap_or(said.len());
+                said[..end].split_whitespace().rev().find_map(name)
+            }
         };
         let title = "paths are tried that do not exist".to_string();
         let advice = "List the folder, or search for the file, before opening it.".to_string();

@@ -268,7 +268,7 @@ mod tests {
                     .tool("Edit", "src/lib.rs", WRITE, None)
                     .run("cargo build", "Finished", 0);
             },
-            &["cargo build: error[e0432]: unresolved import …"],
+            &["cargo build: error[e0432]: unresolved import … lib.rs"],
         );
         check(
             "procedures",

@@ -18,12 +18,10 @@ const SLOW: i64 = 60_000;
 fn detect(notes: &Notes, found: &mut Vec<Signal>) {
     for step in &notes.steps {
         let What::Run(run) = &step.what else { continue };
-        if let Some(ms) = run.ms.filter(|ms| *ms >= SLOW) {
+        // The time of others is mostly that of a person who has to allow them, or of a server.
+        let slow = run.ms.filter(|ms| *ms >= SLOW && run.kind.is_proof());
+        if let Some(ms) = slow {
             let program = program(&run.command);
-            // Whoever sleeps wants to wait.
-            if run.command.contains("sleep ") || program.is_empty() {
-                continue;
-            }
             let title = format!("`{program}` takes more than a minute");
             let said = format!("{} s: {}", ms / 1_000, run.command);
             found.push(Signal::at(step, program, title, &said));

@@ -1,0 +1,144 @@
+//! Digests: what a session was about.
+
+use backstory_session::sample;
+use serde_json::{Value, json};
+
+use crate::environment::{Environment, claude_id, prompt, reply};
+
+fn texts(statements: &Value) -> Vec<&str> {
+    let statements = statements.as_array().unwrap().iter();
+    statements
+        .map(|statement| statement["text"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_session_is_told_in_short() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(1_770_000_000_000));
+    let report = environment.sweep();
+    let sessions = environment.json(&["sessions", "--limit", "0"]);
+    let sessions = sessions["sessions"].as_array().unwrap();
+    assert_eq!(report["analyzed"], json!(sessions.len()));
+    let docker = sessions
+        .iter()
+        .find(|session| session["title"] == "Docker build fails on missing libssl")
+        .unwrap();
+    let digest = environment.json(&["digest", docker["session"].as_str().unwrap()]);
+    assert_eq!(
+        (&digest["outcome"], &docker["outcome"]),
+        (&json!("success"), &json!("success"))
+    );
+    assert!(
+        digest["goal"]
+            .as_str()
+            .unwrap()
+            .starts_with("The image does not build"),
+        "{digest}"
+    );
+    assert_eq!(
+        texts(&digest["done"]),
+        [
+            "edited 1 file: Dockerfile",
+            "ran `docker build` 2 times, at last passed"
+        ]
+    );
+    assert!(
+        texts(&digest["errors"])[0].contains("openssl-sys"),
+        "{digest}"
+    );
+    assert!(
+        digest["files"][0]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("Dockerfile")
+    );
+    // Every statement names events that are there.
+    let last = docker["events"].as_u64().unwrap();
+    for part in [
+        "reasons",
+        "done",
+        "errors",
+        "decisions",
+        "next_steps",
+        "files",
+    ] {
+        for statement in digest[part].as_array().unwrap() {
+            let events = statement["events"].as_array().unwrap();
+            assert!(!events.is_empty(), "{part}: {statement}");
+            assert!(
+                events
+                    .iter()
+                    .all(|event| (1..=last).contains(&event.as_u64().unwrap())),
+                "{part}: {statement}"
+            );
+        }
+    }
+    let text = environment.run(&["digest", docker["session"].as_str().unwrap()]);
+    assert!(
+        text.stdout.contains("Goal") && text.stdout.contains("Dockerfile"),
+        "{}",
+        text.stdout
+    );
+    assert_eq!(environment.run(&["digest", "no-such-session"]).code, 1);
+}
+
+#[test]
+fn a_digest_grows_with_its_session() {
+    let lines = |upto: usize| -> Vec<String> {
+        let all = vec![
+            prompt(1, 101, "continue"),
+            reply(1, 102, "With what?", 5),
+            prompt(1, 103, "write the report about otters"),
+            reply(1, 104, "Half of it is written; waiting for the rest.", 5),
+            prompt(1, 105, "thanks, perfect"),
+        ];
+        all.into_iter().take(upto).collect()
+    };
+    let grown = Environment::new();
+    let outcome =
+        |environment: &Environment| environment.json(&["digest", &claude_id(1)])["outcome"].clone();
+    let mut outcomes = Vec::new();
+    for upto in 1..=5 {
+        grown.claude(1, &lines(upto));
+        grown.sweep();
+        outcomes.push(outcome(&grown));
+    }
+    assert_eq!(
+        outcomes,
+        ["abandoned", "success", "abandoned", "partial", "success"]
+    );
+    let at_once = Environment::new();
+    at_once.claude(1, &lines(5));
+    at_once.sweep();
+    assert_eq!(grown.everything(), at_once.everything());
+    // The first prompt says nothing, so it is no title.
+    assert_eq!(
+        grown.json(&["sessions"])["sessions"][0]["title"],
+        "write the report about otters"
+    );
+    assert_eq!(grown.found(&["report", "otters"]), ["1#2"]);
+}
+
+#[test]
+fn digests_that_are_gone_are_made_anew() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(1_770_000_000_000));
+    environment.sweep();
+    let before = environment.everything();
+    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    database.execute_batch("DELETE FROM digests").unwrap();
+    // Asked for before the next sweep, they are made for the answer.
+    let without_outcome = |text: &str| {
+        text.lines()
+            .filter(|line| !line.contains("\"outcome\""))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        without_outcome(&environment.everything()),
+        without_outcome(&before)
+    );
+    environment.sweep();
+    assert_eq!(environment.everything(), before);
+}
