@@ -323,7 +323,7 @@ fn quote(step: &Step, said: &str) -> Statement {
 mod tests {
     use backstory_session::Action;
 
-    use super::super::notes::tests::Story;
+    use super::super::story::Story;
     use super::*;
 
     fn texts(statements: &[Statement]) -> Vec<&str> {

@@ -8,8 +8,11 @@ mod account;
 mod command;
 mod notes;
 mod outcome;
+mod output;
 mod renew;
 mod said;
+#[cfg(test)]
+mod story;
 mod trouble;
 
 use backstory_session::Usage;
@@ -22,12 +25,12 @@ use crate::error::Result;
 
 pub(crate) use account::prompts;
 pub(crate) use command::program;
-#[cfg(test)]
-pub(crate) use notes::tests::Story;
 pub(crate) use notes::{Notes, Step, What};
 pub use outcome::Outcome;
 pub(crate) use renew::Digester;
 pub(crate) use said::{is_correction, is_of_a_person};
+#[cfg(test)]
+pub(crate) use story::Story;
 pub(crate) use trouble::signature;
 
 /// The account of a session.

@@ -5,6 +5,7 @@ use backstory_store::Stored;
 use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandKind};
+use super::output;
 use super::said;
 use super::trouble;
 use crate::read::ShownEvent;
@@ -345,11 +346,11 @@ impl Run {
     fn end(&mut self, seen: &Seen<'_>, failed: bool) {
         let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
         if self.kind == CommandKind::Test {
-            self.tests = command::tests(seen.text);
+            self.tests = output::tests(seen.text);
         }
         let red = self.tests.is_some_and(|(_, failed)| failed > 0);
-        let broken = runs && command::looks_broken(seen.text);
-        let goes_on = command::goes_on_in_background(seen.text);
+        let broken = runs && output::looks_broken(seen.text);
+        let goes_on = output::goes_on_in_background(seen.text);
         self.ok = if goes_on {
             None
         } else {
@@ -358,8 +359,8 @@ impl Run {
         self.ms = seen.duration_ms;
         self.said = match (self.ok, self.kind) {
             (Some(false), _) => Some(trouble::telling(seen.text)),
-            (_, CommandKind::Commit) => command::commit(seen.text),
-            (_, CommandKind::PullRequest) => command::address(seen.text),
+            (_, CommandKind::Commit) => output::commit(seen.text),
+            (_, CommandKind::PullRequest) => output::address(seen.text),
             _ => None,
         };
     }
@@ -405,96 +406,9 @@ fn push_lines(text: &str, kept: &mut String) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
+    use super::super::story::Story;
     use super::*;
-
-    /// A session in the making: what is said and done, one event after the other.
-    #[derive(Default)]
-    pub(crate) struct Story {
-        pub(crate) notes: Notes,
-        turn: u64,
-        seq: u64,
-    }
-
-    impl Story {
-        fn event<'a>(
-            &mut self,
-            kind: Kind,
-            text: &'a str,
-            change: impl FnOnce(&mut Seen<'a>),
-        ) -> u64 {
-            self.seq += 1;
-            let mut seen = Seen {
-                seq: self.seq,
-                turn: self.turn,
-                at: Some(self.seq as i64 * 1_000),
-                kind,
-                text,
-                tool: None,
-                call: None,
-                command: None,
-                error: false,
-                exit_code: None,
-                duration_ms: None,
-                touches: &[],
-            };
-            change(&mut seen);
-            self.notes.take(&seen);
-            self.seq
-        }
-
-        pub(crate) fn prompt(&mut self, text: &str) -> &mut Self {
-            self.turn += 1;
-            self.event(Kind::Prompt, text, |_| {});
-            self
-        }
-
-        pub(crate) fn reply(&mut self, text: &str) -> &mut Self {
-            self.event(Kind::Reply, text, |_| {});
-            self
-        }
-
-        pub(crate) fn system(&mut self, text: &str) -> &mut Self {
-            self.event(Kind::System, text, |_| {});
-            self
-        }
-
-        /// A command with its output and exit code.
-        pub(crate) fn run(&mut self, command: &str, output: &str, code: i64) -> &mut Self {
-            let call = self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
-            self.event(Kind::ToolResult, output, |seen| {
-                (seen.call, seen.exit_code, seen.error) = (Some(call), Some(code), code != 0);
-            });
-            self
-        }
-
-        /// A command without an end.
-        pub(crate) fn start(&mut self, command: &str) -> &mut Self {
-            self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
-            self
-        }
-
-        /// A tool that touches a file.
-        pub(crate) fn tool(
-            &mut self,
-            tool: &str,
-            path: &str,
-            action: Action,
-            error: Option<&str>,
-        ) -> &mut Self {
-            let touches = [Touch {
-                path: path.to_string(),
-                action,
-            }];
-            let call = self.event(Kind::ToolCall, "", |seen| {
-                (seen.tool, seen.touches) = (Some(tool), &touches);
-            });
-            self.event(Kind::ToolResult, error.unwrap_or("ok"), |seen| {
-                (seen.tool, seen.call, seen.error) = (Some(tool), Some(call), error.is_some());
-            });
-            self
-        }
-    }
 
     #[test]
     fn notes_go_on_after_they_were_stored_and_taken_back() {

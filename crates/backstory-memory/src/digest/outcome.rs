@@ -237,146 +237,123 @@ fn because(notes: &Notes, why: &str) -> Statement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::notes::tests::Story;
+    use super::super::story::Story;
     use super::*;
 
-    fn check(tell: impl FnOnce(&mut Story), expect: Outcome) {
+    fn check(tell: fn(&mut Story) -> &mut Story, expect: Outcome) {
         let mut story = Story::default();
         tell(&mut story);
         let (outcome, reasons) = judge(&story.notes);
         assert_eq!(outcome, expect, "{reasons:?}");
         assert!(!reasons.is_empty());
         let known = |event: &u64| *event <= story.notes.events;
-        assert!(
-            reasons.iter().all(|reason| reason.events.iter().all(known)),
-            "{reasons:?}"
+        let rests = |reason: &Statement| reason.events.iter().all(known);
+        assert!(reasons.iter().all(rests), "{reasons:?}");
+    }
+
+    #[test]
+    fn what_was_answered_worked_unless_something_tells_otherwise() {
+        check(|story| story, Outcome::Unknown);
+        check(
+            |story| story.prompt("why?").reply("Because."),
+            Outcome::Success,
+        );
+        let check = |command: &'static str, output: &'static str, code: i64, expect: Outcome| {
+            let mut story = Story::default();
+            story
+                .prompt("fix it")
+                .run(command, output, code)
+                .reply("Fixed.");
+            assert_eq!(judge(&story.notes).0, expect, "{command}: {output}");
+        };
+        check("cargo test", "4 passed; 0 failed", 0, Outcome::Success);
+        check("cargo test", "4 passed; 1 failed", 101, Outcome::Partial);
+        // A pipe hides the exit code.
+        check("pytest | tail", "1 failed, 2 passed", 0, Outcome::Partial);
+        check(
+            "npm run build",
+            "npm ERR! missing script",
+            1,
+            Outcome::Partial,
+        );
+        check("ls none", "No such file", 1, Outcome::Success);
+    }
+
+    #[test]
+    fn what_came_later_counts() {
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .run("pytest", "1 failed", 1)
+                    .run("pytest", "1 passed", 0)
+                    .reply("Fixed.")
+            },
+            Outcome::Success,
+        );
+        check(
+            |story| story.prompt("it does not work").reply("Try now."),
+            Outcome::Partial,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("merge it")
+                    .reply("Still running; waiting for CI.")
+            },
+            Outcome::Partial,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .reply("I was unable to reach the server.")
+            },
+            Outcome::Failed,
         );
     }
 
     #[test]
-    fn how_sessions_end() {
-        check(|_| {}, Outcome::Unknown);
+    fn what_stopped_in_the_middle_is_abandoned() {
         check(
-            |story| drop(story.prompt("why?").reply("Because.")),
-            Outcome::Success,
-        );
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .run("cargo test", "4 passed; 0 failed", 0)
-                        .reply("Fixed."),
-                )
-            },
-            Outcome::Success,
-        );
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .run("cargo test", "4 passed; 1 failed", 101)
-                        .reply("Fixed."),
-                )
-            },
-            Outcome::Partial,
-        );
-        // A pipe hides the exit code.
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .run("pytest | tail", "1 failed, 2 passed", 0)
-                        .reply("Fixed."),
-                )
-            },
-            Outcome::Partial,
-        );
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .run("pytest", "1 failed", 1)
-                        .run("pytest", "1 passed", 0)
-                        .reply("Fixed."),
-                )
-            },
-            Outcome::Success,
-        );
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .reply("I was unable to reach the server."),
-                )
-            },
-            Outcome::Failed,
-        );
-        check(
-            |story| drop(story.prompt("fix it").start("cargo test")),
+            |story| story.prompt("fix it").start("cargo test"),
             Outcome::Abandoned,
         );
         check(
             |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .run("git commit -m x", "[main 1234567] x", 0)
-                        .start("cargo test"),
-                )
+                story
+                    .prompt("fix it")
+                    .run("git commit -m x", "[main 1234567] x", 0)
+                    .start("cargo test")
             },
             Outcome::Partial,
         );
         check(
             |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .reply("Hm.")
-                        .system("[Request interrupted by user]"),
-                )
+                story
+                    .prompt("fix it")
+                    .reply("Hm.")
+                    .system("[Request interrupted by user]")
             },
             Outcome::Abandoned,
         );
         check(
             |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .reply("Done.")
-                        .prompt("thanks, perfect!"),
-                )
+                story
+                    .prompt("fix it")
+                    .reply("Done.")
+                    .prompt("thanks, perfect!")
             },
             Outcome::Success,
         );
         check(
             |story| {
-                drop(
-                    story
-                        .prompt("fix it")
-                        .reply("Done.")
-                        .prompt("it still fails"),
-                )
+                story
+                    .prompt("fix it")
+                    .reply("Done.")
+                    .prompt("it still fails")
             },
             Outcome::Failed,
-        );
-        check(
-            |story| drop(story.prompt("it does not work").reply("Try now.")),
-            Outcome::Partial,
-        );
-        check(
-            |story| {
-                drop(
-                    story
-                        .prompt("merge it")
-                        .reply("Still running; waiting for CI."),
-                )
-            },
-            Outcome::Partial,
         );
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn telling(output: &str) -> String {
     // Python's own kind of errors stands last: `ValueError: …`.
     let python = lines()
         .any(|line| line.starts_with("Traceback"))
-        .then(|| lines().last())
+        .then(|| lines().next_back())
         .flatten();
     let best = python
         .or_else(|| lines().min_by_key(|line| rank(line)))

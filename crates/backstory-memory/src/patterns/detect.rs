@@ -13,6 +13,9 @@ use crate::error::Result;
 /// So much evidence is cited of each session.
 const CITED: usize = 5;
 
+/// Signals that are the same, with their sessions.
+type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
+
 impl Memory {
     /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
     pub fn patterns(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
@@ -30,7 +33,7 @@ impl Memory {
             if filter.kind.is_some_and(|kind| kind != detector.kind) {
                 continue;
             }
-            let mut clusters: BTreeMap<String, Vec<(&SessionHead, Signal)>> = BTreeMap::new();
+            let mut clusters: BTreeMap<String, Cluster<'_>> = BTreeMap::new();
             for (session, notes) in &notes {
                 let Some(head) = heads.get(session) else {
                     continue;
@@ -67,13 +70,10 @@ impl Memory {
 }
 
 /// Joins clusters whose signatures are alike, the larger ones first.
-fn join_alike(
-    clusters: BTreeMap<String, Vec<(&SessionHead, Signal)>>,
-    share: f64,
-) -> Vec<Vec<(&SessionHead, Signal)>> {
+fn join_alike<'a>(clusters: BTreeMap<String, Cluster<'a>>, share: f64) -> Vec<Cluster<'a>> {
     let mut sorted: Vec<_> = clusters.into_iter().collect();
     sorted.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then(a.0.cmp(&b.0)));
-    let mut joined: Vec<(HashSet<String>, Vec<(&SessionHead, Signal)>)> = Vec::new();
+    let mut joined: Vec<(HashSet<String>, Cluster<'_>)> = Vec::new();
     // Only clusters that share a rare word can be alike.
     let mut by_word: HashMap<String, Vec<usize>> = HashMap::new();
     for (signature, signals) in sorted {
@@ -106,11 +106,7 @@ fn similarity(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     shared as f64 / (a.len() + b.len() - shared).max(1) as f64
 }
 
-fn pattern(
-    detector: &Detector,
-    mut cluster: Vec<(&SessionHead, Signal)>,
-    filter: &PatternFilter,
-) -> Pattern {
+fn pattern(detector: &Detector, mut cluster: Cluster<'_>, filter: &PatternFilter) -> Pattern {
     cluster.sort_by(|(a_head, a), (b_head, b)| {
         (a.at, &a_head.session, a.seq).cmp(&(b.at, &b_head.session, b.seq))
     });

@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_missing_command_is_named() {
         let check = |said: &str, expect: Option<&str>| {
-            assert_eq!(command(said).as_deref(), expect, "{said}")
+            assert_eq!(command(said).as_deref(), expect, "{said}");
         };
         check("bash: line 1: rg: command not found", Some("rg"));
         check("/bin/sh: python: command not found", Some("python"));

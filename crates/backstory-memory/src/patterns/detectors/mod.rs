@@ -206,36 +206,36 @@ mod tests {
         check(
             "corrections",
             |story| {
-                drop(
-                    story
-                        .prompt("add a flag")
-                        .reply("Done.")
-                        .prompt("no, don't rename public functions"),
-                )
+                story
+                    .prompt("add a flag")
+                    .reply("Done.")
+                    .prompt("no, don't rename public functions");
             },
             &["functions public rename"],
         );
         check(
             "interruptions",
             |story| {
-                drop(
-                    story
-                        .prompt("go")
-                        .start("pnpm dev")
-                        .system("[Request interrupted by user]"),
-                )
+                story
+                    .prompt("go")
+                    .start("pnpm dev")
+                    .system("[Request interrupted by user]");
             },
             &["`pnpm dev`"],
         );
         let denied = "The user doesn't want to proceed with this tool use.";
         check(
             "denials",
-            |story| drop(story.prompt("go").run("git push", denied, 1)),
+            |story| {
+                story.prompt("go").run("git push", denied, 1);
+            },
             &["`git push`"],
         );
         check(
             "denials",
-            |story| drop(story.prompt("go").tool("Edit", "a.rs", WRITE, Some(denied))),
+            |story| {
+                story.prompt("go").tool("Edit", "a.rs", WRITE, Some(denied));
+            },
             &["an edit"],
         );
     }
@@ -245,16 +245,14 @@ mod tests {
         check(
             "worked_at_last",
             |story| {
-                drop(
-                    story
-                        .prompt("go")
-                        .run(
-                            "cargo test --wrong",
-                            "error: unexpected argument '--wrong' found",
-                            2,
-                        )
-                        .run("cargo test", "ok", 0),
-                )
+                story
+                    .prompt("go")
+                    .run(
+                        "cargo test --wrong",
+                        "error: unexpected argument '--wrong' found",
+                        2,
+                    )
+                    .run("cargo test", "ok", 0);
             },
             &["cargo test: error: unexpected argument … found"],
         );
@@ -273,20 +271,20 @@ mod tests {
         check(
             "procedures",
             |story| {
-                drop(
-                    story
-                        .prompt("go")
-                        .run("git add -A", "", 0)
-                        .run("ls", "", 0)
-                        .run("git commit -m x", "", 0)
-                        .run("git push", "", 0),
-                )
+                story
+                    .prompt("go")
+                    .run("git add -A", "", 0)
+                    .run("ls", "", 0)
+                    .run("git commit -m x", "", 0)
+                    .run("git push", "", 0);
             },
             &["git add → git commit → git push"],
         );
         check(
             "slow_commands",
-            |story| drop(story.prompt("go").run("cargo test", "ok", 0)),
+            |story| {
+                story.prompt("go").run("cargo test", "ok", 0);
+            },
             &[],
         );
     }
