@@ -64,13 +64,15 @@ impl Reader for ClaudeCode {
             b"\"isSidechain\"",
             b"\"type\":\"queue-operation\"",
         ];
-        // Grok's updates and Gemini's chats name a sessionId too, Qwen writes Claude's envelope around Gemini's parts.
-        const OTHERS: [&[u8]; 5] = [
+        // Others name a sessionId too (Grok, Gemini, Copilot), quote such logs (OpenCode), or write Claude's envelope (Qwen).
+        const OTHERS: [&[u8]; 7] = [
             b"\"sessionUpdate\"",
             b"\"projectHash\"",
             b"\"parts\":[",
             b"\"usageMetadata\"",
             b"\"payload\":",
+            b"\"providerID\"",
+            b"\"type\":\"session.start\"",
         ];
         let first_lines = &head[..head.len().min(32 << 10)];
         let found = |mark: &[u8]| memchr::memmem::find(first_lines, mark).is_some();

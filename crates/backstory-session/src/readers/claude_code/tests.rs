@@ -1259,6 +1259,10 @@ fn each_agent_knows_its_own_logs_only() {
     };
     let claude = ["claude-code"];
     assert_eq!(claims("x.jsonl", &user("u1", r#""go""#)), claude);
+    let copilot = r#"{"type":"session.start","data":{"sessionId":"s","producer":"copilot-agent"}}"#;
+    assert!(claims("x.jsonl", copilot).is_empty());
+    let opencode = "{\n  \"info\": {\"providerID\": \"x\"},\n  \"output\": \"\\\"sessionId\\\"\"\n";
+    assert!(claims("x.jsonl", opencode).is_empty());
     assert_eq!(
         claims(
             "x.jsonl",
