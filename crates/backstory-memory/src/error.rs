@@ -25,6 +25,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file of the user cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// No session has this id.
     #[error("no session has an id that begins with {0:?}")]
     NoSession(String),

@@ -35,6 +35,7 @@ mod retention;
 mod search;
 mod sweep;
 mod usage;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,7 @@ pub use search::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use usage::{UsageBy, UsageEntry, UsageTable};
+pub use whole::write_whole;
 
 /// The memory in one folder.
 pub struct Memory {
