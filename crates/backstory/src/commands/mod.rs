@@ -7,6 +7,7 @@ mod embed;
 mod eval;
 mod model;
 mod sample;
+mod schedule;
 mod search;
 mod sessions;
 mod show;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
+        Command::Schedule(arguments) => schedule::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),

@@ -9,6 +9,7 @@ mod growth;
 mod hostile;
 mod lossless;
 mod meaning;
+mod schedule;
 mod search;
 mod secrets;
 mod sessions;
