@@ -28,6 +28,7 @@
 mod discover;
 mod error;
 mod models;
+mod patterns;
 mod pipeline;
 mod project;
 mod read;
@@ -49,6 +50,10 @@ pub use backstory_store::{
 };
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
+pub use patterns::{
+    Catalogue, Change, Entry, Evidence, Pattern, PatternFilter, PatternKind, Publication, Seen,
+    Status, find_pattern,
+};
 pub use project::project_root;
 pub use read::ShownEvent;
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
