@@ -51,8 +51,8 @@ pub use backstory_store::{
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use patterns::{
-    Catalogue, Change, Entry, Evidence, Pattern, PatternFilter, PatternKind, Publication, Seen,
-    Status, find_pattern,
+    Catalogue, Change, Entry, Evidence, Pattern, PatternFilter, PatternKind, Publication, Published,
+    Seen, Status, Unpublished, find_pattern, publish, unpublish,
 };
 pub use project::project_root;
 pub use read::ShownEvent;

@@ -1,13 +1,16 @@
 //! Problems and successes that recur across sessions, what people make of them, and whether that helped.
 
+mod block;
 mod catalogue;
 mod detect;
 mod entry;
 mod file;
+mod publish;
 
 pub use catalogue::{Catalogue, find_pattern};
 pub use detect::PatternFilter;
 pub use entry::{Change, Entry, Publication, Seen, Status};
+pub use publish::{Published, Unpublished, publish, unpublish};
 
 /// A problem or success that recurs across sessions.
 #[derive(Debug, Clone, PartialEq)]
