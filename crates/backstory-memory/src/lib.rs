@@ -51,8 +51,9 @@ pub use backstory_store::{
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use patterns::{
-    Catalogue, Change, Entry, Evidence, Pattern, PatternFilter, PatternKind, Publication, Published,
-    Seen, Status, Unpublished, find_pattern, publish, unpublish,
+    Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
+    PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
+    measure, publish, unpublish,
 };
 pub use project::project_root;
 pub use read::ShownEvent;

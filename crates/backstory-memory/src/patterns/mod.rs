@@ -5,11 +5,13 @@ mod catalogue;
 mod detect;
 mod entry;
 mod file;
+mod measure;
 mod publish;
 
 pub use catalogue::{Catalogue, find_pattern};
 pub use detect::PatternFilter;
 pub use entry::{Change, Entry, Publication, Seen, Status};
+pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
 pub use publish::{Published, Unpublished, publish, unpublish};
 
 /// A problem or success that recurs across sessions.
