@@ -1,8 +1,12 @@
 //! What people can type. The doc comments are the help pages.
 
+mod patterns;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
 ///
@@ -30,6 +34,7 @@ pub(crate) enum Command {
     Model(ModelArgs),
     Embed(EmbedArgs),
     Eval(EvalArgs),
+    Patterns(PatternsArgs),
     Schedule(ScheduleArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
@@ -379,8 +384,9 @@ pub(crate) struct DoctorArgs {
 /// Show or change the configuration.
 ///
 /// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), `model` (the one that search compares meanings with;
-/// `backstory model use` sets it), `cadence` (how often `backstory schedule` sweeps: 15m, 2h, 1d), and for each agent
-/// `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs).
+/// `backstory model use` sets it), `cadence` (how often `backstory schedule` sweeps: 15m, 2h, 1d), `catalogue` (the folder of
+/// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
+/// belongs to), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs).
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

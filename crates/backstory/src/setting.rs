@@ -109,6 +109,13 @@ impl Setting {
         Ok(Memory::open(&self.store)?)
     }
 
+    /// The folder with decisions about patterns: beside the configuration, unless that says another.
+    pub(crate) fn catalogue(&self) -> PathBuf {
+        let folder = self.config_path.parent().unwrap_or(Path::new(""));
+        let name = self.config.catalogue.as_deref();
+        folder.join(name.unwrap_or(Path::new("patterns")))
+    }
+
     /// Claude Code's settings, which say when it deletes logs.
     pub(crate) fn claude_settings(&self) -> Option<String> {
         let folder =
@@ -120,6 +127,11 @@ impl Setting {
 /// Now, in unix milliseconds.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// The editor that the user likes.
+pub(crate) fn editor() -> Option<String> {
+    variable("VISUAL").or_else(|| variable("EDITOR"))
 }
 
 /// How the program was called, for commands that people can copy.

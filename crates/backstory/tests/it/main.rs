@@ -9,6 +9,7 @@ mod growth;
 mod hostile;
 mod lossless;
 mod meaning;
+mod patterns;
 mod schedule;
 mod search;
 mod secrets;
