@@ -308,6 +308,18 @@ fn a_crontab_that_cannot_be_read_is_not_overwritten() {
         outcome.stderr
     );
     assert!(!system.state().join("written").exists());
+    assert_eq!(system.run(&["status"], &[]).code, 2);
+    assert_eq!(system.run(&["remove"], &[]).code, 2);
+    // Who may not use cron can have a timer.
+    system.program("systemctl", SYSTEMCTL);
+    assert!(system.said("install").contains("systemd sweeps every 1h"));
+    assert_eq!(system.status()["system"], "systemd");
+    assert!(
+        system
+            .said("remove")
+            .contains("removed the schedule of systemd")
+    );
+    assert_eq!(system.status()["installed"], false);
     // Nor one whose marks are damaged.
     let system = System::with(&[("crontab", CRONTAB)]);
     let damaged = "# >>> backstory schedule, every 1h\n0 * * * * x\n";

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::cli::{ScheduleAction, ScheduleArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{local_time, print_json, rfc3339, stdout, talk};
+use crate::output::{local_time, print_json, rfc3339, stdout, talk, warn};
 use crate::setting::Setting;
 use job::Job;
 
@@ -74,8 +74,11 @@ fn install(schedulers: &[Box<dyn Scheduler>], job: &Job) -> Result<(), Error> {
         .iter()
         .filter(|other| other.name() != chosen.name())
     {
-        if other.remove()? {
-            talk(&format!("removed the schedule of {}", other.name()));
+        match other.remove() {
+            Ok(true) => talk(&format!("removed the schedule of {}", other.name())),
+            Ok(false) => {}
+            // Whoever may not use cron can still have a timer.
+            Err(error) => warn(error.message()),
         }
     }
     if before
@@ -120,31 +123,41 @@ fn install(schedulers: &[Box<dyn Scheduler>], job: &Job) -> Result<(), Error> {
 }
 
 fn remove(schedulers: &[Box<dyn Scheduler>]) -> Result<(), Error> {
-    let mut removed = false;
+    let (mut removed, mut refused) = (false, None);
     for scheduler in schedulers {
-        if scheduler.remove()? {
-            talk(&format!("removed the schedule of {}", scheduler.name()));
-            removed = true;
+        match scheduler.remove() {
+            Ok(true) => {
+                talk(&format!("removed the schedule of {}", scheduler.name()));
+                removed = true;
+            }
+            Ok(false) => {}
+            Err(error) => refused = Some(error),
         }
     }
-    if !removed {
-        talk("no schedule is installed");
+    match refused {
+        // It may have the schedule that was to be removed.
+        Some(error) if !removed => return Err(error),
+        Some(error) => warn(error.message()),
+        None if !removed => talk("no schedule is installed"),
+        None => {}
     }
     Ok(())
 }
 
 fn status(schedulers: &[Box<dyn Scheduler>], job: &Job, json: bool) -> Result<(), Error> {
+    let chosen = choose(schedulers).map(Scheduler::name);
     let mut found = None;
     for scheduler in schedulers {
-        if let Some(installed) = scheduler.find(job)? {
-            found = Some((scheduler.name(), installed));
-            break;
+        match scheduler.find(job) {
+            Ok(Some(installed)) => {
+                found = Some((scheduler.name(), installed));
+                break;
+            }
+            Err(error) if chosen == Some(scheduler.name()) => return Err(error),
+            Ok(None) | Err(_) => {}
         }
     }
-    let system = found
-        .as_ref()
-        .map(|(name, _)| *name)
-        .or_else(|| choose(schedulers).map(Scheduler::name));
+    let system = found.as_ref().map(|(name, _)| *name).or(chosen);
     let installed = found.map(|(_, installed)| installed);
     if json {
         let installed = installed.as_ref();
