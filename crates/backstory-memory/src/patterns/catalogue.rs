@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::file::{describe, parse, push, read, set, written_time};
+use super::file::{NO_TABLES, describe, parse, push, read, set, written_time};
 use super::{Entry, Pattern, Publication, Status};
 use crate::discover::Problem;
 use crate::error::{Error, Result};
@@ -266,15 +266,13 @@ impl Catalogue {
         let gone: Vec<String> = gone.map(|entry| entry.id.clone()).collect();
         for id in gone {
             self.change(&id, "unpublished", now, |document, line| {
-                if let Some(published) = document
-                    .get_mut("published")
-                    .and_then(Item::as_array_of_tables_mut)
-                {
-                    published
-                        .retain(|table| table.get("target").and_then(Item::as_str) != Some(target));
-                    if published.is_empty() {
-                        document.remove("published");
-                    }
+                let published = document.get_mut("published");
+                let published = published.and_then(Item::as_array_of_tables_mut);
+                let published = published.ok_or(NO_TABLES)?;
+                published
+                    .retain(|table| table.get("target").and_then(Item::as_str) != Some(target));
+                if published.is_empty() {
+                    document.remove("published");
                 }
                 set(line, "target", target);
                 Ok(())

@@ -9,6 +9,10 @@ use super::{Entry, Pattern};
 /// How many citations an entry keeps: enough to check it by, few enough to read.
 const CITATIONS: usize = 20;
 
+/// What is wrong with a file whose lists cannot be added to.
+pub(super) const NO_TABLES: &str =
+    "`published` and `history` must be lists of tables, as in [[history]]";
+
 pub(super) fn read(path: &Path) -> Result<DocumentMut, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     text.parse()
@@ -86,9 +90,10 @@ fn as_integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+/// A time as people write it, to the second.
 pub(super) fn written_time(at: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
-    time.to_string()
+    let time = jiff::Timestamp::from_second(at.div_euclid(1000));
+    time.unwrap_or_default().to_string()
 }
 
 /// Sets a key; comments before it and behind its old value stay.
@@ -116,7 +121,6 @@ pub(super) fn push(
         .entry(key)
         .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
     let list = list.as_array_of_tables_mut();
-    list.ok_or("`published` and `history` must be lists of tables, as in [[history]]")?
-        .push(table);
+    list.ok_or(NO_TABLES)?.push(table);
     Ok(())
 }

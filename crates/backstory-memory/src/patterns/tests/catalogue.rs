@@ -263,10 +263,10 @@ fn publications_are_recorded_once_and_taken_back() {
         .record("shop/AGENTS.md", Some("shop"), &both, NOW)
         .unwrap();
     catalogue
-        .record("~/skill.md", None, &both[..1], NOW + 1)
+        .record("~/skill.md", None, &both[..1], NOW + 1000)
         .unwrap();
     catalogue
-        .record("shop/AGENTS.md", Some("shop"), &both[1..], NOW + 2)
+        .record("shop/AGENTS.md", Some("shop"), &both[1..], NOW + 2000)
         .unwrap();
     let check = |catalogue: &Catalogue, id: &str, expect: &[(&str, i64)], version: u64| {
         let entry = catalogue.entry(id).unwrap();
@@ -277,10 +277,10 @@ fn publications_are_recorded_once_and_taken_back() {
             .collect();
         assert_eq!((published.as_slice(), entry.version), (expect, version));
     };
-    check(&catalogue, "p-1", &[("~/skill.md", NOW + 1)], 4);
+    check(&catalogue, "p-1", &[("~/skill.md", NOW + 1000)], 4);
     check(&catalogue, "p-2", &[("shop/AGENTS.md", NOW)], 2);
     catalogue
-        .record("shop/AGENTS.md", None, &[], NOW + 3)
+        .record("shop/AGENTS.md", None, &[], NOW + 3000)
         .unwrap();
     check(&catalogue, "p-2", &[], 3);
     assert!(
@@ -292,6 +292,29 @@ fn publications_are_recorded_once_and_taken_back() {
     assert_eq!(
         (history[2].change.as_str(), history[2].target.as_deref()),
         ("unpublished", Some("shop/AGENTS.md"))
+    );
+}
+
+#[test]
+fn lists_that_cannot_be_added_to_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let inline =
+        "published = [{ target = \"shop/AGENTS.md\" }]\nhistory = [{ change = \"approved\" }]\n";
+    let text =
+        format!("id = \"p-1\"\nkind = \"success\"\ntitle = \"x\"\nstatus = \"approved\"\n{inline}");
+    std::fs::write(folder.path().join("p-1.toml"), &text).unwrap();
+    let mut catalogue = Catalogue::load(folder.path()).unwrap();
+    assert_eq!(catalogue.entry("p-1").unwrap().published.len(), 1);
+    for changed in [
+        catalogue.record("shop/AGENTS.md", None, &[], NOW),
+        catalogue.edit("p-1", Some("y"), None, NOW).map(|_| ()),
+    ] {
+        let error = changed.unwrap_err().to_string();
+        assert!(error.contains("must be lists of tables"), "{error}");
+    }
+    assert_eq!(
+        std::fs::read_to_string(catalogue.path("p-1")).unwrap(),
+        text
     );
 }
 
