@@ -250,6 +250,16 @@ fn launchd_runs_an_agent() {
         ["launchctl bootout gui/501/backstory.sweep"]
     );
     assert!(!plist.exists());
+    // One that is still running goes a moment later.
+    let slow = "bootout) (/bin/sleep 0.3; /bin/rm \"$STATE/loaded\") >/dev/null 2>&1 & exit 36 ;;";
+    let quick = "bootout) /bin/rm \"$STATE/loaded\" || exit 3 ;;";
+    assert!(LAUNCHCTL.contains(quick));
+    system.program("launchctl", &LAUNCHCTL.replace(quick, slow));
+    system.said("install");
+    system.configure("2h");
+    assert!(system.said("install").contains("every 2h"));
+    system.said("remove");
+    assert!(!plist.exists());
 }
 
 #[test]

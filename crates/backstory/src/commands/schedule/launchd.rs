@@ -51,9 +51,7 @@ impl Scheduler for Launchd {
     fn install(&self, job: &Job) -> Result<(), Error> {
         backstory_memory::write_whole(&self.plist, property_list(job).as_bytes())?;
         // launchd keeps what it has read until it is told to forget it.
-        if is_loaded()? {
-            demand("launchctl", &["bootout", &target()?], b"")?;
-        }
+        unload()?;
         demand(
             "launchctl",
             &["bootstrap", &domain()?, &self.plist.to_string_lossy()],
@@ -65,12 +63,26 @@ impl Scheduler for Launchd {
         if !self.plist.exists() {
             return Ok(false);
         }
-        if is_loaded()? {
-            demand("launchctl", &["bootout", &target()?], b"")?;
-        }
+        unload()?;
         std::fs::remove_file(&self.plist)?;
         Ok(true)
     }
+}
+
+/// Makes launchd forget the job. It ends a running sweep first and may say that this is not done yet, so what counts is whether
+/// the job is gone in the end.
+fn unload() -> Result<(), Error> {
+    if !is_loaded()? {
+        return Ok(());
+    }
+    let told = demand("launchctl", &["bootout", &target()?], b"");
+    for _ in 0..50 {
+        if !is_loaded()? {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    told
 }
 
 fn is_loaded() -> Result<bool, Error> {
