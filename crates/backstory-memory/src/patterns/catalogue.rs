@@ -47,6 +47,10 @@ impl Catalogue {
                 Err(reason) => catalogue.problems.push(Problem { path, reason }),
             }
         }
+        // Names of files sort otherwise than what they are named by: `-` comes before `.`.
+        catalogue
+            .entries
+            .sort_by(|one, other| one.id.cmp(&other.id));
         Ok(catalogue)
     }
 

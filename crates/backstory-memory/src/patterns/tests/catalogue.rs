@@ -209,6 +209,27 @@ fn those_of_several_agents_come_first_then_the_most_frequent() {
 }
 
 #[test]
+fn an_id_may_begin_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let patterns = ["p-1", "p-1-a", "p-10"].map(|id| candidate(id, id, 2, &["codex"]));
+    approved(folder.path(), &patterns);
+    let mut catalogue = Catalogue::load(folder.path()).unwrap();
+    for pattern in &patterns {
+        assert!(
+            catalogue
+                .decide(&pattern.id, None, Status::Rejected, NOW)
+                .unwrap()
+        );
+    }
+    let statuses: Vec<_> = catalogue
+        .entries()
+        .iter()
+        .map(|entry| entry.status)
+        .collect();
+    assert_eq!(statuses, [Status::Rejected; 3]);
+}
+
+#[test]
 fn a_bad_file_is_told_and_the_others_load() {
     let folder = tempfile::tempdir().unwrap();
     let mut catalogue = approved(folder.path(), &[candidate("p-1", "Good", 2, &["codex"])]);
