@@ -25,6 +25,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file of the user cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// No session has this id.
     #[error("no session has an id that begins with {0:?}")]
     NoSession(String),
@@ -45,6 +53,44 @@ pub enum Error {
         turns: u64,
         /// The one asked for.
         turn: u64,
+    },
+    /// No pattern has this id.
+    #[error("no pattern has an id that begins with {0:?}")]
+    NoPattern(String),
+    /// Several patterns do.
+    #[error("{} patterns have an id that begins with {prefix:?}", .matches.len())]
+    ManyPatterns {
+        /// What was asked for.
+        prefix: String,
+        /// Their ids.
+        matches: Vec<String>,
+    },
+    /// Nobody has decided about this pattern yet.
+    #[error("pattern {0} is not in the catalogue")]
+    NotInCatalogue(String),
+    /// A pattern that is another one.
+    #[error("pattern {id} is the same as {into}")]
+    MergedPattern {
+        /// The pattern.
+        id: String,
+        /// The other one.
+        into: String,
+    },
+    /// A file of the catalogue that is none.
+    #[error("{path} is no entry of the catalogue: {reason}")]
+    Catalogue {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file that cannot tell of patterns.
+    #[error("cannot publish in {path}: {reason}")]
+    Publish {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// No model has this name.
     #[error("no model here is called {0:?}")]

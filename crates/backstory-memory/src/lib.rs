@@ -38,6 +38,7 @@ mod search;
 mod sweep;
 mod text;
 mod usage;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,11 @@ pub use backstory_store::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
-pub use patterns::{Evidence, Pattern, PatternFilter, PatternKind};
+pub use patterns::{
+    Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
+    PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
+    measure, publish, unpublish,
+};
 pub use project::project_root;
 pub use read::ShownEvent;
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
@@ -62,6 +67,7 @@ pub use search::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use usage::{UsageBy, UsageEntry, UsageTable};
+pub use whole::write_whole;
 
 /// The memory in one folder.
 pub struct Memory {

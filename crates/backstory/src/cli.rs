@@ -1,8 +1,12 @@
 //! What people can type. The doc comments are the help pages.
 
+mod patterns;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
 ///
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     Model(ModelArgs),
     Embed(EmbedArgs),
     Eval(EvalArgs),
+    Patterns(PatternsArgs),
+    Schedule(ScheduleArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
@@ -351,6 +357,30 @@ pub(crate) enum EvalWhat {
     },
 }
 
+/// Let the system sweep every so often.
+///
+/// A launchd agent, a systemd timer of the user or a line of cron runs `backstory sweep` with low priority, whichever the system
+/// has. How often is the key `cadence` of the configuration; install again after changing it. A systemd timer runs while you are
+/// logged in, or always after `loginctl enable-linger`.
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleArgs {
+    #[command(subcommand)]
+    pub(crate) action: ScheduleAction,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ScheduleAction {
+    /// Install the schedule, or bring it up to date.
+    Install,
+    /// Take away what install made, and nothing else.
+    Remove,
+    /// Tell what is installed, and whether it is what the configuration says.
+    Status,
+}
+
 /// Check that all is well, and tell where things are.
 ///
 /// Says where logs were looked for and what was found, whether the store is sound, which records could not be read, and how
@@ -368,8 +398,9 @@ pub(crate) struct DoctorArgs {
 /// Show or change the configuration.
 ///
 /// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), `model` (the one that search compares meanings with;
-/// `backstory model use` sets it), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more
-/// folders with its logs).
+/// `backstory model use` sets it), `cadence` (how often `backstory schedule` sweeps: 15m, 2h, 1d), `catalogue` (the folder of
+/// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
+/// belongs to), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs).
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cadence::Cadence;
 use crate::error::Error;
 
 /// What the user configured.
@@ -19,6 +20,13 @@ pub(crate) struct Config {
     /// The model that finds turns by meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// How often `schedule` lets the system sweep.
+    pub(crate) cadence: Cadence,
+    /// Where decisions about patterns are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) catalogue: Option<PathBuf>,
+    /// What projects belong to, by their roots or names.
+    pub(crate) domains: BTreeMap<String, String>,
     /// Which agents are swept, and where else they keep logs.
     pub(crate) sources: BTreeMap<String, Source>,
 }

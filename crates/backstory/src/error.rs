@@ -111,7 +111,17 @@ impl From<backstory_memory::Error> for Error {
             Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),
             Memory::Pattern(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
             Memory::EmptyQuery => Error::usage(message).hint("give some words, as in `backstory search websocket auth`"),
-            Memory::Path { .. } => Error::usage(message),
+            Memory::NoPattern(_) => Error::new(ErrorKind::NotFound, message)
+                .hint("`backstory patterns` lists candidates, `backstory patterns catalogue` those that were decided"),
+            Memory::ManyPatterns { matches, .. } => {
+                Error::usage(message).hint(format!("give more of the id, as in {}", matches.join(", ")))
+            }
+            Memory::NotInCatalogue(_) => Error::new(ErrorKind::NotFound, message)
+                .hint("`backstory patterns approve` takes it in"),
+            Memory::Catalogue { .. } => Error::usage(message).hint("mend it by hand, or move it out of the folder"),
+            Memory::Path { .. } | Memory::Unwritable { .. } | Memory::MergedPattern { .. } | Memory::Publish { .. } => {
+                Error::usage(message)
+            }
             Memory::Store(store) => Error::new(ErrorKind::Internal, message).hint(match store {
                 backstory_memory::StoreError::Full => "free some space and run the same command again".to_string(),
                 backstory_memory::StoreError::TooNew { .. } => "use the newer version of backstory that wrote it".to_string(),

@@ -2,6 +2,7 @@
 //!
 //! Only this crate prints, reads the environment, the home folder and the clock. It asks the library and shows what it says.
 
+mod cadence;
 mod cli;
 mod commands;
 mod config;

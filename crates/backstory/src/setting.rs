@@ -1,8 +1,9 @@
 //! Where the program runs: the user's folders, the environment and the clock. Read here and nowhere else.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Memory, Places};
+use backstory_memory::{Memory, Places, Sources};
 use etcetera::BaseStrategy;
 
 use crate::cli::Cli;
@@ -12,8 +13,12 @@ use crate::error::{Error, ErrorKind};
 /// What a command needs to know of its surroundings.
 pub(crate) struct Setting {
     pub(crate) home: PathBuf,
+    /// Where the user's programs keep their configuration.
+    pub(crate) config_home: PathBuf,
     pub(crate) store: PathBuf,
     pub(crate) config_path: PathBuf,
+    /// Whether the configuration is another than the usual one.
+    config_given: bool,
     pub(crate) config: Config,
 }
 
@@ -27,6 +32,7 @@ impl Setting {
             .config
             .clone()
             .or_else(|| variable("BACKSTORY_CONFIG").map(PathBuf::from));
+        let config_given = given.is_some();
         let config_path =
             given.unwrap_or_else(|| folders.config_dir().join("backstory").join("config.toml"));
         let config = Config::load(&config_path)?;
@@ -37,8 +43,10 @@ impl Setting {
         let store = std::path::absolute(&store).unwrap_or(store);
         Ok(Setting {
             home: folders.home_dir().to_path_buf(),
+            config_home: folders.config_dir(),
             store,
             config_path,
+            config_given,
             config,
         })
     }
@@ -49,6 +57,42 @@ impl Setting {
             home: &self.home,
             variable: &variable,
         }
+    }
+
+    /// The variables that decide what a sweep reads and writes, for one that starts without them.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let mut variables = Vec::new();
+        if variable("BACKSTORY_HOME").is_some() {
+            let store = self.store.to_string_lossy().into_owned();
+            variables.push(("BACKSTORY_HOME".to_string(), store));
+        }
+        if self.config_given {
+            let path = std::path::absolute(&self.config_path);
+            let path = path.unwrap_or_else(|_| self.config_path.clone());
+            let path = path.to_string_lossy().into_owned();
+            variables.push(("BACKSTORY_CONFIG".to_string(), path));
+        }
+        let asked = RefCell::new(vec![
+            "XDG_CONFIG_HOME".to_string(),
+            "XDG_DATA_HOME".to_string(),
+        ]);
+        let listen = |name: &str| {
+            asked.borrow_mut().push(name.to_string());
+            variable(name)
+        };
+        // Only the readers know which variables move their agents' folders.
+        Sources::known(&Places {
+            home: &self.home,
+            variable: &listen,
+        });
+        let mut asked = asked.into_inner();
+        asked.sort();
+        asked.dedup();
+        variables.extend(asked.into_iter().filter_map(|name| {
+            let value = variable(&name)?;
+            Some((name, value))
+        }));
+        variables
     }
 
     /// The memory, to read it; an error that helps when there is none yet.
@@ -65,6 +109,13 @@ impl Setting {
         Ok(Memory::open(&self.store)?)
     }
 
+    /// The folder with decisions about patterns: beside the configuration, unless that says another.
+    pub(crate) fn catalogue(&self) -> PathBuf {
+        let folder = self.config_path.parent().unwrap_or(Path::new(""));
+        let name = self.config.catalogue.as_deref();
+        folder.join(name.unwrap_or(Path::new("patterns")))
+    }
+
     /// Claude Code's settings, which say when it deletes logs.
     pub(crate) fn claude_settings(&self) -> Option<String> {
         let folder =
@@ -76,6 +127,11 @@ impl Setting {
 /// Now, in unix milliseconds.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// The editor that the user likes.
+pub(crate) fn editor() -> Option<String> {
+    variable("VISUAL").or_else(|| variable("EDITOR"))
 }
 
 /// How the program was called, for commands that people can copy.

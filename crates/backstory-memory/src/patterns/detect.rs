@@ -10,9 +10,6 @@ use crate::Memory;
 use crate::digest::Notes;
 use crate::error::Result;
 
-/// So much evidence is cited of each session.
-const CITED: usize = 5;
-
 /// Signals that are the same, with their sessions.
 type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
 
@@ -126,26 +123,21 @@ fn pattern(detector: &Detector, mut cluster: Cluster<'_>, filter: &PatternFilter
     let projects = collect(&|head| head.project.clone());
     let mut domains: Vec<String> = projects
         .iter()
-        .filter_map(|project| filter.domain_of(project))
+        .filter_map(|project| filter.domain_of(project).map(str::to_string))
         .collect();
     domains.sort_unstable();
     domains.dedup();
-    let mut cited: HashMap<&str, usize> = HashMap::new();
-    let mut evidence = Vec::new();
-    for (head, signal) in &cluster {
-        let times = cited.entry(&head.session).or_default();
-        *times += 1;
-        if *times <= CITED {
-            evidence.push(Evidence {
-                session: head.session.clone(),
-                agent: head.agent.clone(),
-                turn: signal.turn,
-                event: signal.seq,
-                at: signal.at.or(head.started_at),
-                text: signal.text.clone(),
-            });
-        }
-    }
+    let evidence: Vec<Evidence> = cluster
+        .iter()
+        .map(|(head, signal)| Evidence {
+            session: head.session.clone(),
+            agent: head.agent.clone(),
+            turn: signal.turn,
+            event: signal.seq,
+            at: signal.at.or(head.started_at),
+            text: signal.text.clone(),
+        })
+        .collect();
     Pattern {
         id: format!("p-{}", &hash.to_hex()[..8]),
         kind: detector.kind,

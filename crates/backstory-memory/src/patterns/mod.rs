@@ -1,11 +1,24 @@
 //! Patterns: what keeps going wrong, or right, across sessions and agents.
 //!
-//! `detectors` look through the notes of each session for signals; `detect` brings together those that are the same.
+//! `detectors` look through the notes of each session for signals; `detect` brings together those that are the same. What people
+//! make of them is in the `catalogue`, an `entry` a pattern; `publish` writes approved ones where agents read, `measure` tells
+//! whether that helped.
 
+mod block;
+mod catalogue;
 mod detect;
 mod detectors;
+mod entry;
+mod file;
+mod filter;
+mod measure;
+mod publish;
 
-use std::collections::BTreeMap;
+pub use catalogue::{Catalogue, find_pattern};
+pub use entry::{Change, Entry, Publication, Seen, Status};
+pub use filter::PatternFilter;
+pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
+pub use publish::{Published, Unpublished, publish, unpublish};
 
 /// A problem or success that recurs across sessions.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +47,7 @@ pub struct Pattern {
     pub first_seen: Option<i64>,
     /// And when last.
     pub last_seen: Option<i64>,
-    /// The events that it rests on, the oldest first; of each session some.
+    /// The events that it rests on, the oldest first.
     pub evidence: Vec<Evidence>,
 }
 
@@ -46,7 +59,8 @@ impl Pattern {
 }
 
 /// Whether a pattern is to be avoided or to be done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PatternKind {
     /// What keeps going wrong.
     Problem,
@@ -79,50 +93,4 @@ pub struct Evidence {
     pub at: Option<i64>,
     /// What it says.
     pub text: String,
-}
-
-/// Which patterns to find.
-#[derive(Debug, Clone, Default)]
-pub struct PatternFilter {
-    /// Seen at least so often.
-    pub min_frequency: u64,
-    /// Seen in this project: its root, or the end of it.
-    pub project: Option<String>,
-    /// Seen in this domain.
-    pub domain: Option<String>,
-    /// Of this kind.
-    pub kind: Option<PatternKind>,
-    /// The domain of each repository, by its root or the end of it.
-    pub domains: BTreeMap<String, String>,
-}
-
-impl PatternFilter {
-    /// One session is no pattern.
-    fn passes(&self, pattern: &Pattern) -> bool {
-        let of_project = |wanted: &String| pattern.projects.iter().any(|root| is_at(root, wanted));
-        pattern.sessions.len() > 1
-            && pattern.frequency >= self.min_frequency
-            && self.project.as_ref().is_none_or(of_project)
-            && self
-                .domain
-                .as_ref()
-                .is_none_or(|wanted| pattern.domains.contains(wanted))
-    }
-
-    fn domain_of(&self, root: &str) -> Option<String> {
-        let found = self
-            .domains
-            .iter()
-            .find(|(repository, _)| is_at(root, repository));
-        found.map(|(_, domain)| domain.clone())
-    }
-}
-
-/// Whether a project's root is this path, or ends with this name.
-fn is_at(root: &str, wanted: &str) -> bool {
-    let wanted = wanted.trim_end_matches('/');
-    root == wanted
-        || root
-            .strip_suffix(wanted)
-            .is_some_and(|before| before.ends_with('/'))
 }

@@ -74,14 +74,17 @@ pub(super) fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
         Error::usage(format!("that is not a valid configuration: {error}"))
             .hint("`backstory config --help` tells the keys")
     })?;
-    write_whole(path, &text)
+    Ok(backstory_memory::write_whole(path, text.as_bytes())?)
 }
 
 /// Takes a key out again.
 pub(super) fn unset(path: &Path, key: &str) -> Result<(), Error> {
     let mut document = document(path)?;
     match document.remove(key) {
-        Some(_) => write_whole(path, &document.to_string()),
+        Some(_) => Ok(backstory_memory::write_whole(
+            path,
+            document.to_string().as_bytes(),
+        )?),
         None => Ok(()),
     }
 }
@@ -94,15 +97,4 @@ fn document(path: &Path) -> Result<DocumentMut, Error> {
     };
     text.parse()
         .map_err(|error| Error::usage(format!("{} is not TOML: {error}", path.display())))
-}
-
-/// Writes beside and renames, so that the file is never half there.
-fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let beside = path.with_extension("toml.new");
-    std::fs::write(&beside, text)?;
-    std::fs::rename(&beside, path)?;
-    Ok(())
 }

@@ -7,7 +7,9 @@ mod doctor;
 mod embed;
 mod eval;
 mod model;
+mod patterns;
 mod sample;
+mod schedule;
 mod search;
 mod sessions;
 mod show;
@@ -41,6 +43,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
+        Command::Patterns(arguments) => patterns::run(&setting, arguments),
+        Command::Schedule(arguments) => schedule::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),

@@ -10,6 +10,8 @@ mod growth;
 mod hostile;
 mod lossless;
 mod meaning;
+mod patterns;
+mod schedule;
 mod search;
 mod secrets;
 mod sessions;

@@ -8,7 +8,7 @@ pub(super) const DETECTOR: Detector = Detector {
     name: "fixes",
     kind: PatternKind::Success,
     weight: 2.0,
-    alike: Some(0.7),
+    alike: None,
     detect,
 };
 

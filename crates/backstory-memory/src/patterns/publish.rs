@@ -1,0 +1,198 @@
+//! Telling agents of approved patterns, in a block of a file that they read: AGENTS.md, CLAUDE.md, a skill.
+
+use std::path::Path;
+
+use super::block::{self, CLOSE, OPEN};
+use super::{Entry, PatternKind};
+use crate::error::{Error, Result};
+
+const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
+/// Tells that the file is to go with the block.
+const NOTE_MADE: &str = "<!-- Written by `backstory patterns publish`, which made this file; edits in here are lost. -->";
+const HEADING: &str = "What earlier sessions of coding agents ran into, and what worked:";
+
+/// What a publication did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// The patterns that the file tells of now.
+    pub ids: Vec<String>,
+    /// How many did not fit.
+    pub left_out: usize,
+    /// Whether the file had to be changed.
+    pub changed: bool,
+}
+
+/// What taking a block out did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unpublished {
+    /// There was none.
+    Nothing,
+    /// It is out, and the rest is as it was.
+    Block,
+    /// There was nothing else in a file that publishing had made, so that is gone too.
+    File,
+}
+
+/// Writes these patterns into the block of a file, the first ones first, in at most so many bytes. Without any, the block is taken
+/// out.
+pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Published> {
+    if entries.is_empty() {
+        let changed = unpublish(path)? != Unpublished::Nothing;
+        return Ok(Published {
+            ids: Vec::new(),
+            left_out: 0,
+            changed,
+        });
+    }
+    let refuse = |reason: String| Error::Publish {
+        path: path.to_path_buf(),
+        reason,
+    };
+    let before = read(path)?;
+    let file = before.as_deref().unwrap_or_default();
+    let place = block::find(file).map_err(refuse)?;
+    let made = match &place {
+        Some(place) => is_made(&file[place.clone()]),
+        None => before.is_none(),
+    };
+    // Of the file as it would be without the block, which may have brought a line ending along.
+    let outside = place.clone().map(|place| block::remove(file, place));
+    let newline = block::newline(outside.as_deref().unwrap_or(file));
+    let (text, ids) = render(entries, limit_bytes, newline, made);
+    if ids.is_empty() {
+        return Err(refuse(format!("no pattern fits into {limit_bytes} bytes")));
+    }
+    let after = match place {
+        Some(place) => [&file[..place.start], text.as_bytes(), &file[place.end..]].concat(),
+        None => block::append(file, &text),
+    };
+    let changed = before.as_deref() != Some(&after);
+    if changed {
+        crate::write_whole(path, &after)?;
+    }
+    let left_out = entries.len() - ids.len();
+    Ok(Published {
+        ids,
+        left_out,
+        changed,
+    })
+}
+
+/// Takes the block out of a file, which is then as it was before.
+pub fn unpublish(path: &Path) -> Result<Unpublished> {
+    let Some(file) = read(path)? else {
+        return Ok(Unpublished::Nothing);
+    };
+    let place = block::find(&file).map_err(|reason| Error::Publish {
+        path: path.to_path_buf(),
+        reason,
+    })?;
+    let Some(place) = place else {
+        return Ok(Unpublished::Nothing);
+    };
+    let made = is_made(&file[place.clone()]);
+    let rest = block::remove(&file, place);
+    crate::write_whole(path, &rest)?;
+    if made && rest.is_empty() && !path.is_symlink() {
+        std::fs::remove_file(path).map_err(|source| Error::Unwritable {
+            path: path.to_path_buf(),
+            source,
+        })?;
+        return Ok(Unpublished::File);
+    }
+    Ok(Unpublished::Block)
+}
+
+/// What is in the file; `None` when there is none yet, but there could be.
+fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let wrong = |reason: &str| Error::Publish {
+        path: path.to_path_buf(),
+        reason: reason.to_string(),
+    };
+    match std::fs::read(path) {
+        // UTF-16, or no text at all.
+        Ok(file) if file.contains(&0) => Err(wrong("it is no UTF-8 text")),
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            if std::fs::symlink_metadata(path).is_ok() {
+                return Err(wrong("it is a link that leads nowhere"));
+            }
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) {
+                return Err(wrong("its folder is not there"));
+            }
+            Ok(None)
+        }
+        Err(source) => Err(Error::Path {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+fn is_made(block: &[u8]) -> bool {
+    let mut lines = block.split(|byte| *byte == b'\n');
+    lines.any(|line| line.trim_ascii() == NOTE_MADE.as_bytes())
+}
+
+/// The block, and the patterns that fit into it.
+fn render(
+    entries: &[&Entry],
+    limit_bytes: usize,
+    newline: &str,
+    made: bool,
+) -> (String, Vec<String>) {
+    let note = if made { NOTE_MADE } else { NOTE };
+    let mut text = [OPEN, note, HEADING, "", ""].join(newline);
+    let mut ids = Vec::new();
+    for entry in entries {
+        let line = line_of(entry) + newline;
+        if text.len() + line.len() + CLOSE.len() <= limit_bytes {
+            text.push_str(&line);
+            ids.push(entry.id.clone());
+        }
+    }
+    text.push_str(CLOSE);
+    (text, ids)
+}
+
+fn line_of(entry: &Entry) -> String {
+    let kind = match entry.kind {
+        PatternKind::Problem => "Problem",
+        PatternKind::Success => "Works",
+    };
+    let title = harmless(&entry.title);
+    let mut line = format!("- {kind}: {title}");
+    if !title.ends_with(['.', '!', '?']) {
+        line.push('.');
+    }
+    let advice = harmless(&entry.advice);
+    if !advice.is_empty() {
+        line.push(' ');
+        line.push_str(&advice);
+    }
+    format!("{line} ({})", harmless(&entry.id))
+}
+
+/// One line that shows all that it says, and opens nothing that would hide what follows.
+fn harmless(text: &str) -> String {
+    let is_hidden = |character: char| {
+        matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = spaced
+        .chars()
+        .filter(|character| !character.is_control() && !is_hidden(*character))
+        .collect();
+    // Comments and the marks of our own context; what is left of them is only text.
+    let mut shown = shown.replace("-->", "--&gt;");
+    for open in ["<!--", "<backstory", "</backstory"] {
+        shown = shown.replace(open, &format!("&lt;{}", &open[1..]));
+    }
+    shown.trim().to_string()
+}

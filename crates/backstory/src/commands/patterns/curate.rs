@@ -1,0 +1,154 @@
+//! What people decide about patterns: approve, reject, edit, merge, and the list of it.
+
+use std::io::Write;
+use std::process::Command;
+
+use backstory_memory::{Catalogue, Pattern, Status, find_pattern};
+use serde_json::{Value, json};
+
+use super::list::entry_json;
+use crate::error::Error;
+use crate::output::{harmless, print_json, print_table, stdout, table, talk};
+use crate::setting::{Setting, editor, now};
+
+/// The ids of all that was detected or decided.
+pub(super) fn ids<'a>(candidates: &'a [Pattern], catalogue: &'a Catalogue) -> Vec<&'a str> {
+    let candidates = candidates.iter().map(|pattern| pattern.id.as_str());
+    let decided = catalogue.entries().iter().map(|entry| entry.id.as_str());
+    candidates.chain(decided).collect()
+}
+
+pub(super) fn decide(
+    candidates: &[Pattern],
+    catalogue: &mut Catalogue,
+    prefixes: &[String],
+    status: Status,
+) -> Result<(), Error> {
+    // All must be known before one is changed.
+    let known = ids(candidates, catalogue);
+    let found = prefixes
+        .iter()
+        .map(|prefix| Ok(find_pattern(prefix, known.iter().copied())?.to_string()));
+    let found: Vec<String> = found.collect::<Result<_, Error>>()?;
+    for id in found {
+        let candidate = candidates.iter().find(|pattern| pattern.id == id);
+        let changed = catalogue.decide(&id, candidate, status, now())?;
+        let title = catalogue
+            .entry(&id)
+            .map(|entry| harmless(&entry.title))
+            .unwrap_or_default();
+        let already = if changed { "" } else { "already " };
+        talk(&format!("{already}{} {id}: {title}", status.name()));
+    }
+    Ok(())
+}
+
+pub(super) fn edit(
+    setting: &Setting,
+    catalogue: &mut Catalogue,
+    prefix: &str,
+    title: Option<&str>,
+    advice: Option<&str>,
+) -> Result<(), Error> {
+    let candidates = super::candidates(setting)?;
+    let id = find_pattern(prefix, ids(&candidates, catalogue))?.to_string();
+    if title.is_some_and(|title| title.trim().is_empty()) {
+        return Err(Error::usage("a pattern needs a title"));
+    }
+    let changed = if title.is_some() || advice.is_some() {
+        catalogue.edit(&id, title, advice, now())?
+    } else {
+        if catalogue.entry(&id).is_none() {
+            return Err(backstory_memory::Error::NotInCatalogue(id).into());
+        }
+        open_editor(&catalogue.path(&id))?;
+        catalogue.take_edited(&id, now())?
+    };
+    talk(&format!(
+        "{} {id}",
+        if changed {
+            "edited"
+        } else {
+            "nothing changed in"
+        }
+    ));
+    Ok(())
+}
+
+fn open_editor(path: &std::path::Path) -> Result<(), Error> {
+    let editor = editor().ok_or_else(|| {
+        Error::usage("no editor is set").hint("set EDITOR, or use --title and --advice")
+    })?;
+    // A shell, for people give their editors arguments.
+    let status = Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        .arg(path)
+        .status()
+        .map_err(|error| Error::usage(format!("cannot run {editor}: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{editor} failed ({status})")))
+}
+
+pub(super) fn merge(
+    candidates: &[Pattern],
+    catalogue: &mut Catalogue,
+    prefix: &str,
+    into: &str,
+) -> Result<(), Error> {
+    let known = ids(candidates, catalogue);
+    let id = find_pattern(prefix, known.iter().copied())?.to_string();
+    let into = find_pattern(into, known)?.to_string();
+    let candidate = candidates.iter().find(|pattern| pattern.id == id);
+    if catalogue.merge(&id, candidate, &into, now())? {
+        talk(&format!("merged {id} into {into}"));
+    } else {
+        talk(&format!("{id} is already merged into {into}"));
+    }
+    Ok(())
+}
+
+pub(super) fn list(catalogue: &Catalogue, json: bool) -> Result<(), Error> {
+    if json {
+        let entries: Vec<Value> = catalogue.entries().iter().map(entry_json).collect();
+        let problems: Vec<Value> = catalogue
+            .problems()
+            .iter()
+            .map(|problem| json!({ "path": problem.path, "reason": problem.reason }))
+            .collect();
+        return print_json(&json!({ "catalogue": entries, "problems": problems }));
+    }
+    let mut out = stdout();
+    if catalogue.entries().is_empty() {
+        writeln!(out, "nothing has been decided yet")?;
+    } else {
+        let mut table = table(&["pattern", "kind", "status", "version", "published", "title"]);
+        for entry in catalogue.entries() {
+            let status = match &entry.merged_into {
+                Some(into) => format!("merged into {into}"),
+                None => entry.status.name().to_string(),
+            };
+            let targets: Vec<&str> = entry
+                .published
+                .iter()
+                .map(|published| published.target.as_str())
+                .collect();
+            table.add_row([
+                entry.id.clone(),
+                entry.kind.name().to_string(),
+                harmless(&status),
+                entry.version.to_string(),
+                if targets.is_empty() {
+                    "-".to_string()
+                } else {
+                    harmless(&targets.join(", "))
+                },
+                harmless(&entry.title).replace('\n', " "),
+            ]);
+        }
+        print_table(&mut out, &table)?;
+    }
+    out.flush()?;
+    Ok(())
+}

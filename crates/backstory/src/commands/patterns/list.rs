@@ -1,0 +1,263 @@
+//! `patterns` and `patterns show`.
+
+use std::io::Write;
+
+use backstory_memory::{Catalogue, Entry, Pattern, find_pattern};
+use serde_json::{Value, json};
+
+use crate::cli::PatternsListArgs;
+use crate::error::Error;
+use crate::output::{
+    BOLD, DIM, harmless, local_time, print_json, print_table, rfc3339, stdout, table,
+};
+
+/// How much of a title is shown in the list.
+const TITLE_CHARACTERS: usize = 80;
+
+pub(super) fn run(
+    mut patterns: Vec<Pattern>,
+    catalogue: &Catalogue,
+    arguments: &PatternsListArgs,
+) -> Result<(), Error> {
+    if arguments.limit > 0 {
+        patterns.truncate(arguments.limit);
+    }
+    if arguments.json {
+        let patterns: Vec<Value> = patterns
+            .iter()
+            .map(|pattern| pattern_json(pattern, catalogue.entry(&pattern.id)))
+            .collect();
+        return print_json(&json!({ "patterns": patterns }));
+    }
+    let mut out = stdout();
+    if patterns.is_empty() {
+        writeln!(out, "no pattern recurs")?;
+    } else {
+        let mut table = table(&[
+            "pattern",
+            "kind",
+            "times",
+            "sessions",
+            "agents",
+            "last seen",
+            "status",
+            "title",
+        ]);
+        for pattern in &patterns {
+            let entry = catalogue.entry(&pattern.id);
+            let (title, _) = said(pattern, entry);
+            table.add_row([
+                harmless(&pattern.id),
+                pattern.kind.name().to_string(),
+                pattern.frequency.to_string(),
+                pattern.sessions.len().to_string(),
+                pattern.agents.join(", "),
+                local_time(pattern.last_seen),
+                status(entry).to_string(),
+                harmless(title)
+                    .replace('\n', " ")
+                    .chars()
+                    .take(TITLE_CHARACTERS)
+                    .collect(),
+            ]);
+        }
+        print_table(&mut out, &table)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+pub(super) fn show(
+    patterns: &[Pattern],
+    catalogue: &Catalogue,
+    id: &str,
+    json: bool,
+) -> Result<(), Error> {
+    let id = find_pattern(id, super::curate::ids(patterns, catalogue))?;
+    let pattern = patterns.iter().find(|pattern| pattern.id == id);
+    let entry = catalogue.entry(id);
+    if json {
+        let mut value = match (pattern, entry) {
+            (Some(pattern), entry) => pattern_json(pattern, entry),
+            (None, entry) => entry.map(undetected_json).unwrap_or_default(),
+        };
+        value["decided"] = entry.map(entry_json).unwrap_or_default();
+        return print_json(&value);
+    }
+    let mut out = stdout();
+    if let Some((title, advice)) = pattern
+        .map(|pattern| said(pattern, entry))
+        .or_else(|| entry.map(|entry| (entry.title.as_str(), entry.advice.as_str())))
+    {
+        writeln!(out, "{BOLD}{}{BOLD:#}", harmless(title))?;
+        if !advice.is_empty() {
+            writeln!(out, "{}", harmless(advice))?;
+        }
+    }
+    writeln!(out, "{DIM}{id}, {}{DIM:#}", status(entry))?;
+    match pattern {
+        Some(pattern) => print_evidence(&mut out, pattern)?,
+        None => writeln!(out, "not found in what is stored now")?,
+    }
+    if let Some(entry) = entry {
+        print_decided(&mut out, entry)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> {
+    writeln!(
+        out,
+        "{}, {} times in {} sessions of {}, from {} to {}",
+        pattern.kind.name(),
+        pattern.frequency,
+        pattern.sessions.len(),
+        pattern.agents.join(", "),
+        local_time(pattern.first_seen),
+        local_time(pattern.last_seen)
+    )?;
+    for (what, names) in [
+        ("projects", &pattern.projects),
+        ("domains", &pattern.domains),
+    ] {
+        if !names.is_empty() {
+            writeln!(out, "{what}: {}", harmless(&names.join(", ")))?;
+        }
+    }
+    for evidence in &pattern.evidence {
+        writeln!(
+            out,
+            "\n{DIM}{}#{} {} {}{DIM:#}\n{}",
+            harmless(&evidence.session),
+            evidence.turn,
+            evidence.agent,
+            local_time(evidence.at),
+            harmless(&evidence.text)
+        )?;
+    }
+    Ok(())
+}
+
+fn print_decided(out: &mut impl Write, entry: &Entry) -> Result<(), Error> {
+    writeln!(out)?;
+    if !entry.merged.is_empty() {
+        writeln!(out, "with {}", harmless(&entry.merged.join(", ")))?;
+    }
+    for published in &entry.published {
+        writeln!(
+            out,
+            "published in {} since {}",
+            harmless(&published.target),
+            local_time(published.at)
+        )?;
+    }
+    for change in &entry.history {
+        let about = change
+            .target
+            .as_deref()
+            .or(change.pattern.as_deref())
+            .unwrap_or_default();
+        let line = format!("{} {} {about}", local_time(change.at), change.change);
+        writeln!(out, "{DIM}{}{DIM:#}", harmless(&line).trim_end())?;
+    }
+    Ok(())
+}
+
+/// What is said of a pattern: by people if they said something.
+fn said<'a>(pattern: &'a Pattern, entry: Option<&'a Entry>) -> (&'a str, &'a str) {
+    entry.map_or((&pattern.title, &pattern.advice), |entry| {
+        (&entry.title, &entry.advice)
+    })
+}
+
+fn status(entry: Option<&Entry>) -> &'static str {
+    entry.map_or("candidate", |entry| entry.status.name())
+}
+
+pub(super) fn pattern_json(pattern: &Pattern, entry: Option<&Entry>) -> Value {
+    let (title, advice) = said(pattern, entry);
+    let evidence = pattern.evidence.iter().map(|evidence| {
+        json!({
+            "session": evidence.session,
+            "agent": evidence.agent,
+            "turn": evidence.turn,
+            "event": evidence.event,
+            "timestamp": rfc3339(evidence.at),
+            "text": evidence.text,
+        })
+    });
+    json!({
+        "id": pattern.id,
+        "kind": pattern.kind.name(),
+        "detector": pattern.detector,
+        "title": title,
+        "advice": advice,
+        "frequency": pattern.frequency,
+        "sessions": pattern.sessions,
+        "agents": pattern.agents,
+        "cross_agent": pattern.agents.len() > 1,
+        "projects": pattern.projects,
+        "domains": pattern.domains,
+        "first_seen": rfc3339(pattern.first_seen),
+        "last_seen": rfc3339(pattern.last_seen),
+        "status": status(entry),
+        "evidence": evidence.collect::<Vec<_>>(),
+    })
+}
+
+/// A pattern that was decided about and is no longer found: its sessions may be gone from the store.
+fn undetected_json(entry: &Entry) -> Value {
+    json!({
+        "id": entry.id,
+        "kind": entry.kind.name(),
+        "title": entry.title,
+        "advice": entry.advice,
+        "frequency": 0,
+        "sessions": [],
+        "agents": [],
+        "cross_agent": false,
+        "first_seen": null,
+        "last_seen": null,
+        "status": entry.status.name(),
+        "evidence": [],
+    })
+}
+
+/// What was decided, for machines.
+pub(super) fn entry_json(entry: &Entry) -> Value {
+    let published = entry.published.iter().map(|published| {
+        json!({ "target": published.target, "project": published.project, "at": rfc3339(published.at) })
+    });
+    let history = entry.history.iter().map(|change| {
+        json!({
+            "at": rfc3339(change.at),
+            "change": change.change,
+            "title": change.title,
+            "advice": change.advice,
+            "pattern": change.pattern,
+            "target": change.target,
+        })
+    });
+    json!({
+        "id": entry.id,
+        "kind": entry.kind.name(),
+        "title": entry.title,
+        "advice": entry.advice,
+        "status": entry.status.name(),
+        "version": entry.version,
+        "merged": entry.merged,
+        "merged_into": entry.merged_into,
+        "seen": {
+            "frequency": entry.seen.frequency,
+            "sessions": entry.seen.sessions,
+            "agents": entry.seen.agents,
+            "domains": entry.seen.domains,
+            "first": rfc3339(entry.seen.first),
+            "last": rfc3339(entry.seen.last),
+            "citations": entry.seen.citations,
+        },
+        "published": published.collect::<Vec<_>>(),
+        "history": history.collect::<Vec<_>>(),
+    })
+}
