@@ -77,6 +77,41 @@ impl Packer {
     }
 }
 
+impl Packed {
+    /// The same piece with spaces in place of these ranges, so that all else stays where it is.
+    pub(crate) fn blanked(self, ranges: &[Range<usize>]) -> Result<Packed> {
+        let text = decompress(&self.data)?;
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        let mut copied = 0;
+        for cut in &self.cuts {
+            if let Cut::New {
+                at, bytes: payload, ..
+            } = cut
+            {
+                bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
+                bytes.extend_from_slice(attachment::encode(payload).as_bytes());
+                copied = *at;
+            }
+        }
+        bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
+        blank(&mut bytes, ranges);
+        let attachments = attachment::find(&bytes);
+        Packer::new()?.pack(&bytes, &attachments)
+    }
+}
+
+/// Puts spaces in the place of all but newlines.
+pub(crate) fn blank(bytes: &mut [u8], ranges: &[Range<usize>]) {
+    for range in ranges {
+        let end = range.end.min(bytes.len());
+        for byte in bytes.get_mut(range.start..end).unwrap_or_default() {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
 fn cut_out<'a>(bytes: &'a [u8], ranges: &[Range<usize>]) -> (std::borrow::Cow<'a, [u8]>, Vec<Cut>) {
     if ranges.is_empty() {
         return (bytes.into(), Vec::new());
@@ -186,7 +221,7 @@ fn store_cuts(connection: &Connection, cuts: Vec<Cut>) -> Result<Option<String>>
     Ok(serde_json::to_string(&places).ok())
 }
 
-fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
+pub(crate) fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
     cuts.and_then(|cuts| serde_json::from_str(cuts).ok())
         .unwrap_or_default()
 }

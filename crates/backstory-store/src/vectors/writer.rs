@@ -76,6 +76,16 @@ impl VectorWriter {
         })
     }
 
+    /// Opens a folder of whatever model to take vectors out; `None` when it holds none.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
+        match Manifest::read(folder)? {
+            Some(Manifest { model, .. }) => {
+                Self::open(folder, &model.id, model.dimensions as usize).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
     /// Adds vectors: for each key as many numbers as the model has dimensions. A vector that points nowhere is kept but never found.
     pub fn append(&mut self, keys: &[VectorKey], rows: &[f32]) -> Result<()> {
         let dimensions = self.shape.dimensions();
