@@ -31,9 +31,12 @@ mod models;
 mod pipeline;
 mod project;
 mod read;
+mod retain;
 mod retention;
 mod search;
 mod sweep;
+#[cfg(test)]
+mod trial;
 mod usage;
 
 use std::path::{Path, PathBuf};
@@ -50,6 +53,7 @@ pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use project::project_root;
 pub use read::ShownEvent;
+pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
@@ -118,11 +122,13 @@ impl Memory {
     }
 }
 
-/// What a store's files take on disk: the database and the full-text index. Models and vectors are the user's choice and count apart.
+/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
 fn disk_bytes(home: &Path) -> u64 {
     let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
     let database = database
         .iter()
         .filter_map(|name| std::fs::metadata(home.join(name)).ok());
-    database.map(|metadata| metadata.len()).sum::<u64>() + search::index_bytes(home)
+    database.map(|metadata| metadata.len()).sum::<u64>()
+        + search::index_bytes(home)
+        + search::vector_bytes(home)
 }

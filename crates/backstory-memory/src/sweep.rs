@@ -1,4 +1,4 @@
-//! One sweep: discover, read, redact, store, index.
+//! One sweep: discover, read, redact, store, index, retain.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,6 +9,7 @@ use backstory_store::{Counts, Store, lock_file};
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run};
+use crate::retain::{RetainOptions, RetainReport};
 use crate::search::IndexUpdate;
 use crate::{Memory, disk_bytes};
 
@@ -27,6 +28,8 @@ pub struct SweepOptions {
     pub redact: bool,
     /// How many threads work on chunks.
     pub workers: usize,
+    /// What is kept in the end.
+    pub retain: RetainOptions,
 }
 
 impl SweepOptions {
@@ -37,6 +40,7 @@ impl SweepOptions {
             sources,
             redact: true,
             workers,
+            retain: RetainOptions::default(),
         }
     }
 }
@@ -79,8 +83,8 @@ pub struct SweepReport {
     pub bytes_read: u64,
     /// How long it took.
     pub seconds: f64,
-    /// What the store takes on disk now.
-    pub final_usage_bytes: u64,
+    /// What was done to keep within the caps, and what the store takes on disk now.
+    pub retention: RetainReport,
     /// Files and folders that could not be looked at.
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
@@ -156,8 +160,8 @@ impl Memory {
         };
         report.index_problem = indexed.err().map(|error| error.to_string());
         self.store.tidy()?;
+        report.retention = self.keep_within(&options.retain)?;
         drop(lock);
-        report.final_usage_bytes = disk_bytes(&self.home);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -198,7 +202,7 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
         Ok(())
     })?;
     report.problems.extend(problems);
-    report.final_usage_bytes = disk_bytes(home);
+    report.retention.final_usage_bytes = disk_bytes(home);
     report.seconds = started.elapsed().as_secs_f64();
     Ok(report)
 }

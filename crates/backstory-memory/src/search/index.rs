@@ -77,8 +77,17 @@ impl Memory {
 
 /// What the index takes on disk.
 pub(crate) fn index_bytes(home: &Path) -> u64 {
+    bytes_two_below(&index_folder(home))
+}
+
+/// What vectors take on disk.
+pub(crate) fn vector_bytes(home: &Path) -> u64 {
+    bytes_two_below(&home.join("vectors"))
+}
+
+fn bytes_two_below(folder: &Path) -> u64 {
     let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    folders(&index_folder(home))
+    folders(folder)
         .flat_map(|generation| folders(&generation.path()))
         .filter_map(|file| file.metadata().ok())
         .map(|metadata| metadata.len())
