@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Model(ModelArgs),
     Embed(EmbedArgs),
     Eval(EvalArgs),
+    Retain(RetainArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
@@ -337,6 +338,30 @@ pub(crate) enum EvalWhat {
     },
 }
 
+/// Keep the store within the caps of the configuration.
+///
+/// Every sweep does so in the end. Above `retention.raw_soft_cap_bytes` the text of sessions goes whose digest is made, oldest
+/// first; above `retention.raw_hard_cap_bytes` any that is not pinned; and by age after `retention.raw_max_age_days`. What was
+/// distilled of a session stays, and search finds it by its title.
+#[derive(Debug, Args)]
+pub(crate) struct RetainArgs {
+    /// Only tell which sessions would go, and why.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Never evict this session.
+    #[arg(long, value_name = "SESSION", conflicts_with = "dry_run")]
+    pub(crate) pin: Option<String>,
+    /// Let this session go like others again.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["dry_run", "pin"])]
+    pub(crate) unpin: Option<String>,
+    /// Let the next sweep read an evicted session anew, if its log is still there; pins it.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["dry_run", "pin", "unpin"])]
+    pub(crate) restore: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Check that all is well, and tell where things are.
 ///
 /// Says where logs were looked for and what was found, whether the store is sound, which records could not be read, and how
@@ -354,8 +379,9 @@ pub(crate) struct DoctorArgs {
 /// Show or change the configuration.
 ///
 /// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), `model` (the one that search compares meanings with;
-/// `backstory model use` sets it), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more
-/// folders with its logs).
+/// `backstory model use` sets it), for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders
+/// with its logs), and what is kept: `retention.raw_soft_cap_bytes`, `retention.raw_hard_cap_bytes`, `retention.distilled_cap_bytes`
+/// (a number, or text like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

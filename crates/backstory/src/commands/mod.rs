@@ -6,6 +6,7 @@ mod doctor;
 mod embed;
 mod eval;
 mod model;
+mod retain;
 mod sample;
 mod search;
 mod sessions;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
+        Command::Retain(arguments) => retain::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),
