@@ -188,6 +188,24 @@ pub(crate) fn append(
     Ok(())
 }
 
+/// The blocks of a stream, in their order: row, first byte, length.
+pub(crate) fn of_stream(connection: &Connection, stream: i64) -> Result<Vec<(i64, u64, u64)>> {
+    let query = "SELECT id, start, length FROM blocks WHERE stream = ?1 ORDER BY start";
+    let mut statement = connection.prepare_cached(query)?;
+    let rows = statement.query_map([stream], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Puts other bytes of the same length in the place of a block's.
+pub(crate) fn replace(connection: &Connection, block: i64, bytes: &[u8]) -> Result<()> {
+    let packed = Packer::new()?.pack(bytes, &attachment::find(bytes))?;
+    let cuts = store_cuts(connection, packed.cuts)?;
+    connection
+        .prepare_cached("UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1")?
+        .execute((block, cuts, &packed.data))?;
+    Ok(())
+}
+
 fn shift(cut: Cut, by: usize) -> Cut {
     match cut {
         Cut::New { at, hash, bytes } => Cut::New {

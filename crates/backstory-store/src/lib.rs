@@ -11,6 +11,7 @@ mod embedded;
 mod error;
 mod events;
 mod evict;
+mod forget;
 mod index;
 mod ingest;
 mod open;
@@ -26,6 +27,7 @@ pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
 pub use events::{EventRange, EventRow};
 pub use evict::{Evictable, Evictor};
+pub use forget::{Forgetting, RemainingStream};
 pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,

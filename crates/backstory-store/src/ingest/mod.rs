@@ -93,7 +93,11 @@ impl Batch<'_> {
             );
         }
         let stream = chunk.cursor.stream;
-        let output = std::mem::take(&mut chunk.output);
+        let mut output = std::mem::take(&mut chunk.output);
+        let file = (chunk.agent, chunk.path);
+        self.unkept.forget(&self.transaction, file, &mut output)?;
+        let state = &mut chunk.cursor.state;
+        self.unkept.forget_state(&self.transaction, file, state)?;
         self.take_output(&chunk, output, stream)?;
         if let Some(packed) = chunk.packed.take() {
             let start = chunk.cursor.stored - packed.length;

@@ -1,6 +1,6 @@
 //! Adding vectors to a set and taking them out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -104,6 +104,17 @@ impl VectorWriter {
             }
         }
         Ok(())
+    }
+
+    /// The sessions that have vectors.
+    pub fn sessions(&self) -> Result<BTreeSet<u32>> {
+        let mut sessions = BTreeSet::new();
+        for entry in &self.after.entries {
+            let segment =
+                Segment::open(&self.folder, &self.after.model, &self.shape, entry, false)?;
+            sessions.extend((0..segment.rows()).map(|row| segment.key(row).session));
+        }
+        Ok(sessions)
     }
 
     /// Takes out everything of a session that was added so far.
