@@ -27,6 +27,7 @@
 
 mod discover;
 mod error;
+mod forget;
 mod models;
 mod pipeline;
 mod project;
@@ -46,11 +47,12 @@ use backstory_store::Store;
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionRow, SkippedRow,
-    StreamRow,
+    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionHead, SessionRow,
+    SkippedRow, StreamRow,
 };
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
+pub use forget::{Forget, ForgetReport, Proof};
 pub use project::project_root;
 pub use read::ShownEvent;
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};

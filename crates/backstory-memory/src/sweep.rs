@@ -108,7 +108,11 @@ impl Memory {
                 ..Progress::default()
             });
         })?;
-        let discovery = discover(&options.sources, &self.store.fingerprints()?, &self.home)?;
+        if self.store.is_unclean()? {
+            // Rows of what was forgotten may be given out again, so nothing may know them any more.
+            self.clean_up()?;
+        }
+        let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
         let mut jobs = Vec::new();
         for found in discovery.files.iter().filter(|found| !found.unchanged) {
             jobs.push(Job {
@@ -178,12 +182,7 @@ impl Memory {
 pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
-    let known = store
-        .as_ref()
-        .map(Store::fingerprints)
-        .transpose()?
-        .unwrap_or_default();
-    let discovery = discover(&options.sources, &known, home)?;
+    let discovery = discover(&options.sources, store.as_ref(), home)?;
     let mut jobs = Vec::new();
     for found in discovery.files.iter().filter(|found| !found.unchanged) {
         let cursor = store
@@ -298,7 +297,7 @@ impl SweepReport {
 }
 
 /// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-fn random_key() -> [u8; 32] {
+pub(crate) fn random_key() -> [u8; 32] {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut hasher = blake3::Hasher::new();
     for _ in 0..8 {

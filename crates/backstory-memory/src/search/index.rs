@@ -120,11 +120,21 @@ pub(crate) struct IndexUpdate {
 impl IndexUpdate {
     /// Opens the index, or begins a new one if there is none that can be used.
     pub(crate) fn open(home: &Path, store: &Store) -> Result<Self> {
+        Self::begin(home, store, true)
+    }
+
+    /// Begins a new index, whatever there is.
+    pub(crate) fn anew(home: &Path, store: &Store) -> Result<Self> {
+        Self::begin(home, store, false)
+    }
+
+    fn begin(home: &Path, store: &Store, go_on: bool) -> Result<Self> {
         let lock = lock_file(&home.join("index.lock"), || {})?;
         let folder = index_folder(home);
         let seal = store.seal()?;
         let opened = seal
             .as_ref()
+            .filter(|_| go_on)
             .ok_or(IndexError::Missing)
             .and_then(|seal| TextIndexWriter::open(&folder, seal));
         let whole = seal.as_ref().is_some_and(|seal| seal.looks_whole(&folder));

@@ -26,7 +26,6 @@ use backstory_session::Kind;
 use backstory_store::{Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
-use self::query::Need;
 use self::rank::{Ranked, standing};
 use self::scan::Scanned;
 use self::scope::Scope;
@@ -39,6 +38,7 @@ pub use embed::EmbeddingState;
 pub use index::{IndexHealth, IndexReport};
 pub(crate) use index::{IndexUpdate, index_bytes, vector_bytes};
 pub(crate) use meaning::OpenModel;
+pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use scope::SearchFilter;
