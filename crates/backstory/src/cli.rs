@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Embed(EmbedArgs),
     Eval(EvalArgs),
     Retain(RetainArgs),
+    Forget(ForgetArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
@@ -357,6 +358,33 @@ pub(crate) struct RetainArgs {
     /// Let the next sweep read an evicted session anew, if its log is still there; pins it.
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["dry_run", "pin", "unpin"])]
     pub(crate) restore: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forget sessions for good.
+///
+/// Removes a session and its subagents, all sessions of a project, or all with a turn that has all words of a query: from the
+/// database, from what other sessions' logs repeat of them, from index and vectors. Then every file of the store is searched
+/// for what must not be there any more. Later sweeps leave them out. Agents' own logs are not touched.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
+pub(crate) struct ForgetArgs {
+    /// The session's id or the beginning of it.
+    pub(crate) session: Option<String>,
+    /// All sessions of this project: a folder (`.` is the one you are in) or a repository's name.
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// All sessions with a turn that has all these words.
+    #[arg(long)]
+    pub(crate) query: Option<String>,
+    /// Only tell which sessions would be forgotten.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,6 +5,7 @@ mod config;
 mod doctor;
 mod embed;
 mod eval;
+mod forget;
 mod model;
 mod retain;
 mod sample;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Embed(arguments) => embed::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
         Command::Retain(arguments) => retain::run(&setting, arguments),
+        Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),
