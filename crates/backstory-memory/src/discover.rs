@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use backstory_session::{Places, READERS, Reader, Shape};
-use backstory_store::Fingerprint;
+use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
 
@@ -92,12 +92,8 @@ pub(crate) struct Discovery {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Looks for source files. `known` are the fingerprints of those read before, `own` is the store's folder, never looked into.
-pub(crate) fn discover(
-    sources: &Sources,
-    known: &HashMap<String, Fingerprint>,
-    own: &Path,
-) -> Result<Discovery> {
+/// Looks for source files. `store` knows those that were read before, `own` is its folder, never looked into.
+pub(crate) fn discover(sources: &Sources, store: Option<&Store>, own: &Path) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
         && backstory_session::reader(agent).is_none()
     {
@@ -105,7 +101,11 @@ pub(crate) fn discover(
     }
     let mut walk = Walk {
         sources,
-        known,
+        store,
+        known: store
+            .map(Store::fingerprints)
+            .transpose()?
+            .unwrap_or_default(),
         own,
         files: HashMap::new(),
         problems: Vec::new(),
@@ -144,7 +144,8 @@ pub(crate) fn discover(
 
 struct Walk<'a> {
     sources: &'a Sources,
-    known: &'a HashMap<String, Fingerprint>,
+    store: Option<&'a Store>,
+    known: HashMap<String, Fingerprint>,
     own: &'a Path,
     files: HashMap<String, Found>,
     problems: Vec<Problem>,
@@ -236,6 +237,12 @@ impl Walk<'_> {
         {
             return;
         }
+        // One that was forgotten is never read again, however it grew.
+        let unchanged = unchanged
+            || !self.known.contains_key(&key)
+                && self
+                    .store
+                    .is_some_and(|store| store.has_forgotten(reader.agent(), &key).unwrap_or(true));
         let found = Found {
             path: path.to_path_buf(),
             key: key.clone(),

@@ -44,6 +44,17 @@ pub enum Error {
         /// Their ids.
         matches: Vec<String>,
     },
+    /// The session is not evicted, so that there is nothing to restore.
+    #[error("session {0} is not evicted")]
+    NotEvicted(String),
+    /// The files that told of an evicted session are gone.
+    #[error("session {session} cannot be restored: {} not there any more", gone(.paths))]
+    SourceGone {
+        /// The session.
+        session: String,
+        /// The files.
+        paths: Vec<String>,
+    },
     /// The session has no such turn.
     #[error("session {session} has turns 0 to {turns}, not {turn}")]
     NoTurn {
@@ -116,6 +127,13 @@ pub enum Error {
     /// A thread of a sweep ended early, which is a mistake in this program.
     #[error("a worker of the sweep ended before its work")]
     Worker,
+}
+
+fn gone(paths: &[String]) -> String {
+    match paths {
+        [path] => format!("{path} is"),
+        paths => format!("{} are", paths.join(", ")),
+    }
 }
 
 impl From<backstory_store::IndexError> for Error {

@@ -28,15 +28,19 @@
 mod digest;
 mod discover;
 mod error;
+mod forget;
 mod models;
 mod patterns;
 mod pipeline;
 mod project;
 mod read;
+mod retain;
 mod retention;
 mod search;
 mod sweep;
 mod text;
+#[cfg(test)]
+mod trial;
 mod usage;
 mod whole;
 
@@ -47,12 +51,13 @@ use backstory_store::Store;
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionRow, SkippedRow,
-    StreamRow,
+    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionHead, SessionRow,
+    SkippedRow, StreamRow,
 };
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
+pub use forget::{Forget, ForgetReport, Proof};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
     PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
@@ -60,6 +65,7 @@ pub use patterns::{
 };
 pub use project::project_root;
 pub use read::ShownEvent;
+pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
@@ -129,11 +135,13 @@ impl Memory {
     }
 }
 
-/// What a store's files take on disk: the database and the full-text index. Models and vectors are the user's choice and count apart.
+/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
 fn disk_bytes(home: &Path) -> u64 {
     let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
     let database = database
         .iter()
         .filter_map(|name| std::fs::metadata(home.join(name)).ok());
-    database.map(|metadata| metadata.len()).sum::<u64>() + search::index_bytes(home)
+    database.map(|metadata| metadata.len()).sum::<u64>()
+        + search::index_bytes(home)
+        + search::vector_bytes(home)
 }

@@ -63,11 +63,7 @@ impl Cleanup {
 
 /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
 pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
-    let known = memory
-        .map(|memory| memory.store.fingerprints())
-        .transpose()?
-        .unwrap_or_default();
-    let discovery = discover(sources, &known, home)?;
+    let discovery = discover(sources, memory.map(|memory| &memory.store), home)?;
     let mut retention = Retention {
         problems: discovery.problems,
         ..Retention::default()

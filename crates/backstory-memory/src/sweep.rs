@@ -1,4 +1,4 @@
-//! One sweep: discover, read, redact, store, index.
+//! One sweep: discover, read, redact, store, index, retain.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,6 +10,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run};
+use crate::retain::{RetainOptions, RetainReport};
 use crate::search::IndexUpdate;
 use crate::{Memory, disk_bytes};
 
@@ -28,6 +29,8 @@ pub struct SweepOptions {
     pub redact: bool,
     /// How many threads work on chunks.
     pub workers: usize,
+    /// What is kept in the end.
+    pub retain: RetainOptions,
 }
 
 impl SweepOptions {
@@ -38,6 +41,7 @@ impl SweepOptions {
             sources,
             redact: true,
             workers,
+            retain: RetainOptions::default(),
         }
     }
 }
@@ -80,8 +84,8 @@ pub struct SweepReport {
     pub bytes_read: u64,
     /// How long it took.
     pub seconds: f64,
-    /// What the store takes on disk now.
-    pub final_usage_bytes: u64,
+    /// What was done to keep within the caps, and what the store takes on disk now.
+    pub retention: RetainReport,
     /// Files and folders that could not be looked at.
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
@@ -105,7 +109,11 @@ impl Memory {
                 ..Progress::default()
             });
         })?;
-        let discovery = discover(&options.sources, &self.store.fingerprints()?, &self.home)?;
+        if self.store.is_unclean()? {
+            // Rows of what was forgotten may be given out again, so nothing may know them any more.
+            self.clean_up()?;
+        }
+        let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
         let mut jobs = Vec::new();
         for found in discovery.files.iter().filter(|found| !found.unchanged) {
             jobs.push(Job {
@@ -161,8 +169,8 @@ impl Memory {
         };
         report.index_problem = indexed.err().map(|error| error.to_string());
         self.store.tidy()?;
+        report.retention = self.keep_within(&options.retain)?;
         drop(lock);
-        report.final_usage_bytes = disk_bytes(&self.home);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -179,12 +187,7 @@ impl Memory {
 pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
-    let known = store
-        .as_ref()
-        .map(Store::fingerprints)
-        .transpose()?
-        .unwrap_or_default();
-    let discovery = discover(&options.sources, &known, home)?;
+    let discovery = discover(&options.sources, store.as_ref(), home)?;
     let mut jobs = Vec::new();
     for found in discovery.files.iter().filter(|found| !found.unchanged) {
         let cursor = store
@@ -203,7 +206,7 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
         Ok(())
     })?;
     report.problems.extend(problems);
-    report.final_usage_bytes = disk_bytes(home);
+    report.retention.final_usage_bytes = disk_bytes(home);
     report.seconds = started.elapsed().as_secs_f64();
     Ok(report)
 }
@@ -299,7 +302,7 @@ impl SweepReport {
 }
 
 /// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-fn random_key() -> [u8; 32] {
+pub(crate) fn random_key() -> [u8; 32] {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut hasher = blake3::Hasher::new();
     for _ in 0..8 {

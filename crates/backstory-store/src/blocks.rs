@@ -77,6 +77,41 @@ impl Packer {
     }
 }
 
+impl Packed {
+    /// The same piece with spaces in place of these ranges, so that all else stays where it is.
+    pub(crate) fn blanked(self, ranges: &[Range<usize>]) -> Result<Packed> {
+        let text = decompress(&self.data)?;
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        let mut copied = 0;
+        for cut in &self.cuts {
+            if let Cut::New {
+                at, bytes: payload, ..
+            } = cut
+            {
+                bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
+                bytes.extend_from_slice(attachment::encode(payload).as_bytes());
+                copied = *at;
+            }
+        }
+        bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
+        blank(&mut bytes, ranges);
+        let attachments = attachment::find(&bytes);
+        Packer::new()?.pack(&bytes, &attachments)
+    }
+}
+
+/// Puts spaces in the place of all but newlines.
+pub(crate) fn blank(bytes: &mut [u8], ranges: &[Range<usize>]) {
+    for range in ranges {
+        let end = range.end.min(bytes.len());
+        for byte in bytes.get_mut(range.start..end).unwrap_or_default() {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
 fn cut_out<'a>(bytes: &'a [u8], ranges: &[Range<usize>]) -> (std::borrow::Cow<'a, [u8]>, Vec<Cut>) {
     if ranges.is_empty() {
         return (bytes.into(), Vec::new());
@@ -153,6 +188,24 @@ pub(crate) fn append(
     Ok(())
 }
 
+/// The blocks of a stream, in their order: row, first byte, length.
+pub(crate) fn of_stream(connection: &Connection, stream: i64) -> Result<Vec<(i64, u64, u64)>> {
+    let query = "SELECT id, start, length FROM blocks WHERE stream = ?1 ORDER BY start";
+    let mut statement = connection.prepare_cached(query)?;
+    let rows = statement.query_map([stream], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Puts other bytes of the same length in the place of a block's.
+pub(crate) fn replace(connection: &Connection, block: i64, bytes: &[u8]) -> Result<()> {
+    let packed = Packer::new()?.pack(bytes, &attachment::find(bytes))?;
+    let cuts = store_cuts(connection, packed.cuts)?;
+    connection
+        .prepare_cached("UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1")?
+        .execute((block, cuts, &packed.data))?;
+    Ok(())
+}
+
 fn shift(cut: Cut, by: usize) -> Cut {
     match cut {
         Cut::New { at, hash, bytes } => Cut::New {
@@ -186,7 +239,7 @@ fn store_cuts(connection: &Connection, cuts: Vec<Cut>) -> Result<Option<String>>
     Ok(serde_json::to_string(&places).ok())
 }
 
-fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
+pub(crate) fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
     cuts.and_then(|cuts| serde_json::from_str(cuts).ok())
         .unwrap_or_default()
 }

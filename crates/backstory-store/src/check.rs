@@ -62,15 +62,18 @@ impl Store {
             ),
             (
                 "sessions whose count of events is wrong",
-                "SELECT COUNT(*) FROM sessions WHERE events != (SELECT COUNT(*) FROM events WHERE session = sessions.id)",
+                "SELECT COUNT(*) FROM sessions WHERE events - evicted != (SELECT COUNT(*) FROM events WHERE session = sessions.id)",
             ),
             (
                 "content ids without an event",
-                "SELECT COUNT(*) FROM event_keys LEFT JOIN events ON events.session = event_keys.session AND events.seq = event_keys.seq WHERE events.seq IS NULL",
+                "SELECT COUNT(*) FROM event_keys LEFT JOIN events ON events.session = event_keys.session AND events.seq = event_keys.seq \
+                 LEFT JOIN sessions ON sessions.id = event_keys.session WHERE events.seq IS NULL AND COALESCE(event_keys.seq > evicted, 1)",
             ),
             (
                 "streams whose blocks do not add up",
-                "SELECT COUNT(*) FROM streams WHERE length != (SELECT COALESCE(SUM(length), 0) FROM blocks WHERE stream = streams.id)",
+                "SELECT COUNT(*) FROM streams WHERE length != (SELECT COALESCE(SUM(length), 0) FROM blocks WHERE stream = streams.id) \
+                 AND NOT EXISTS (SELECT 1 FROM session_streams JOIN sessions ON sessions.id = session_streams.session \
+                 WHERE stream = streams.id AND evicted_at IS NOT NULL)",
             ),
             (
                 "roll-ups without a session",

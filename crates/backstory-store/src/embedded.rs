@@ -35,9 +35,9 @@ impl Store {
     /// Sessions whose events do not all have vectors of a model, those active last first.
     pub fn unembedded(&self, model: &str) -> Result<Vec<Unembedded>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT sessions.id, COALESCE(embedded.events, 0), sessions.events, COALESCE(stale, 0) FROM sessions \
+            "SELECT sessions.id, MAX(COALESCE(embedded.events, 0), evicted), sessions.events, COALESCE(stale, evicted > 0) FROM sessions \
              LEFT JOIN embedded ON embedded.model = ?1 AND embedded.session = sessions.id \
-             WHERE sessions.events > COALESCE(embedded.events, 0) ORDER BY ended_at DESC, sessions.id",
+             WHERE sessions.events > MAX(COALESCE(embedded.events, 0), evicted) ORDER BY ended_at DESC, sessions.id",
         )?;
         let rows = statement.query_map([model], |row| {
             Ok(Unembedded {
@@ -52,8 +52,9 @@ impl Store {
 
     /// How many events have vectors of a model, and how many there are.
     pub fn embedded_events(&self, model: &str) -> Result<(u64, u64)> {
-        let query = "SELECT (SELECT COALESCE(SUM(events), 0) FROM embedded WHERE model = ?1), \
-             (SELECT COALESCE(SUM(events), 0) FROM sessions)";
+        let query = "SELECT (SELECT COALESCE(SUM(MAX(embedded.events - evicted, 0)), 0) FROM embedded \
+               JOIN sessions ON sessions.id = embedded.session WHERE model = ?1), \
+             (SELECT COALESCE(SUM(events - evicted), 0) FROM sessions)";
         Ok(self
             .connection
             .query_row(query, [model], |row| Ok((row.get(0)?, row.get(1)?)))?)

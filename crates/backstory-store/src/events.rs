@@ -3,7 +3,7 @@
 use backstory_session::{Action, Kind, Span, Touch};
 use rusqlite::{OptionalExtension, Row};
 
-use crate::blocks::BlockReader;
+use crate::blocks::{self, BlockReader};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -126,6 +126,28 @@ impl Store {
         )?;
         let rows = statement.query_map([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Whether a byte of a stream belongs to an event.
+    pub fn is_in_event(&self, stream: i64, offset: u64) -> Result<bool> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM session_streams AS link JOIN events ON events.session = link.session \
+             WHERE link.stream = ?1 AND events.stream = ?1 AND offset <= ?2 AND offset + length > ?2)",
+        )?;
+        Ok(statement.query_row((stream, offset), |row| row.get(0))?)
+    }
+
+    /// Calls `each` with every block: its stream, where in it the block begins, and its bytes.
+    pub fn stored_bytes(&self, mut each: impl FnMut(i64, u64, &[u8]) -> Result<()>) -> Result<()> {
+        let mut statement = self.connection.prepare("SELECT id FROM streams")?;
+        let mut reader = self.bytes();
+        for stream in statement.query_map([], |row| row.get::<_, i64>(0))? {
+            let stream = stream?;
+            for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
+                each(stream, start, &reader.read(stream, start, length)?)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads stored bytes.

@@ -10,6 +10,8 @@ mod digests;
 mod embedded;
 mod error;
 mod events;
+mod evict;
+mod forget;
 mod index;
 mod ingest;
 mod open;
@@ -24,12 +26,14 @@ pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
 pub use events::{EventRange, EventRow};
+pub use evict::{Evictable, Evictor};
+pub use forget::{Forgetting, RemainingStream};
 pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
-pub use open::{Store, lock_file};
+pub use open::{Store, lock_file, try_lock_file};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};

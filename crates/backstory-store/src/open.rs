@@ -144,10 +144,15 @@ impl Store {
     pub fn tidy(&self) -> Result<()> {
         let journal = self.path.with_extension("db-wal");
         if std::fs::metadata(journal).is_ok_and(|metadata| metadata.len() > LARGE_JOURNAL) {
-            self.connection
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            self.checkpoint()?;
         }
         Ok(())
+    }
+
+    /// Moves all that is in the journal to the database, unless another process reads.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        Ok(self.connection.query_row(checkpoint, [], |_| Ok(()))?)
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
@@ -246,6 +251,16 @@ pub fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<std::fs::File> {
         file.lock().map_err(failed)?;
     }
     Ok(file)
+}
+
+/// Like [`lock_file`], but `None` when another holds it.
+pub fn try_lock_file(path: &Path) -> Result<Option<std::fs::File>> {
+    make_private_file(path)?;
+    let file = std::fs::File::open(path).map_err(|source| Error::Prepare {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    Ok(file.try_lock().is_ok().then_some(file))
 }
 
 pub(crate) fn make_private_folder(folder: &Path) -> Result<()> {

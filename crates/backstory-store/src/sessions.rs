@@ -53,6 +53,8 @@ pub struct SessionRow {
     pub pinned: bool,
     /// Up to this event its text is gone; 0 when all of it is there.
     pub evicted: u64,
+    /// When it went.
+    pub evicted_at: Option<i64>,
 }
 
 /// Which sessions to list. An empty filter lists all.
@@ -118,7 +120,7 @@ const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, 
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
-     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted \
+     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at \
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
        SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id";
@@ -317,5 +319,6 @@ fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         outcome: row.get(21)?,
         pinned: row.get(22)?,
         evicted: row.get(23)?,
+        evicted_at: row.get(24)?,
     })
 }

@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     Patterns(PatternsArgs),
     Schedule(ScheduleArgs),
+    Retain(RetainArgs),
+    Forget(ForgetArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
@@ -381,6 +383,57 @@ pub(crate) enum ScheduleAction {
     Status,
 }
 
+/// Keep the store within the caps of the configuration.
+///
+/// Every sweep does so in the end. Above `retention.raw_soft_cap_bytes` the text of sessions goes whose digest is made, oldest
+/// first; above `retention.raw_hard_cap_bytes` any that is not pinned; and by age after `retention.raw_max_age_days`. What was
+/// distilled of a session stays, and search finds it by its title.
+#[derive(Debug, Args)]
+pub(crate) struct RetainArgs {
+    /// Only tell which sessions would go, and why.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Never evict this session.
+    #[arg(long, value_name = "SESSION", conflicts_with = "dry_run")]
+    pub(crate) pin: Option<String>,
+    /// Let this session go like others again.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["dry_run", "pin"])]
+    pub(crate) unpin: Option<String>,
+    /// Let the next sweep read an evicted session anew, if its log is still there; pins it.
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["dry_run", "pin", "unpin"])]
+    pub(crate) restore: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forget sessions for good.
+///
+/// Removes a session and its subagents, all sessions of a project, or all with a turn that has all words of a query: from the
+/// database, from what other sessions' logs repeat of them, from index and vectors. Then every file of the store is searched
+/// for what must not be there any more. Later sweeps leave them out. Agents' own logs are not touched.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
+pub(crate) struct ForgetArgs {
+    /// The session's id or the beginning of it.
+    pub(crate) session: Option<String>,
+    /// All sessions of this project: a folder (`.` is the one you are in) or a repository's name.
+    #[arg(long)]
+    pub(crate) project: Option<String>,
+    /// All sessions with a turn that has all these words.
+    #[arg(long)]
+    pub(crate) query: Option<String>,
+    /// Only tell which sessions would be forgotten.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Check that all is well, and tell where things are.
 ///
 /// Says where logs were looked for and what was found, whether the store is sound, which records could not be read, and how
@@ -400,7 +453,9 @@ pub(crate) struct DoctorArgs {
 /// Keys: `store` (a folder; BACKSTORY_HOME wins), `redact` ("on" or "off"), `model` (the one that search compares meanings with;
 /// `backstory model use` sets it), `cadence` (how often `backstory schedule` sweeps: 15m, 2h, 1d), `catalogue` (the folder of
 /// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
-/// belongs to), and for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs).
+/// belongs to), for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs), and
+/// what is kept: `retention.raw_soft_cap_bytes`, `retention.raw_hard_cap_bytes`, `retention.distilled_cap_bytes` (a number, or text
+/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

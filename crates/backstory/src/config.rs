@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use backstory_memory::Caps;
 use serde::{Deserialize, Serialize};
 
 use crate::cadence::Cadence;
@@ -29,6 +30,81 @@ pub(crate) struct Config {
     pub(crate) domains: BTreeMap<String, String>,
     /// Which agents are swept, and where else they keep logs.
     pub(crate) sources: BTreeMap<String, Source>,
+    /// What is kept, and when text goes.
+    pub(crate) retention: Retention,
+}
+
+/// Bounds of what is kept; there are none by default.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Retention {
+    /// Above this, analysed sessions are evicted, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_soft_cap_bytes: Option<Bytes>,
+    /// Above this, any session is, unless it is pinned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_hard_cap_bytes: Option<Bytes>,
+    /// Analysed sessions older than this are evicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) raw_max_age_days: Option<u64>,
+    /// Above this, a sweep says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) distilled_cap_bytes: Option<Bytes>,
+}
+
+impl Retention {
+    pub(crate) fn caps(&self) -> Caps {
+        let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.0);
+        Caps {
+            raw_soft_cap_bytes: bytes(&self.raw_soft_cap_bytes),
+            raw_hard_cap_bytes: bytes(&self.raw_hard_cap_bytes),
+            raw_max_age_days: self.raw_max_age_days,
+            distilled_cap_bytes: bytes(&self.distilled_cap_bytes),
+        }
+    }
+}
+
+/// A number of bytes: 5000000, "5 MB", "5MiB".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "BytesText")]
+pub(crate) struct Bytes(pub(crate) u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum BytesText {
+    Number(u64),
+    Text(String),
+}
+
+impl TryFrom<BytesText> for Bytes {
+    type Error = String;
+
+    fn try_from(text: BytesText) -> Result<Self, String> {
+        let text = match text {
+            BytesText::Number(number) => return Ok(Bytes(number)),
+            BytesText::Text(text) => text,
+        };
+        let wrong =
+            || format!("{text:?} is no number of bytes, as 500000000 or \"500 MB\" would be");
+        let digits = text.trim().trim_end_matches(char::is_alphabetic);
+        let unit: u64 = match text.trim()[digits.len()..].to_lowercase().as_str() {
+            "" | "b" => 1,
+            "kb" => 1_000,
+            "mb" => 1_000_000,
+            "gb" => 1_000_000_000,
+            "tb" => 1_000_000_000_000,
+            "kib" => 1 << 10,
+            "mib" => 1 << 20,
+            "gib" => 1 << 30,
+            "tib" => 1 << 40,
+            _ => return Err(wrong()),
+        };
+        let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
+        if !number.is_finite() || number < 0.0 {
+            return Err(wrong());
+        }
+        Ok(Bytes((number * unit as f64) as u64))
+    }
 }
 
 /// Whether secrets are taken out.

@@ -94,11 +94,13 @@ impl From<backstory_memory::Error> for Error {
             Memory::NoSession(_) => {
                 Error::new(ErrorKind::NotFound, message).hint("`backstory sessions --limit 0` lists all sessions")
             }
-            Memory::NoTurn { .. } => Error::new(ErrorKind::NotFound, message),
+            Memory::NoTurn { .. } | Memory::NotEvicted(_) => Error::new(ErrorKind::NotFound, message),
             Memory::ManySessions { matches, .. } => {
                 let shown: Vec<&str> = matches.iter().take(5).map(String::as_str).collect();
                 Error::usage(message).hint(format!("give more of the id, as in {}", shown.join(", ")))
             }
+            Memory::SourceGone { .. } => Error::new(ErrorKind::NotFound, message)
+                .hint("its text is gone for good; `backstory digest` tells what it was"),
             Memory::UnknownAgent(_) => {
                 let agents: Vec<&str> = backstory_memory::READERS.iter().map(|reader| reader.agent()).collect();
                 Error::usage(message).hint(format!("known agents are {}", agents.join(", ")))

@@ -77,8 +77,17 @@ impl Memory {
 
 /// What the index takes on disk.
 pub(crate) fn index_bytes(home: &Path) -> u64 {
+    bytes_two_below(&index_folder(home))
+}
+
+/// What vectors take on disk.
+pub(crate) fn vector_bytes(home: &Path) -> u64 {
+    bytes_two_below(&home.join("vectors"))
+}
+
+fn bytes_two_below(folder: &Path) -> u64 {
     let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
-    folders(&index_folder(home))
+    folders(folder)
         .flat_map(|generation| folders(&generation.path()))
         .filter_map(|file| file.metadata().ok())
         .map(|metadata| metadata.len())
@@ -111,11 +120,21 @@ pub(crate) struct IndexUpdate {
 impl IndexUpdate {
     /// Opens the index, or begins a new one if there is none that can be used.
     pub(crate) fn open(home: &Path, store: &Store) -> Result<Self> {
+        Self::begin(home, store, true)
+    }
+
+    /// Begins a new index, whatever there is.
+    pub(crate) fn anew(home: &Path, store: &Store) -> Result<Self> {
+        Self::begin(home, store, false)
+    }
+
+    fn begin(home: &Path, store: &Store, go_on: bool) -> Result<Self> {
         let lock = lock_file(&home.join("index.lock"), || {})?;
         let folder = index_folder(home);
         let seal = store.seal()?;
         let opened = seal
             .as_ref()
+            .filter(|_| go_on)
             .ok_or(IndexError::Missing)
             .and_then(|seal| TextIndexWriter::open(&folder, seal));
         let whole = seal.as_ref().is_some_and(|seal| seal.looks_whole(&folder));

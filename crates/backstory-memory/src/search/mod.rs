@@ -26,7 +26,6 @@ use backstory_session::Kind;
 use backstory_store::{Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
-use self::query::Need;
 use self::rank::{Ranked, standing};
 use self::scan::Scanned;
 use self::scope::Scope;
@@ -37,8 +36,9 @@ use crate::read::{ShownEvent, read_one};
 
 pub use embed::EmbeddingState;
 pub use index::{IndexHealth, IndexReport};
-pub(crate) use index::{IndexUpdate, index_bytes};
+pub(crate) use index::{IndexUpdate, index_bytes, vector_bytes};
 pub(crate) use meaning::OpenModel;
+pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use scope::SearchFilter;
@@ -382,8 +382,10 @@ impl Memory {
                 }
                 // The title is no event; the first one stands for it.
                 let seq = u64::from(*event.max(&1));
-                if let Some(shown) = read_one(&self.store, &mut bytes, head, seq)? {
-                    hits.push(hit(&ranked, place, head, &shown, &found));
+                let shown = read_one(&self.store, &mut bytes, head, seq)?;
+                // Of an evicted session the title alone is left.
+                if shown.is_some() || *event == 0 {
+                    hits.push(hit(&ranked, place, head, shown.as_ref(), &found));
                 }
             }
         }
@@ -396,29 +398,29 @@ fn hit(
     ranked: &Ranked,
     place: usize,
     head: &SessionHead,
-    shown: &ShownEvent,
+    shown: Option<&ShownEvent>,
     found: &Found,
 ) -> Hit {
     let (turn, event, _) = ranked.turns[place];
-    let text = match ranked.chunk.filter(|_| place == 0) {
-        _ if event == 0 => head.title.clone().unwrap_or_default(),
-        Some(chunk) => passages::passages(shown)
+    let text = match (shown, ranked.chunk.filter(|_| place == 0)) {
+        (Some(shown), Some(chunk)) if event > 0 => passages::passages(shown)
             .get(chunk as usize)
             .cloned()
             .unwrap_or_default(),
-        None => snippet::shown_text(shown),
+        (Some(shown), None) if event > 0 => snippet::shown_text(shown),
+        _ => head.title.clone().unwrap_or_default(),
     };
+    let row = shown.map(|shown| &shown.row);
     Hit {
         session: head.clone(),
         // A title stands before the first turn.
-        turn: if event == 0 {
-            shown.row.turn
-        } else {
-            u64::from(turn)
+        turn: match row {
+            Some(row) if event == 0 => row.turn,
+            _ => u64::from(turn),
         },
-        event: shown.row.seq,
-        at: shown.row.at,
-        kind: shown.row.kind,
+        event: row.map_or(0, |row| row.seq),
+        at: row.map_or(head.started_at, |row| row.at),
+        kind: row.map_or(Kind::Summary, |row| row.kind),
         score: ranked.score,
         confident: ranked.coverage >= found.confident_from,
         snippet: snippet::snippet(&text, |word| found.worth(word)),

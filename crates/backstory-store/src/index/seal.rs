@@ -43,13 +43,15 @@ pub struct Unindexed {
     pub first_seq: u64,
     /// How many events the session has.
     pub events: u64,
+    /// Those up to this one are gone.
+    evicted: u64,
     changes: i64,
 }
 
 impl Unindexed {
     /// How many events the index does not have.
     pub fn count(&self) -> u64 {
-        (self.events + 1).saturating_sub(self.first_seq)
+        (self.events + 1).saturating_sub(self.first_seq.max(self.evicted + 1))
     }
 }
 
@@ -151,7 +153,7 @@ impl Store {
 
     fn pending(&self, tables: &str, first_seq: &str, changes: &str) -> Result<Vec<Unindexed>> {
         let query = format!(
-            "SELECT sessions.id, {first_seq}, events, {changes} FROM {tables} WHERE events > 0 ORDER BY sessions.id"
+            "SELECT sessions.id, {first_seq}, events, evicted, {changes} FROM {tables} WHERE events > 0 ORDER BY sessions.id"
         );
         let mut statement = self.connection.prepare_cached(&query)?;
         let rows = statement.query_map([], |row| {
@@ -159,7 +161,8 @@ impl Store {
                 session: row.get(0)?,
                 first_seq: row.get(1)?,
                 events: row.get(2)?,
-                changes: row.get(3)?,
+                evicted: row.get(3)?,
+                changes: row.get(4)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

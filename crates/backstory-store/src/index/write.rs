@@ -18,6 +18,9 @@ const MEMORY: usize = 32 << 20;
 /// Segments with at least this many documents are left alone by merges.
 const LARGE_SEGMENT: usize = 2_000_000;
 
+/// A segment is written anew when more than this share of its documents was removed: until then they take room.
+const MOST_REMOVED: f32 = 0.1;
+
 /// Writes documents to one generation of the index.
 pub struct TextIndexWriter {
     folder: PathBuf,
@@ -54,6 +57,7 @@ impl TextIndexWriter {
         let writer = index.writer_with_num_threads(1, MEMORY).map_err(failed)?;
         let mut policy = LogMergePolicy::default();
         policy.set_max_docs_before_merge(LARGE_SEGMENT);
+        policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
         writer.set_merge_policy(Box::new(policy));
         Ok(TextIndexWriter {
             folder: folder.to_path_buf(),

@@ -2,6 +2,7 @@
 
 mod chunk;
 mod session;
+mod unkept;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,6 +13,7 @@ use rusqlite::{CachedStatement, OptionalExtension, Transaction, TransactionBehav
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
 use self::session::{Session, parent_kind, without_nul};
+use self::unkept::Unkept;
 use crate::blocks;
 use crate::error::Result;
 use crate::index;
@@ -27,6 +29,7 @@ pub struct Batch<'a> {
     sessions: HashMap<(&'static str, Arc<str>), Session>,
     streams: HashMap<String, (i64, i64)>,
     tally: Tally,
+    unkept: Unkept,
     taken: Taken,
 }
 
@@ -58,6 +61,7 @@ impl Store {
             sessions: HashMap::new(),
             streams: HashMap::new(),
             tally: Tally::default(),
+            unkept: Unkept::new(connection)?,
             taken: Taken::default(),
         })
     }
@@ -89,12 +93,17 @@ impl Batch<'_> {
             );
         }
         let stream = chunk.cursor.stream;
+        let mut output = std::mem::take(&mut chunk.output);
+        let file = (chunk.agent, chunk.path);
+        self.unkept.forget(&self.transaction, file, &mut output)?;
+        let state = &mut chunk.cursor.state;
+        self.unkept.forget_state(&self.transaction, file, state)?;
+        self.take_output(&chunk, output, stream)?;
         if let Some(packed) = chunk.packed.take() {
             let start = chunk.cursor.stored - packed.length;
+            let packed = self.unkept.take_out(packed, start)?;
             blocks::append(&self.transaction, stream, start, packed)?;
         }
-        let output = std::mem::take(&mut chunk.output);
-        self.take_output(&chunk, output, stream)?;
         if chunk.redactions > 0 {
             self.transaction
                 .prepare_cached("UPDATE streams SET redactions = redactions + ?2 WHERE id = ?1")?
@@ -176,6 +185,8 @@ impl Batch<'_> {
             if let Some((origin, seq)) = self.find(replay)? {
                 // Known under this session's key too, so that a copy of the copy is known as well.
                 self.know(event.key, origin, seq)?;
+                self.unkept
+                    .known(&self.transaction, origin, seq, event.span)?;
                 let session = self.session(chunk.agent, &event.session)?;
                 session.parent_seq = Some(seq);
                 session.changed = true;
@@ -196,6 +207,7 @@ impl Batch<'_> {
             self.link_to_origin(chunk.agent, &event)?;
             return Ok(None);
         }
+        self.unkept.keep(event.span);
         let parent = match event.parent {
             Some(parent) => self
                 .find(parent)?
@@ -258,6 +270,8 @@ impl Batch<'_> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
+        self.unkept
+            .known(&self.transaction, origin, seq, event.span)?;
         let session = self.session(agent, &event.session)?;
         if origin == session.id {
             return Ok(());
@@ -296,6 +310,9 @@ impl Batch<'_> {
         let Some((session, seq)) = self.find(extension.key)? else {
             return Ok(());
         };
+        if self.unkept.is_evicted(&self.transaction, session, seq)? {
+            return Ok(());
+        }
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;

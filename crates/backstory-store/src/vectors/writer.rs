@@ -1,6 +1,6 @@
 //! Adding vectors to a set and taking them out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -76,6 +76,16 @@ impl VectorWriter {
         })
     }
 
+    /// Opens a folder of whatever model to take vectors out; `None` when it holds none.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
+        match Manifest::read(folder)? {
+            Some(Manifest { model, .. }) => {
+                Self::open(folder, &model.id, model.dimensions as usize).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
     /// Adds vectors: for each key as many numbers as the model has dimensions. A vector that points nowhere is kept but never found.
     pub fn append(&mut self, keys: &[VectorKey], rows: &[f32]) -> Result<()> {
         let dimensions = self.shape.dimensions();
@@ -94,6 +104,17 @@ impl VectorWriter {
             }
         }
         Ok(())
+    }
+
+    /// The sessions that have vectors.
+    pub fn sessions(&self) -> Result<BTreeSet<u32>> {
+        let mut sessions = BTreeSet::new();
+        for entry in &self.after.entries {
+            let segment =
+                Segment::open(&self.folder, &self.after.model, &self.shape, entry, false)?;
+            sessions.extend((0..segment.rows()).map(|row| segment.key(row).session));
+        }
+        Ok(sessions)
     }
 
     /// Takes out everything of a session that was added so far.

@@ -6,8 +6,10 @@ mod digest;
 mod doctor;
 mod embed;
 mod eval;
+mod forget;
 mod model;
 mod patterns;
+mod retain;
 mod sample;
 mod schedule;
 mod search;
@@ -45,6 +47,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Eval(arguments) => eval::run(&setting, arguments),
         Command::Patterns(arguments) => patterns::run(&setting, arguments),
         Command::Schedule(arguments) => schedule::run(&setting, arguments),
+        Command::Retain(arguments) => retain::run(&setting, arguments),
+        Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
         Command::Completions(_) => Ok(()),

@@ -129,6 +129,7 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
         "pinned": row.pinned,
         "evicted": row.evicted > 0,
+        "evicted_at": rfc3339(row.evicted_at),
         "parent": row.parent,
         "parent_kind": row.parent_kind,
         "parent_seq": row.parent_seq,

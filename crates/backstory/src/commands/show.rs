@@ -34,6 +34,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return original(&memory, &session, turn);
     }
     let events = memory.events(&session, turn.map_or(EventRange::All, EventRange::Turn))?;
+    tell_evicted(&session, &events);
     match format {
         Format::Json => print_events_json(&session, &events),
         Format::Markdown => print_markdown(&session, &events),
@@ -45,11 +46,29 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let events = memory.tail(&session, arguments.count)?;
+    tell_evicted(&session, &events);
     if arguments.json {
         print_events_json(&session, &events)
     } else {
         print_text(&session, &events, arguments.full)
     }
+}
+
+/// Says so when there is less to show than there was.
+fn tell_evicted(session: &SessionRow, events: &[ShownEvent]) {
+    let first = events.first().map(|event| event.row.seq);
+    if session.evicted > 0 && first.is_none_or(|first| first == session.evicted + 1) {
+        talk(&evicted(session));
+    }
+}
+
+fn evicted(session: &SessionRow) -> String {
+    format!(
+        "the text of its first {} events was evicted on {}; `backstory digest {}` tells what it was",
+        session.evicted,
+        local_time(session.evicted_at),
+        session.session
+    )
 }
 
 fn split_turn(text: &str) -> Result<(&str, Option<u64>), Error> {
@@ -68,6 +87,26 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
     if turn.is_some() {
         return Err(Error::usage(
             "--format original gives whole files, not turns",
+        ));
+    }
+    if session.evicted > 0 {
+        return Err(
+            Error::new(ErrorKind::NotFound, evicted(session)).hint(format!(
+                "while its log is there, `backstory retain --restore {}` brings it back",
+                session.session
+            )),
+        );
+    }
+    let parent = session
+        .parent
+        .as_deref()
+        .map(|parent| memory.session(parent));
+    if let Some(Ok(parent)) = parent
+        && parent.evicted > 0
+    {
+        talk(&format!(
+            "records that it repeats of {}, which was evicted, may be blank",
+            parent.session
         ));
     }
     let streams = memory.streams(session)?;

@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::embed::embed;
+use super::retain::{print_retention, report_json as retention_json, retain_options};
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
@@ -87,6 +88,7 @@ pub(super) fn options(
     sources.agent = agent.map(str::to_string);
     SweepOptions {
         redact: setting.config.redact == Redact::On,
+        retain: retain_options(setting),
         ..SweepOptions::new(sources)
     }
 }
@@ -109,12 +111,7 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
         "seconds": report.seconds,
         "problems": problems.collect::<Vec<_>>(),
         "index_problem": report.index_problem,
-        "retention": {
-            "freed_bytes": 0,
-            "final_usage_bytes": report.final_usage_bytes,
-            "evicted": {},
-            "data_loss": false,
-        },
+        "retention": retention_json(&report.retention),
     })
 }
 
@@ -179,11 +176,12 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
     if dry_run {
         writeln!(out, "nothing was written")?;
     } else {
+        print_retention(&mut out, &report.retention)?;
         writeln!(
             out,
             "{} takes {}",
             store.display(),
-            short_bytes(report.final_usage_bytes)
+            short_bytes(report.retention.final_usage_bytes)
         )?;
     }
     if report.discovered == 0 {

@@ -1,13 +1,14 @@
 //! `watch`: sweeps whenever a log changes.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use backstory_memory::{Memory, SweepOptions};
 use notify::{RecursiveMode, Watcher};
 
+use super::retain::retain_options;
 use super::sweep::{embed_new, options, report_json};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
@@ -20,7 +21,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error> {
-    let options = options(setting, &[], arguments.agent.as_deref());
+    let mut options = options(setting, &[], arguments.agent.as_deref());
     let mut memory = Memory::open(&setting.store)?;
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -30,11 +31,11 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
         }
     })
     .map_err(|error| Error::new(ErrorKind::Internal, format!("cannot watch files: {error}")))?;
-    let roots: Vec<&Path> = options
+    let roots: Vec<PathBuf> = options
         .sources
         .roots
         .iter()
-        .map(|(_, root)| root.as_path())
+        .map(|(_, root)| root.clone())
         .collect();
     let mut watched: Vec<PathBuf> = Vec::new();
     loop {
@@ -42,9 +43,10 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
             if !watched.iter().any(|known| known == root)
                 && watcher.watch(root, RecursiveMode::Recursive).is_ok()
             {
-                watched.push(root.to_path_buf());
+                watched.push(root.clone());
             }
         }
+        options.retain = retain_options(setting);
         sweep(&mut memory, &options, arguments.json)?;
         embed_new(setting, &mut memory)?;
         match changes.recv_timeout(LOOK_ANYWAY) {

@@ -1,0 +1,244 @@
+//! Nothing is left, and nothing comes back.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use serde_json::json;
+
+use super::*;
+use crate::EventRange;
+use crate::trial::{NOW, Trial, id, noise, prompt, record};
+
+const MARKER: &str = "zanzibarquartzmarker";
+
+fn forget(trial: &mut Trial, which: Forget<'_>) -> ForgetReport {
+    let sessions = trial.memory.to_forget(which).unwrap();
+    let report = trial.memory.forget(&sessions).unwrap();
+    assert_eq!(report.proof.remains, [""; 0]);
+    assert!(!report.unclean && report.proof.files_searched > 2 && report.proof.strings > 0);
+    assert_eq!(trial.memory.health().unwrap().orphans, []);
+    report
+}
+
+/// Every place of the store where a text stands: files as they are, and blocks and attachments as they were.
+fn found(trial: &Trial, text: &str) -> Vec<String> {
+    let mut places = Vec::new();
+    let finder = memchr::memmem::Finder::new(text);
+    let mut folders = vec![trial.store()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if finder.find(&std::fs::read(&path).unwrap()).is_some() {
+                places.push(path.display().to_string());
+            }
+        }
+    }
+    let in_block = |stream: i64, _: u64, bytes: &[u8]| {
+        if finder.find(bytes).is_some() {
+            places.push(format!("stream {stream}"));
+        }
+        Ok(())
+    };
+    trial.memory.store.stored_bytes(in_block).unwrap();
+    places
+}
+
+/// A session with the marker wherever one can stand.
+fn marked(session: u32) -> Vec<String> {
+    let at = |second: i64| Some(NOW - 86_400_000 + second * 1000);
+    let data =
+        backstory_session::attachment::encode(format!("{MARKER} {}", noise(5, 9000)).as_bytes());
+    let image = json!([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}, {"type": "text", "text": "this"}]);
+    let call = json!({"role": "assistant", "model": "claude-test", "id": "m1", "content": [
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": format!("/home/ada/shop/{MARKER}.rs")}}]});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": format!("fn {MARKER}() {{}}")}]});
+    let branch = |line: String| line.replacen('{', &format!("{{\"gitBranch\":\"{MARKER}\","), 1);
+    vec![
+        branch(record(
+            session,
+            "m-0",
+            at(0),
+            "user",
+            &json!({"role": "user", "content": format!("what of {MARKER}?")}),
+        )),
+        branch(record(session, "m-1", at(1), "assistant", &call)),
+        branch(record(session, "m-2", at(2), "user", &result)),
+        branch(record(
+            session,
+            "m-3",
+            at(3),
+            "user",
+            &json!({"role": "user", "content": image}),
+        )),
+        format!(
+            "{}\n",
+            json!({"type": "custom-title", "customTitle": format!("About {MARKER}"), "sessionId": id(session)})
+        ),
+        branch(record(
+            session,
+            "m-4",
+            at(4),
+            "user",
+            &json!({"role": "user", "content": format!("more of {MARKER}")}),
+        )),
+    ]
+}
+
+#[test]
+fn a_marker_planted_everywhere_is_nowhere_afterwards() {
+    let mut trial = Trial::new();
+    trial.append(&id(1), &marked(1));
+    trial.append(
+        &id(1),
+        &[prompt(1, 9, 0, "inline").replacen(
+            '{',
+            "{\"isSidechain\":true,\"agentId\":\"abcdefgh\",",
+            1,
+        )],
+    );
+    trial.sweep();
+    // A fork repeats it all under its own name, mentions the id, and goes on.
+    let mut copied = marked(2);
+    copied.push(prompt(2, 7, 0, &format!("goes on from {}", id(1))));
+    trial.append(&id(2), &copied);
+    trial.append(&id(3), &[prompt(3, 0, 0, "something else entirely")]);
+    // A title of it that stands in another session's file.
+    trial.append(
+        &id(3),
+        &[format!(
+            "{}\n",
+            json!({"type": "summary", "summary": format!("Once {MARKER}"), "leafUuid": "m-4"})
+        )],
+    );
+    trial.sweep();
+    assert!(!found(&trial, MARKER).is_empty());
+    let before = trial.memory.health().unwrap();
+    assert_eq!((before.sessions, before.attachments), (4, 1));
+    let report = forget(&mut trial, Forget::Session(&id(1)));
+    assert!(report.proof.blocks_searched > 0);
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert_eq!(found(&trial, &id(1)), [""; 0]);
+    let health = trial.memory.health().unwrap();
+    assert_eq!((health.sessions, health.attachments), (2, 0));
+    // What the fork said itself is there, but for the id.
+    assert_eq!(trial.texts(2), [format!("goes on from {}", "x".repeat(36))]);
+    assert_eq!(trial.session(2).parent, None);
+    let answer = trial
+        .memory
+        .search(&Query::parse("goes on"), &SearchOptions::default())
+        .unwrap();
+    assert_eq!(answer.hits.len(), 1);
+    // It does not come back: not grown, not copied, not with the fork read anew.
+    trial.append(&id(1), &[prompt(1, 20, 0, MARKER)]);
+    std::fs::copy(trial.log(&id(1)), trial.log("copy")).unwrap();
+    let fork = std::fs::read(trial.log(&id(2))).unwrap();
+    std::fs::write(
+        trial.log(&id(2)),
+        [b"{\"type\":\"mode\"}\n".as_slice(), &fork].concat(),
+    )
+    .unwrap();
+    let report = trial.sweep();
+    assert_eq!(report.events, 0);
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert!(matches!(
+        trial.memory.session(&id(1)),
+        Err(crate::Error::NoSession(_))
+    ));
+    assert_eq!(trial.texts(2).len(), 1);
+}
+
+#[test]
+fn forgetting_is_finished_by_the_next_sweep() {
+    let mut trial = Trial::new();
+    trial.append(&id(1), &marked(1));
+    trial.append(&id(2), &[prompt(2, 0, 0, "stays")]);
+    trial.sweep();
+    trial.memory.refresh_index(true, &mut |_, _| {}).unwrap();
+    let session = trial.session(1).id;
+    // Stopped right behind the transaction.
+    trial
+        .memory
+        .store
+        .forget(&[session], [1; 32])
+        .unwrap()
+        .commit()
+        .unwrap();
+    assert!(!found(&trial, MARKER).is_empty());
+    trial.sweep();
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert_eq!(trial.texts(2), ["stays"]);
+    assert!(!trial.memory.store.is_unclean().unwrap());
+}
+
+#[test]
+fn a_project_or_all_that_a_query_finds_is_forgotten() {
+    let mut trial = Trial::new();
+    for session in 1..=4 {
+        let words = if session % 2 == 0 {
+            "ledger migration"
+        } else {
+            "ledger only"
+        };
+        trial.append(
+            &id(session),
+            &[prompt(
+                session,
+                0,
+                1,
+                &format!("{words} extraordinarily{session}"),
+            )],
+        );
+    }
+    trial.sweep();
+    let found: Vec<String> = trial
+        .memory
+        .to_forget(Forget::Query("ledger migration"))
+        .unwrap()
+        .into_iter()
+        .map(|head| head.session)
+        .collect();
+    assert_eq!(found.len(), 2);
+    forget(&mut trial, Forget::Query("ledger migration"));
+    assert_eq!(trial.texts(1).len() + trial.texts(3).len(), 2);
+    forget(&mut trial, Forget::Project("/home/ada/shop"));
+    assert_eq!(trial.memory.health().unwrap().sessions, 0);
+    assert_eq!(trial.sweep().events, 0);
+}
+
+#[test]
+fn an_evicted_session_can_be_forgotten_and_a_subagent_alone() {
+    let mut trial = Trial::new();
+    let inline = prompt(1, 1, 1, "a subagents errand").replacen(
+        '{',
+        "{\"isSidechain\":true,\"agentId\":\"abcdefgh\",",
+        1,
+    );
+    trial.append(&id(1), &[prompt(1, 0, 1, "the main matter"), inline]);
+    trial.append(&id(2), &[prompt(2, 0, 99, &format!("old {MARKER}"))]);
+    trial.caps.raw_max_age_days = Some(50);
+    trial.sweep();
+    assert!(trial.evicted(2));
+    forget(&mut trial, Forget::Session(&id(2)));
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    forget(
+        &mut trial,
+        Forget::Session(&format!("{}/agent-abcdefgh", id(1))),
+    );
+    assert_eq!(found(&trial, "errand"), [""; 0]);
+    assert_eq!(trial.texts(1), ["the main matter"]);
+    let main = trial.session(1);
+    assert_eq!(
+        trial.memory.events(&main, EventRange::All).unwrap().len(),
+        1
+    );
+    trial.append(
+        &id(1),
+        &[prompt(1, 3, 0, "the errand again").replacen(
+            '{',
+            "{\"isSidechain\":true,\"agentId\":\"abcdefgh\",",
+            1,
+        )],
+    );
+    trial.sweep();
+    assert_eq!(found(&trial, "errand"), [""; 0]);
+}

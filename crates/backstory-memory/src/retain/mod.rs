@@ -1,0 +1,284 @@
+//! Keeping the store within its caps: whole sessions are evicted, oldest first, those that are analysed before any other.
+//!
+//! What counts are the bytes of the store's files on disk, measured again after each round. A session whose digest lacks some of
+//! its events goes only when the hard cap leaves no choice, and is reported as lost.
+
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use backstory_store::{VectorWriter, lock_file, try_lock_file};
+
+use self::plan::Plan;
+use crate::error::{Error, Result};
+use crate::{Memory, disk_bytes};
+
+/// Bounds of what is kept; those that are `None` bound nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Caps {
+    /// Above this, analysed sessions go.
+    pub raw_soft_cap_bytes: Option<u64>,
+    /// Above this, any session goes but those that are pinned.
+    pub raw_hard_cap_bytes: Option<u64>,
+    /// Analysed sessions whose last event is older than so many days go.
+    pub raw_max_age_days: Option<u64>,
+    /// Above this, what was distilled is said to be much; it never goes.
+    pub distilled_cap_bytes: Option<u64>,
+}
+
+/// What to keep, and when that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RetainOptions {
+    /// The bounds.
+    pub caps: Caps,
+    /// Now, in unix milliseconds.
+    pub now: i64,
+}
+
+/// Why a session goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// It is old.
+    MaxAge,
+    /// The soft cap is exceeded.
+    SoftCap,
+    /// The hard cap is exceeded.
+    HardCap,
+}
+
+impl Pass {
+    /// In the order in which they run.
+    pub const ALL: [Pass; 3] = [Pass::MaxAge, Pass::SoftCap, Pass::HardCap];
+
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::MaxAge => "max_age",
+            Pass::SoftCap => "soft_cap",
+            Pass::HardCap => "hard_cap",
+        }
+    }
+}
+
+/// A session that went, or would go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Eviction {
+    /// The session.
+    pub session: String,
+    /// Its agent.
+    pub agent: String,
+    /// When it was active last, as far as that can be told.
+    pub at: Option<i64>,
+    /// About how many bytes it takes.
+    pub bytes: u64,
+    /// Why.
+    pub pass: Pass,
+    /// Whether its digest has all its events; else they are lost.
+    pub analysed: bool,
+}
+
+/// What was done to keep within the caps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RetainReport {
+    /// By how many bytes the files on disk became smaller.
+    pub freed_bytes: u64,
+    /// What the store takes on disk now.
+    pub final_usage_bytes: u64,
+    /// The sessions that went, in their order.
+    pub evictions: Vec<Eviction>,
+    /// What the accounts of sessions take.
+    pub distilled_bytes: u64,
+    /// What the user should know.
+    pub alerts: Vec<String>,
+}
+
+impl RetainReport {
+    /// How many sessions went for a reason.
+    pub fn evicted(&self, pass: Pass) -> u64 {
+        let evictions = self.evictions.iter();
+        evictions.filter(|eviction| eviction.pass == pass).count() as u64
+    }
+
+    /// Sessions that went before their digest had all their events.
+    pub fn lost(&self) -> impl Iterator<Item = &Eviction> {
+        self.evictions.iter().filter(|eviction| !eviction.analysed)
+    }
+}
+
+impl Memory {
+    /// Evicts what the caps leave no room for. Safe to stop at any instant: no session goes half.
+    pub fn retain(&mut self, options: &RetainOptions) -> Result<RetainReport> {
+        let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
+        self.keep_within(options)
+    }
+
+    /// What [`Memory::retain`] would do, as far as sizes can be told before. Writes nothing.
+    pub fn retain_plan(&self, options: &RetainOptions) -> Result<RetainReport> {
+        let mut usage = disk_bytes(&self.home);
+        let mut report = RetainReport::default();
+        let mut plan = Plan::new(self.store.evictable()?, options, &mut report.alerts);
+        for pass in Pass::ALL {
+            let Some(bound) = plan.bound(pass) else {
+                continue;
+            };
+            while usage > bound
+                && let Some(next) = plan.next(pass)
+            {
+                report.freed_bytes += next.bytes;
+                usage = usage.saturating_sub(next.bytes);
+                report.evictions.push(plan.eviction(&next, pass));
+            }
+            plan.explain(pass, usage, bound, &mut report.alerts);
+        }
+        report.final_usage_bytes = usage;
+        self.weigh_distilled(options, &mut report)?;
+        Ok(report)
+    }
+
+    /// Pins a session, which is never evicted then, or lets it go again.
+    pub fn pin(&self, session: &str, pinned: bool) -> Result<String> {
+        let row = self.session(session)?;
+        self.store.pin(row.id, pinned)?;
+        Ok(row.session)
+    }
+
+    /// Lets the next sweep read an evicted session anew from its source files, and pins it. Returns its id and those files.
+    pub fn restore(&mut self, session: &str) -> Result<(String, Vec<String>)> {
+        let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
+        let row = self.session(session)?;
+        if row.evicted_at.is_none() {
+            return Err(Error::NotEvicted(row.session));
+        }
+        let paths = self.store.session_paths(row.id)?;
+        let there = |path: &String| {
+            std::fs::exists(path).unwrap_or(false)
+                || std::fs::exists(format!("{path}.zst")).unwrap_or(false)
+        };
+        if !paths.iter().any(there) {
+            return Err(Error::SourceGone {
+                session: row.session,
+                paths,
+            });
+        }
+        self.store.restore(row.id)?;
+        Ok((row.session, paths.into_iter().filter(there).collect()))
+    }
+
+    /// Evicts what the caps leave no room for; the caller holds the sweep's lock.
+    pub(crate) fn keep_within(&mut self, options: &RetainOptions) -> Result<RetainReport> {
+        let mut report = RetainReport::default();
+        let before = disk_bytes(&self.home);
+        if options.caps != Caps::default() {
+            self.evict(options, &mut report)?;
+        }
+        report.final_usage_bytes = disk_bytes(&self.home);
+        report.freed_bytes = before.saturating_sub(report.final_usage_bytes);
+        self.weigh_distilled(options, &mut report)?;
+        Ok(report)
+    }
+
+    fn evict(&mut self, options: &RetainOptions, report: &mut RetainReport) -> Result<()> {
+        let caps = &options.caps;
+        let bounds = [caps.raw_soft_cap_bytes, caps.raw_hard_cap_bytes];
+        let least = bounds.iter().flatten().min();
+        let exceeded = least.is_some_and(|cap| disk_bytes(&self.home) > *cap);
+        if !exceeded && caps.raw_max_age_days.is_none() {
+            return Ok(());
+        }
+        if exceeded {
+            // What an earlier run evicted may still take room: it was stopped, or a reader was in its way.
+            self.reclaim()?;
+        }
+        let mut plan = Plan::new(self.store.evictable()?, options, &mut report.alerts);
+        for pass in Pass::ALL {
+            let Some(bound) = plan.bound(pass) else {
+                continue;
+            };
+            let mut usage = disk_bytes(&self.home);
+            while usage > bound {
+                let chosen = self.evict_some(&mut plan, pass, usage - bound, options.now)?;
+                if chosen.is_empty() {
+                    break;
+                }
+                report.evictions.extend(chosen);
+                self.reclaim()?;
+                usage = disk_bytes(&self.home);
+            }
+            plan.explain(pass, usage, bound, &mut report.alerts);
+        }
+        Ok(())
+    }
+
+    /// Evicts sessions until about so many bytes are free.
+    fn evict_some(
+        &mut self,
+        plan: &mut Plan,
+        pass: Pass,
+        wanted: u64,
+        now: i64,
+    ) -> Result<Vec<Eviction>> {
+        let used = self.store.used_bytes()?;
+        // The index and vectors shrink with the events that they are of.
+        let beside = disk_bytes(&self.home).saturating_sub(used) as f64;
+        let all_events = plan.events().max(1) as f64;
+        let mut chosen = Vec::new();
+        let mut events = 0;
+        let mut evictor = self.store.evictor()?;
+        let mut freed = 0;
+        while freed < wanted
+            && let Some(next) = plan.next(pass)
+        {
+            evictor.evict(next.session, now)?;
+            events += next.events;
+            let share = (events as f64 / all_events * beside) as u64;
+            freed = used.saturating_sub(evictor.used_bytes()?) + share;
+            chosen.push(plan.eviction(&next, pass));
+        }
+        Ok(chosen)
+    }
+
+    /// Makes the room of evicted sessions free on disk: in the index, in the vectors, in the database.
+    fn reclaim(&mut self) -> Result<()> {
+        if self.store.index_has_evicted()? {
+            self.refresh_index(true, &mut |_, _| {})?;
+        }
+        self.reclaim_vectors()?;
+        Ok(self.store.reclaim()?)
+    }
+
+    fn reclaim_vectors(&self) -> Result<()> {
+        let folders = std::fs::read_dir(self.home.join("vectors"));
+        for folder in folders.into_iter().flatten().flatten() {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            let gone = self.store.evicted_without_vectors(&name)?;
+            if gone.is_empty() {
+                continue;
+            }
+            // Whoever makes vectors right now may do so for hours; a later run takes these out.
+            let Some(_lock) = try_lock_file(&self.home.join("vectors.lock"))? else {
+                return Ok(());
+            };
+            // Vectors that cannot be read are made anew by the next run that embeds.
+            if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
+                for session in gone {
+                    writer.remove_session(session as u32);
+                }
+                writer.commit()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn weigh_distilled(&self, options: &RetainOptions, report: &mut RetainReport) -> Result<()> {
+        report.distilled_bytes = self.store.distilled_bytes()?;
+        if let Some(cap) = options.caps.distilled_cap_bytes
+            && report.distilled_bytes > cap
+        {
+            report.alerts.push(format!(
+                "the accounts of sessions take {} bytes, more than distilled_cap_bytes ({cap}); they are never evicted",
+                report.distilled_bytes
+            ));
+        }
+        Ok(())
+    }
+}

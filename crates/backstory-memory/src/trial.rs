@@ -1,0 +1,167 @@
+//! For tests: a memory in a folder of its own, and logs to sweep into it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use backstory_store::DigestRow;
+use serde_json::{Value, json};
+
+use crate::{Caps, Memory, RetainOptions, SessionRow, Sources, SweepOptions, SweepReport};
+
+/// 2026-06-01.
+pub(crate) const NOW: i64 = 1_780_272_000_000;
+
+pub(crate) const DAY: i64 = 24 * 3600 * 1000;
+
+pub(crate) struct Trial {
+    folder: tempfile::TempDir,
+    pub(crate) memory: Memory,
+    pub(crate) caps: Caps,
+    /// Whether sweeps get to make digests.
+    pub(crate) digests: bool,
+}
+
+impl Trial {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::open(&folder.path().join("store")).unwrap();
+        std::fs::create_dir_all(folder.path().join("logs")).unwrap();
+        Trial {
+            folder,
+            memory,
+            caps: Caps::default(),
+            digests: true,
+        }
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    pub(crate) fn log(&self, name: &str) -> PathBuf {
+        self.folder
+            .path()
+            .join("logs")
+            .join(format!("{name}.jsonl"))
+    }
+
+    pub(crate) fn append(&self, name: &str, lines: &[String]) {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options
+            .append(true)
+            .create(true)
+            .open(self.log(name))
+            .unwrap();
+        file.write_all(lines.concat().as_bytes()).unwrap();
+    }
+
+    /// Takes all in; retention runs behind the digests, as in the program.
+    pub(crate) fn sweep(&mut self) -> SweepReport {
+        let mut options = SweepOptions::new(Sources::paths([self.folder.path().join("logs")]));
+        options.workers = 1;
+        let before = self.digested();
+        let mut report = self.memory.sweep(&options, &mut |_| {}).unwrap();
+        if !self.digests {
+            self.undigest(&before);
+        }
+        report.retention = self.memory.retain(&self.retain_options()).unwrap();
+        assert_eq!(self.memory.health().unwrap().orphans, []);
+        report
+    }
+
+    pub(crate) fn retain_options(&self) -> RetainOptions {
+        RetainOptions {
+            caps: self.caps,
+            now: NOW,
+        }
+    }
+
+    /// How many events of each session its digest has.
+    fn digested(&self) -> HashMap<i64, u64> {
+        let mut digested = HashMap::new();
+        let note = |row: DigestRow| drop(digested.insert(row.session, row.events));
+        self.memory.store.digests(note).unwrap();
+        digested
+    }
+
+    /// As if a sweep had been stopped before it made digests.
+    fn undigest(&mut self, before: &HashMap<i64, u64>) {
+        let mut rows = Vec::new();
+        self.memory.store.digests(|row| rows.push(row)).unwrap();
+        for row in &mut rows {
+            row.events = before.get(&row.session).copied().unwrap_or(0);
+        }
+        self.memory.store.save_digests(&rows).unwrap();
+    }
+
+    pub(crate) fn session(&self, number: u32) -> SessionRow {
+        self.memory.session(&id(number)).unwrap()
+    }
+
+    pub(crate) fn evicted(&self, number: u32) -> bool {
+        self.session(number).evicted > 0
+    }
+
+    /// The texts of a session's events that are there.
+    pub(crate) fn texts(&self, number: u32) -> Vec<String> {
+        let session = self.session(number);
+        let events = self
+            .memory
+            .events(&session, crate::EventRange::All)
+            .unwrap();
+        events.into_iter().map(|event| event.text).collect()
+    }
+
+    /// Bytes in all blocks, compressed.
+    pub(crate) fn stored(&self) -> u64 {
+        self.memory
+            .store
+            .evictable()
+            .unwrap()
+            .iter()
+            .map(|session| session.bytes)
+            .sum()
+    }
+}
+
+pub(crate) fn id(session: u32) -> String {
+    format!("{session:08x}-0000-4000-8000-000000000000")
+}
+
+/// A prompt of a session on a day before now.
+pub(crate) fn prompt(session: u32, number: u32, days_ago: i64, text: &str) -> String {
+    let message = json!({"role": "user", "content": text});
+    record(
+        session,
+        &format!("{session}-{number}"),
+        Some(NOW - days_ago * DAY + i64::from(number) * 1000),
+        "user",
+        &message,
+    )
+}
+
+pub(crate) fn record(
+    session: u32,
+    uuid: &str,
+    at: Option<i64>,
+    kind: &str,
+    message: &Value,
+) -> String {
+    let at = at.map(|at| jiff::Timestamp::from_millisecond(at).unwrap().to_string());
+    let line = json!({
+        "type": kind, "uuid": uuid, "sessionId": id(session), "timestamp": at, "cwd": "/home/ada/shop", "message": message,
+    });
+    format!("{line}\n")
+}
+
+/// Text that does not compress.
+pub(crate) fn noise(seed: u32, bytes: usize) -> String {
+    let mut reader = blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof();
+    let mut noise = vec![0; bytes / 2];
+    reader.fill(&mut noise);
+    noise.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,399 @@
+//! Forgetting: a session leaves no trace but a hash, by which it is known and left out wherever it turns up again.
+
+use std::collections::HashSet;
+
+use backstory_session::EventKey;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use crate::blocks::{self, BlockReader, Packer, decompress};
+use crate::error::Result;
+use crate::open::{Store, keep};
+
+/// The setting of the key that hashes are made with: without it nobody can tell whether a session was forgotten.
+const KEY: &str = "forget-key";
+
+/// The setting that says that something was forgotten whose traces have not been cleaned up yet.
+const UNCLEAN: &str = "forget-unclean";
+
+/// How much of a hash is kept.
+const HASH_BYTES: usize = 16;
+
+/// Recognises what was forgotten.
+pub(crate) struct Forgotten {
+    key: [u8; 32],
+}
+
+impl Forgotten {
+    /// `None` when nothing was ever forgotten.
+    pub(crate) fn load(connection: &Connection) -> Result<Option<Self>> {
+        let any = "SELECT EXISTS (SELECT 1 FROM forgotten)";
+        if !connection
+            .prepare_cached(any)?
+            .query_row([], |row| row.get(0))?
+        {
+            return Ok(None);
+        }
+        let query = "SELECT value FROM settings WHERE name = ?1";
+        let key: Option<Vec<u8>> = connection
+            .prepare_cached(query)?
+            .query_row([KEY], |row| row.get(0))
+            .optional()?;
+        Ok(key.map(|key| Forgotten::new(&key)))
+    }
+
+    fn new(key: &[u8]) -> Self {
+        Forgotten {
+            key: *blake3::hash(key).as_bytes(),
+        }
+    }
+
+    pub(crate) fn has_session(
+        &self,
+        connection: &Connection,
+        agent: &str,
+        name: &str,
+    ) -> Result<bool> {
+        self.has(connection, &self.session(agent, name))
+    }
+
+    pub(crate) fn has_event(&self, connection: &Connection, key: EventKey) -> Result<bool> {
+        self.has(connection, &self.event(key))
+    }
+
+    fn session(&self, agent: &str, name: &str) -> [u8; HASH_BYTES] {
+        self.hash(format!("session:{agent}:{name}").as_bytes())
+    }
+
+    fn file(&self, path: &str) -> [u8; HASH_BYTES] {
+        self.hash(format!("file:{path}").as_bytes())
+    }
+
+    fn event(&self, key: EventKey) -> [u8; HASH_BYTES] {
+        self.hash(&[b"event:".as_slice(), &key.0.to_le_bytes()].concat())
+    }
+
+    fn hash(&self, what: &[u8]) -> [u8; HASH_BYTES] {
+        let mut short = [0; HASH_BYTES];
+        short.copy_from_slice(&blake3::keyed_hash(&self.key, what).as_bytes()[..HASH_BYTES]);
+        short
+    }
+
+    fn has(&self, connection: &Connection, hash: &[u8]) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?1)";
+        Ok(connection
+            .prepare_cached(query)?
+            .query_row([hash], |row| row.get(0))?)
+    }
+}
+
+/// A source file that remains, by one of its streams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemainingStream {
+    /// The stream.
+    pub id: i64,
+    /// The agent that wrote the file.
+    pub agent: String,
+    /// The file.
+    pub path: String,
+}
+
+/// A transaction that forgets sessions. Dropped without [`Forgetting::commit`], nothing of it happened.
+pub struct Forgetting<'a> {
+    transaction: Transaction<'a>,
+    keys: HashSet<EventKey>,
+}
+
+impl Store {
+    /// These sessions with their subagents, and with copies of them that never went on.
+    pub fn with_subagents(&self, sessions: &[i64]) -> Result<Vec<i64>> {
+        let mut statement = self.connection.prepare(
+            "WITH RECURSIVE family (id) AS (VALUES (?1) UNION SELECT child.id FROM family JOIN sessions ON sessions.id = family.id \
+             JOIN sessions AS child ON child.agent = sessions.agent AND child.parent = sessions.session \
+             WHERE child.parent_kind = 'subagent' OR child.events = 0) SELECT id FROM family",
+        )?;
+        let mut all = Vec::new();
+        for session in sessions {
+            for id in statement.query_map([session], |row| row.get(0))? {
+                let id = id?;
+                if !all.contains(&id) {
+                    all.push(id);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether a source file was forgotten, or bears the name of a session that was.
+    pub fn has_forgotten(&self, agent: &str, path: &str) -> Result<bool> {
+        let Some(forgotten) = Forgotten::load(&self.connection)? else {
+            return Ok(false);
+        };
+        if forgotten.has(&self.connection, &forgotten.file(path))? {
+            return Ok(true);
+        }
+        for name in path.split(['/', '\\']) {
+            let stem = name.split('.').next().unwrap_or(name);
+            let tail = stem
+                .len()
+                .checked_sub(36)
+                .and_then(|start| stem.get(start..));
+            for name in std::iter::once(stem).chain(tail) {
+                if forgotten.has_session(&self.connection, agent, name)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether what was forgotten may still lie in free pages, the journal, the index or vectors.
+    pub fn is_unclean(&self) -> Result<bool> {
+        Ok(self.kept(UNCLEAN)?.is_some())
+    }
+
+    /// Writes the whole database anew, so that nothing is left in free pages or in the journal; false when a reader was in the way.
+    pub fn scrub(&self) -> Result<bool> {
+        self.connection.execute_batch("VACUUM")?;
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: bool = self
+            .connection
+            .query_row(checkpoint, [], |row| row.get(0))?;
+        Ok(!busy)
+    }
+
+    /// Takes note that nothing of what was forgotten is left.
+    pub fn settle_forgotten(&self) -> Result<()> {
+        let delete = "DELETE FROM settings WHERE name = ?1";
+        self.connection.execute(delete, [UNCLEAN])?;
+        self.checkpoint()
+    }
+
+    /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
+    /// forgotten before.
+    pub fn forget(&mut self, sessions: &[i64], key: [u8; 32]) -> Result<Forgetting<'_>> {
+        let key = self.setting(KEY, || key.to_vec())?;
+        // What is deleted is overwritten at once, should this be stopped before the database is written anew.
+        self.connection.pragma_update(None, "secure_delete", "ON")?;
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        keep(&transaction, UNCLEAN, b"yes")?;
+        transaction.execute_batch(
+            "CREATE TEMP TABLE IF NOT EXISTS going (session INTEGER PRIMARY KEY); DELETE FROM going; \
+             CREATE TEMP TABLE IF NOT EXISTS going_streams (stream INTEGER PRIMARY KEY); DELETE FROM going_streams;",
+        )?;
+        for session in sessions {
+            transaction.execute(
+                "INSERT OR IGNORE INTO going (session) VALUES (?1)",
+                [session],
+            )?;
+        }
+        let mut forgetting = Forgetting {
+            transaction,
+            keys: HashSet::new(),
+        };
+        forgetting.bury(&Forgotten::new(&key))?;
+        forgetting.delete()?;
+        Ok(forgetting)
+    }
+}
+
+impl Forgetting<'_> {
+    /// The keys of the events that are forgotten.
+    pub fn keys(&self) -> &HashSet<EventKey> {
+        &self.keys
+    }
+
+    /// Keeps hashes of what goes.
+    fn bury(&mut self, forgotten: &Forgotten) -> Result<()> {
+        let mut hashes = Vec::new();
+        self.each(
+            "SELECT agent, session FROM sessions WHERE id IN going",
+            |row| {
+                hashes
+                    .push(forgotten.session(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?));
+                Ok(())
+            },
+        )?;
+        let mut keys = HashSet::new();
+        for table in ["event_keys", "responses"] {
+            self.each(
+                &format!("SELECT key FROM {table} WHERE session IN going"),
+                |row| {
+                    keys.insert(EventKey(row.get(0)?));
+                    Ok(())
+                },
+            )?;
+        }
+        hashes.extend(keys.iter().map(|key| forgotten.event(*key)));
+        self.keys = keys;
+        // Streams that tell of these sessions alone, and files that hold nothing else.
+        self.transaction.execute_batch(
+            "INSERT INTO going_streams (stream) SELECT stream FROM session_streams GROUP BY stream \
+               HAVING COUNT(*) = SUM(session IN going);",
+        )?;
+        self.each(
+            "SELECT path FROM source_files WHERE id IN (SELECT source FROM streams WHERE id IN going_streams) AND NOT EXISTS \
+             (SELECT 1 FROM streams WHERE streams.source = source_files.id AND length > 0 AND streams.id NOT IN going_streams)",
+            |row| {
+                hashes.push(forgotten.file(row.get_ref(0)?.as_str()?));
+                Ok(())
+            },
+        )?;
+        let mut insert = self
+            .transaction
+            .prepare("INSERT OR IGNORE INTO forgotten (hash) VALUES (?1)")?;
+        for hash in hashes {
+            insert.execute([hash.as_slice()])?;
+        }
+        Ok(())
+    }
+
+    fn delete(&self) -> Result<()> {
+        // Every table that tells of sessions by their row, those included that know nothing of this.
+        let mut tables = Vec::new();
+        self.each(
+            "SELECT tables.name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
+             WHERE tables.type = 'table' AND columns.name = 'session' AND columns.type = 'INTEGER'",
+            |row| {
+                tables.push(row.get::<_, String>(0)?);
+                Ok(())
+            },
+        )?;
+        self.transaction.execute_batch(
+            "DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
+             DELETE FROM blocks WHERE stream IN going_streams; \
+             DELETE FROM skipped_records WHERE stream IN going_streams;",
+        )?;
+        for table in tables {
+            let delete = format!("DELETE FROM {table} WHERE session IN going");
+            self.transaction.execute(&delete, [])?;
+        }
+        self.transaction.execute_batch(
+            "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
+               (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \
+             DELETE FROM sessions WHERE id IN going; \
+             UPDATE streams SET length = 0, redactions = 0 WHERE id IN going_streams; \
+             DELETE FROM streams WHERE source IN (SELECT source FROM streams WHERE id IN going_streams) AND NOT EXISTS \
+               (SELECT 1 FROM streams AS other WHERE other.source = streams.source AND other.length > 0); \
+             DELETE FROM source_files WHERE id NOT IN (SELECT source FROM streams); \
+             DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL); \
+             DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
+             DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
+               SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
+               SELECT model FROM usage UNION SELECT model FROM responses);",
+        )?;
+        Ok(())
+    }
+
+    /// The streams that remain.
+    pub fn remaining(&self) -> Result<Vec<RemainingStream>> {
+        let mut streams = Vec::new();
+        let query = "SELECT streams.id, agent, path FROM streams JOIN source_files ON source_files.id = streams.source ORDER BY streams.id";
+        self.each(query, |row| {
+            streams.push(RemainingStream {
+                id: row.get(0)?,
+                agent: row.get(1)?,
+                path: row.get(2)?,
+            });
+            Ok(())
+        })?;
+        Ok(streams)
+    }
+
+    /// Calls `change` with each block of a stream; what it changes is stored.
+    pub fn rewrite(
+        &self,
+        stream: i64,
+        mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
+    ) -> Result<()> {
+        let mut reader = BlockReader::new(&self.transaction);
+        for (id, start, length) in blocks::of_stream(&self.transaction, stream)? {
+            let mut bytes = reader.read(stream, start, length)?;
+            if change(start, &mut bytes) {
+                blocks::replace(&self.transaction, id, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes titles and branches back that sessions of a stream may have learned from what it repeats.
+    pub fn unlearn(&self, stream: i64, values: &[&str]) -> Result<()> {
+        for value in values {
+            for column in ["title", "branch"] {
+                let update = format!(
+                    "UPDATE sessions SET {column} = NULL WHERE {column} = ?2 \
+                     AND id IN (SELECT session FROM session_streams WHERE stream = ?1)"
+                );
+                self.transaction.execute(&update, (stream, value))?;
+            }
+            let quoted = serde_json::to_string(value).unwrap_or_default();
+            let update =
+                "UPDATE source_files SET state = REPLACE(state, ?2, '\"\"') WHERE stream = ?1";
+            self.transaction.execute(update, (stream, quoted))?;
+        }
+        Ok(())
+    }
+
+    /// Calls `change` with every other text that could name a session; what it gives back is stored.
+    pub fn rewrite_texts(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<()> {
+        for (table, column) in [
+            ("source_files", "state"),
+            ("sessions", "title"),
+            ("loose_titles", "title"),
+        ] {
+            let mut changed = Vec::new();
+            let select = format!("SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL");
+            self.each(&select, |row| {
+                let new = change(row.get_ref(1)?.as_str()?.as_bytes());
+                changed.extend(new.map(|new| {
+                    (
+                        row.get::<_, i64>(0),
+                        String::from_utf8_lossy(&new).into_owned(),
+                    )
+                }));
+                Ok(())
+            })?;
+            let update = format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1");
+            for (row, text) in changed {
+                self.transaction.execute(&update, (row?, text))?;
+            }
+        }
+        let mut digests = Vec::new();
+        self.each("SELECT session, notes FROM digests", |row| {
+            digests.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+            Ok(())
+        })?;
+        let mut packer = Packer::new()?;
+        for (session, notes) in digests {
+            if let Some(notes) = change(&decompress(&notes)?) {
+                let update = "UPDATE digests SET notes = ?2 WHERE session = ?1";
+                self.transaction
+                    .execute(update, (session, packer.compress(&notes)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it last. What is left is to clean up: see [`Store::is_unclean`].
+    pub fn commit(self) -> Result<()> {
+        self.transaction.execute_batch(
+            "DELETE FROM attachments WHERE id NOT IN \
+               (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
+             DELETE FROM going; DELETE FROM going_streams;",
+        )?;
+        Ok(self.transaction.commit()?)
+    }
+
+    fn each(
+        &self,
+        query: &str,
+        mut each: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        let mut statement = self.transaction.prepare(query)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            each(row)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! `retain`.
+
+use std::io::Write;
+
+use backstory_memory::{Eviction, Pass, RetainOptions, RetainReport};
+use serde_json::{Value, json};
+
+use crate::cli::RetainArgs;
+use crate::error::Error;
+use crate::output::{
+    RED, YELLOW, grouped, local_time, print_json, print_table, rfc3339, short_bytes, stdout, table,
+    talk,
+};
+use crate::setting::{Setting, now};
+
+pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error> {
+    if let Some(session) = &arguments.restore {
+        return restore(setting, session, arguments.json);
+    }
+    let pins = [(&arguments.pin, true), (&arguments.unpin, false)];
+    for (session, pinned) in pins {
+        if let Some(session) = session {
+            return pin(setting, session, pinned, arguments.json);
+        }
+    }
+    let options = retain_options(setting);
+    let report = if arguments.dry_run {
+        setting.memory()?.retain_plan(&options)?
+    } else {
+        setting.memory_to_write()?.retain(&options)?
+    };
+    if arguments.json {
+        return print_json(&report_json(&report));
+    }
+    let mut out = stdout();
+    if arguments.dry_run && !report.evictions.is_empty() {
+        print_plan(&mut out, &report)?;
+    } else {
+        print_retention(&mut out, &report)?;
+    }
+    let takes = if arguments.dry_run {
+        "would take about"
+    } else {
+        "takes"
+    };
+    writeln!(
+        out,
+        "{} {takes} {}, {} of it what was distilled",
+        setting.store.display(),
+        short_bytes(report.final_usage_bytes),
+        short_bytes(report.distilled_bytes)
+    )?;
+    out.flush()?;
+    Ok(())
+}
+
+fn pin(setting: &Setting, session: &str, pinned: bool, json: bool) -> Result<(), Error> {
+    let session = setting.memory_to_write()?.pin(session, pinned)?;
+    if json {
+        return print_json(&json!({"session": session, "pinned": pinned}));
+    }
+    let what = if pinned {
+        "is never evicted"
+    } else {
+        "can be evicted like others"
+    };
+    talk(&format!("session {session} {what} from now on"));
+    Ok(())
+}
+
+fn restore(setting: &Setting, session: &str, json: bool) -> Result<(), Error> {
+    let (session, files) = setting.memory_to_write()?.restore(session)?;
+    if json {
+        return print_json(&json!({"session": session, "pinned": true, "files": files}));
+    }
+    talk(&format!(
+        "the next sweep reads session {session} anew from {}; it is pinned now, or it would be evicted again",
+        files.join(", ")
+    ));
+    Ok(())
+}
+
+/// What the configuration says is kept, as of now.
+pub(super) fn retain_options(setting: &Setting) -> RetainOptions {
+    RetainOptions {
+        caps: setting.config.retention.caps(),
+        now: now(),
+    }
+}
+
+/// What retention did, for machines.
+pub(super) fn report_json(report: &RetainReport) -> Value {
+    let evicted: serde_json::Map<String, Value> = Pass::ALL
+        .iter()
+        .map(|pass| (pass.name().to_string(), report.evicted(*pass).into()))
+        .collect();
+    let session = |eviction: &Eviction| {
+        json!({
+            "session": eviction.session,
+            "agent": eviction.agent,
+            "active_at": rfc3339(eviction.at),
+            "bytes": eviction.bytes,
+            "pass": eviction.pass.name(),
+            "analyzed": eviction.analysed,
+        })
+    };
+    json!({
+        "freed_bytes": report.freed_bytes,
+        "final_usage_bytes": report.final_usage_bytes,
+        "evicted": evicted,
+        "data_loss": report.lost().next().is_some(),
+        "distilled_bytes": report.distilled_bytes,
+        "alerts": report.alerts,
+        "sessions": report.evictions.iter().map(session).collect::<Vec<_>>(),
+    })
+}
+
+/// What retention did, for people; nothing when there is nothing to say.
+pub(super) fn print_retention(out: &mut impl Write, report: &RetainReport) -> Result<(), Error> {
+    if !report.evictions.is_empty() {
+        writeln!(
+            out,
+            "the text of {} sessions was evicted, which freed {}",
+            grouped(report.evictions.len() as u64),
+            short_bytes(report.freed_bytes)
+        )?;
+    }
+    for lost in report.lost() {
+        writeln!(
+            out,
+            "{RED}lost:{RED:#} session {} was not analysed when the hard cap left no choice",
+            lost.session
+        )?;
+    }
+    for alert in &report.alerts {
+        writeln!(out, "{YELLOW}note:{YELLOW:#} {alert}")?;
+    }
+    Ok(())
+}
+
+fn print_plan(out: &mut impl Write, report: &RetainReport) -> Result<(), Error> {
+    let mut rows = table(&["session", "agent", "active", "bytes", "why", "analysed"]);
+    for eviction in &report.evictions {
+        rows.add_row([
+            eviction.session.clone(),
+            eviction.agent.clone(),
+            local_time(eviction.at),
+            short_bytes(eviction.bytes),
+            eviction.pass.name().to_string(),
+            if eviction.analysed { "yes" } else { "no: lost" }.to_string(),
+        ]);
+    }
+    print_table(out, &rows)?;
+    for alert in &report.alerts {
+        writeln!(out, "{YELLOW}note:{YELLOW:#} {alert}")?;
+    }
+    Ok(())
+}
