@@ -81,7 +81,9 @@ impl Trial {
     /// How many events of each session its digest has.
     fn digested(&self) -> HashMap<i64, u64> {
         let mut digested = HashMap::new();
-        let note = |row: DigestRow| drop(digested.insert(row.session, row.events));
+        let note = |row: DigestRow| {
+            digested.insert(row.session, row.events);
+        };
         self.memory.store.digests(note).unwrap();
         digested
     }

@@ -99,6 +99,8 @@ pub struct SessionHead {
     pub ended_at: Option<i64>,
     /// Whether no person sat before it.
     pub machine: bool,
+    /// Up to this event its text is gone.
+    pub evicted: u64,
 }
 
 /// A stream of a session.
@@ -219,7 +221,7 @@ impl Store {
         rows: impl IntoIterator<Item = i64>,
     ) -> Result<HashMap<i64, SessionHead>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT sessions.id, agent, session, title, root, branch, started_at, ended_at, machine FROM sessions \
+            "SELECT sessions.id, agent, session, title, root, branch, started_at, ended_at, machine, evicted FROM sessions \
              LEFT JOIN projects ON projects.id = sessions.project WHERE sessions.id = ?1",
         )?;
         let mut heads = HashMap::new();
@@ -235,6 +237,7 @@ impl Store {
                     started_at: row.get(6)?,
                     ended_at: row.get(7)?,
                     machine: row.get(8)?,
+                    evicted: row.get(9)?,
                 })
             };
             if let Some(head) = statement.query_row([id], head).optional()? {

@@ -16,7 +16,7 @@ mod story;
 mod trouble;
 
 use backstory_session::Usage;
-use backstory_store::SessionRow;
+use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
 use self::account::Account;
@@ -87,6 +87,25 @@ pub struct FileChange {
     pub path: String,
     /// The events that changed it.
     pub events: Vec<u64>,
+}
+
+/// What is left of a session whose text is gone: what its digest says, and the files that it changed.
+pub(crate) fn told(store: &Store, head: &SessionHead) -> Result<(String, String)> {
+    let account = Account::new(&renew::notes(store, head.id, &head.agent)?);
+    let parts = [
+        account.goal,
+        account.decisions,
+        account.done,
+        account.errors,
+        account.next_steps,
+    ];
+    let told: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .map(|statement| statement.text)
+        .collect();
+    let files: Vec<String> = account.files.into_iter().map(|file| file.path).collect();
+    Ok((told.join("\n"), files.join("\n")))
 }
 
 impl Memory {

@@ -1,9 +1,10 @@
 //! What is findable of a session: which words of each event the index takes.
 
 use backstory_session::{Event, Kind};
-use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
+use backstory_store::{IndexedEvent, Part, Place, SessionHead, Store, Stored};
 use serde_json::Value;
 
+use crate::error::Result;
 use crate::read::ShownEvent;
 use crate::text::beginning;
 
@@ -17,41 +18,36 @@ const MOST_WRITTEN: usize = 500;
 const MOST_GIVEN: usize = 400;
 
 /// Makes the documents of one session, in order.
-pub(super) struct Documents<'a> {
+pub(super) struct Documents {
     session: u32,
-    title: Option<&'a str>,
+    /// What names the session: its title, and the files it changed when all that is left of it is its digest.
+    name: Option<[String; 2]>,
     /// When the last event with a time was: one without is taken to have been then.
     minute: u32,
 }
 
-impl<'a> Documents<'a> {
-    pub(super) fn new(head: &'a SessionHead) -> Self {
-        Documents {
+impl Documents {
+    pub(super) fn new(store: &Store, head: &SessionHead) -> Result<Self> {
+        Ok(Documents {
             session: head.id as u32,
-            title: head.title.as_deref(),
+            name: name(store, head)?,
             minute: minute(head.started_at),
-        }
+        })
     }
 
     /// Of a session of which nothing is known yet but its row.
     pub(super) fn of(session: i64) -> Self {
         Documents {
             session: session as u32,
-            title: None,
+            name: None,
             minute: 0,
         }
     }
 
     /// The session's title; stands before its events, as number 0.
     pub(super) fn title(&self) -> Option<IndexedEvent> {
-        let title = self.title?.to_string();
-        Some(self.document(
-            0,
-            1,
-            Kind::Summary,
-            None,
-            [title, String::new(), String::new()],
-        ))
+        let [said, called] = self.name.clone()?;
+        Some(self.document(0, 1, Kind::Summary, None, [said, called, String::new()]))
     }
 
     /// An event; `None` when nothing of it is worth finding.
@@ -106,6 +102,20 @@ impl<'a> Documents<'a> {
             texts,
         }
     }
+}
+
+/// What names a session and the files it is about: its title, or its digest once its text is gone.
+pub(super) fn name(store: &Store, head: &SessionHead) -> Result<Option<[String; 2]>> {
+    let title = head.title.clone();
+    if head.evicted == 0 {
+        return Ok(title.map(|title| [title, String::new()]));
+    }
+    let (told, files) = crate::digest::told(store, head)?;
+    let said = match title {
+        Some(title) => format!("{title}\n{told}"),
+        None => told,
+    };
+    Ok(Some([said, files]))
 }
 
 /// Minutes since 1970; what lies before or far after is a clock gone wrong.
@@ -400,8 +410,11 @@ pub(super) mod tests {
             started_at: Some(60_000),
             ended_at: None,
             machine: false,
+            evicted: 0,
         };
-        let mut documents = Documents::new(&head);
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut documents = Documents::new(&store, &head).unwrap();
         let title = documents.title().unwrap();
         assert_eq!(
             (title.place.session, title.place.seq, title.place.turn),

@@ -112,7 +112,7 @@ pub(crate) struct IndexUpdate {
     /// Whether its files looked as sealed.
     whole: bool,
     /// How many events of each session were fed, from its first one on, and what makes its documents.
-    fed: HashMap<i64, (u64, Documents<'static>)>,
+    fed: HashMap<i64, (u64, Documents)>,
     report: IndexReport,
     _lock: File,
 }
@@ -199,7 +199,7 @@ impl IndexUpdate {
             pending.into_iter().partition(is_fed);
         let heads = store.session_heads(done.iter().map(|done| done.session))?;
         for head in heads.values() {
-            if let Some(title) = Documents::new(head).title() {
+            if let Some(title) = Documents::new(store, head)?.title() {
                 self.add(title)?;
             }
         }
@@ -231,7 +231,7 @@ impl IndexUpdate {
             let Some(head) = heads.get(&pending.session) else {
                 continue;
             };
-            let mut documents = Documents::new(head);
+            let mut documents = Documents::new(store, head)?;
             if let Some(title) = documents.title() {
                 self.add(title)?;
             }

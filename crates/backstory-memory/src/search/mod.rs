@@ -383,9 +383,14 @@ impl Memory {
                 // The title is no event; the first one stands for it.
                 let seq = u64::from(*event.max(&1));
                 let shown = read_one(&self.store, &mut bytes, head, seq)?;
-                // Of an evicted session the title alone is left.
+                // Of an evicted session its name alone is left.
                 if shown.is_some() || *event == 0 {
-                    hits.push(hit(&ranked, place, head, shown.as_ref(), &found));
+                    let name = match event {
+                        0 => document::name(&self.store, head)?,
+                        _ => None,
+                    };
+                    let [name, _] = name.unwrap_or_default();
+                    hits.push(hit(&ranked, place, head, (shown.as_ref(), name), &found));
                 }
             }
         }
@@ -398,7 +403,7 @@ fn hit(
     ranked: &Ranked,
     place: usize,
     head: &SessionHead,
-    shown: Option<&ShownEvent>,
+    (shown, name): (Option<&ShownEvent>, String),
     found: &Found,
 ) -> Hit {
     let (turn, event, _) = ranked.turns[place];
@@ -408,7 +413,7 @@ fn hit(
             .cloned()
             .unwrap_or_default(),
         (Some(shown), None) if event > 0 => snippet::shown_text(shown),
-        _ => head.title.clone().unwrap_or_default(),
+        _ => name,
     };
     let row = shown.map(|shown| &shown.row);
     Hit {

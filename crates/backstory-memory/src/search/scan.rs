@@ -107,7 +107,7 @@ impl Scanned {
         conditions: &[&[Atom]],
         scope: &Scope,
     ) -> Result<()> {
-        let mut documents = Documents::new(head);
+        let mut documents = Documents::new(store, head)?;
         if let Some(title) = documents.title() {
             self.event(&title, terms, conditions, scope);
         }
