@@ -177,7 +177,7 @@ fn files(home: &Path) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && entry.path() != home.join("models") => {
-                    folders.push(entry.path())
+                    folders.push(entry.path());
                 }
                 Ok(kind) if kind.is_file() => files.push(entry.path()),
                 _ => {}

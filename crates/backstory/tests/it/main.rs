@@ -9,6 +9,7 @@ mod growth;
 mod hostile;
 mod lossless;
 mod meaning;
+mod retention;
 mod search;
 mod secrets;
 mod sessions;
