@@ -55,7 +55,7 @@ impl Store {
 
     /// What was noted of a session.
     pub fn digest(&self, session: i64) -> Result<Option<DigestRow>> {
-        let query = "SELECT session, events, outcome, notes FROM digests WHERE session = ?1";
+        let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         statement
             .query_row([session], digest_from_row)
@@ -66,7 +66,7 @@ impl Store {
 
     /// Calls `each` with what was noted of every session, in their order.
     pub fn digests(&self, mut each: impl FnMut(DigestRow)) -> Result<()> {
-        let query = "SELECT session, events, outcome, notes FROM digests ORDER BY session";
+        let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) ORDER BY session";
         let mut statement = self.connection.prepare_cached(query)?;
         for row in statement.query_map([], digest_from_row)? {
             each(unpacked(row?)?);
@@ -85,15 +85,19 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut insert = transaction.prepare_cached(
-                "INSERT INTO digests (session, events, outcome, notes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (session) \
-                 DO UPDATE SET events = excluded.events, outcome = excluded.outcome, notes = excluded.notes",
+                "INSERT INTO digests (session, events, outcome) VALUES (?1, ?2, ?3) ON CONFLICT (session) \
+                 DO UPDATE SET events = excluded.events, outcome = excluded.outcome",
+            )?;
+            let mut note = transaction.prepare_cached(
+                "INSERT INTO notes (session, notes) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET notes = excluded.notes",
             )?;
             let mut entitle = transaction.prepare_cached(
                 "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title_rank <= 1 AND title IS NOT ?2 RETURNING events",
             )?;
             for digest in digests {
                 let notes = packer.compress(&digest.notes)?;
-                insert.execute((digest.session, digest.events, &digest.outcome, notes))?;
+                insert.execute((digest.session, digest.events, &digest.outcome))?;
+                note.execute((digest.session, notes))?;
                 let Some(title) = &digest.title else { continue };
                 let renamed: Option<u64> = entitle
                     .query_row((digest.session, title), |row| row.get(0))

@@ -233,7 +233,7 @@ impl Store {
 
     /// What the accounts of sessions take.
     pub fn distilled_bytes(&self) -> Result<u64> {
-        let query = "SELECT COALESCE(SUM(LENGTH(notes) + LENGTH(outcome)), 0) FROM digests";
+        let query = "SELECT COALESCE(SUM(LENGTH(notes)), 0) FROM notes";
         Ok(self.connection.query_row(query, [], |row| row.get(0))?)
     }
 

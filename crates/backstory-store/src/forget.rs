@@ -359,14 +359,14 @@ impl Forgetting<'_> {
             }
         }
         let mut digests = Vec::new();
-        self.each("SELECT session, notes FROM digests", |row| {
+        self.each("SELECT session, notes FROM notes", |row| {
             digests.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
             Ok(())
         })?;
         let mut packer = Packer::new()?;
         for (session, notes) in digests {
             if let Some(notes) = change(&decompress(&notes)?) {
-                let update = "UPDATE digests SET notes = ?2 WHERE session = ?1";
+                let update = "UPDATE notes SET notes = ?2 WHERE session = ?1";
                 self.transaction
                     .execute(update, (session, packer.compress(&notes)?))?;
             }

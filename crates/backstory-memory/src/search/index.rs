@@ -191,6 +191,9 @@ impl IndexUpdate {
         } else {
             store.unindexed()?
         };
+        if pending.iter().any(Unindexed::is_evicted) {
+            self.writer.make_room();
+        }
         let is_fed = |pending: &Unindexed| {
             let fed = self.fed.get(&pending.session);
             fed.is_some_and(|(fed, _)| *fed == pending.events)

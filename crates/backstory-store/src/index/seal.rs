@@ -53,6 +53,11 @@ impl Unindexed {
     pub fn count(&self) -> u64 {
         (self.events + 1).saturating_sub(self.first_seq.max(self.evicted + 1))
     }
+
+    /// Whether the index may have events that are evicted.
+    pub fn is_evicted(&self) -> bool {
+        self.first_seq <= self.evicted
+    }
 }
 
 impl Seal {

@@ -18,7 +18,7 @@ const MEMORY: usize = 32 << 20;
 /// Segments with at least this many documents are left alone by merges.
 const LARGE_SEGMENT: usize = 2_000_000;
 
-/// A segment is written anew when more than this share of its documents was removed: until then they take room.
+/// To make room, segments are written anew of which more than this share of documents was removed.
 const MOST_REMOVED: f32 = 0.1;
 
 /// Writes documents to one generation of the index.
@@ -57,7 +57,6 @@ impl TextIndexWriter {
         let writer = index.writer_with_num_threads(1, MEMORY).map_err(failed)?;
         let mut policy = LogMergePolicy::default();
         policy.set_max_docs_before_merge(LARGE_SEGMENT);
-        policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
         writer.set_merge_policy(Box::new(policy));
         Ok(TextIndexWriter {
             folder: folder.to_path_buf(),
@@ -71,6 +70,14 @@ impl TextIndexWriter {
     pub fn remove(&self, session: u32) {
         self.writer
             .delete_term(Term::from_field_u64(self.fields.session, session.into()));
+    }
+
+    /// Sees to it that what was removed takes no room on disk any more.
+    pub fn make_room(&self) {
+        let mut policy = LogMergePolicy::default();
+        policy.set_max_docs_before_merge(usize::MAX);
+        policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
+        self.writer.set_merge_policy(Box::new(policy));
     }
 
     /// Adds an event.

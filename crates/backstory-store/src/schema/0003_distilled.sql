@@ -3,8 +3,12 @@ CREATE TABLE digests (
   session INTEGER PRIMARY KEY,
   -- Events up to this seq are in it.
   events INTEGER NOT NULL,
-  outcome TEXT NOT NULL,
-  -- What was noted of the events: JSON, compressed.
+  outcome TEXT NOT NULL
+) STRICT;
+
+-- What was noted of the events: JSON, compressed. A table of its own, for listing sessions must not read through it.
+CREATE TABLE notes (
+  session INTEGER PRIMARY KEY,
   notes BLOB NOT NULL
 ) STRICT;
 

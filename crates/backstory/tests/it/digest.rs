@@ -127,7 +127,9 @@ fn digests_that_are_gone_are_made_anew() {
     environment.sweep();
     let before = environment.everything();
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
-    database.execute_batch("DELETE FROM digests").unwrap();
+    database
+        .execute_batch("DELETE FROM digests; DELETE FROM notes")
+        .unwrap();
     // Asked for before the next sweep, they are made for the answer.
     let without_outcome = |text: &str| {
         text.lines()

@@ -11,6 +11,7 @@ mod hostile;
 mod lossless;
 mod meaning;
 mod patterns;
+mod retention;
 mod schedule;
 mod search;
 mod secrets;

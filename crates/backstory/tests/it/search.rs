@@ -994,7 +994,7 @@ fn a_store_of_before_there_was_search_is_searchable() {
     database
         .execute_batch(
             "DROP TABLE unindexed; DROP TABLE embedded; DROP INDEX touches_by_event; \
-             DELETE FROM settings WHERE name = 'index-seal'; DROP TABLE digests; DROP TABLE forgotten; \
+             DELETE FROM settings WHERE name = 'index-seal'; DROP TABLE digests; DROP TABLE notes; DROP TABLE forgotten; \
              ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN evicted; \
              ALTER TABLE sessions DROP COLUMN evicted_at; PRAGMA user_version = 1;",
         )

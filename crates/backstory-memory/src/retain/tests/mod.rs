@@ -1,6 +1,8 @@
 //! What goes, what stays, and what does not come back.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod sequences;
+
 use super::*;
 use crate::trial::{DAY, NOW, Trial, id, noise, prompt, record};
 use crate::{EventRange, Query, SearchOptions};
