@@ -90,7 +90,7 @@ impl Store {
         health.events = count("SELECT COUNT(*) FROM events")?;
         health.source_files = count("SELECT COUNT(*) FROM source_files")?;
         health.skipped_records = count("SELECT COUNT(*) FROM skipped_records")?;
-        health.stored_bytes = count("SELECT COALESCE(SUM(length), 0) FROM streams")?;
+        health.stored_bytes = count("SELECT COALESCE(SUM(length), 0) FROM blocks")?;
         health.attachments = count("SELECT COUNT(*) FROM attachments")?;
         Ok(health)
     }

@@ -339,25 +339,21 @@ impl Forgetting<'_> {
         for (table, column) in [
             ("source_files", "state"),
             ("sessions", "title"),
+            ("sessions", "cwd"),
+            ("sessions", "branch"),
+            ("projects", "root"),
+            ("paths", "path"),
             ("loose_titles", "title"),
         ] {
-            let mut changed = Vec::new();
-            let select = format!("SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL");
-            self.each(&select, |row| {
-                let new = change(row.get_ref(1)?.as_str()?.as_bytes());
-                changed.extend(new.map(|new| {
-                    (
-                        row.get::<_, i64>(0),
-                        String::from_utf8_lossy(&new).into_owned(),
-                    )
-                }));
-                Ok(())
-            })?;
-            let update = format!("UPDATE {table} SET {column} = ?2 WHERE rowid = ?1");
-            for (row, text) in changed {
-                self.transaction.execute(&update, (row?, text))?;
-            }
+            self.rewrite_column(table, column, "rowid, 0", "rowid = ?1 AND ?2 = 0", &change)?;
         }
+        self.rewrite_column(
+            "events",
+            "command",
+            "session, seq",
+            "session = ?1 AND seq = ?2",
+            &change,
+        )?;
         let mut digests = Vec::new();
         self.each("SELECT session, notes FROM notes", |row| {
             digests.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
@@ -369,6 +365,34 @@ impl Forgetting<'_> {
                 let update = "UPDATE notes SET notes = ?2 WHERE session = ?1";
                 self.transaction
                     .execute(update, (session, packer.compress(&notes)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rewrite_column(
+        &self,
+        table: &str,
+        column: &str,
+        keys: &str,
+        condition: &str,
+        change: &impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<()> {
+        let mut changed: Vec<(i64, i64, String)> = Vec::new();
+        let select = format!("SELECT {keys}, {column} FROM {table} WHERE {column} IS NOT NULL");
+        self.each(&select, |row| {
+            if let Some(text) = change(row.get_ref(2)?.as_str()?.as_bytes()) {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                changed.push((row.get(0)?, row.get(1)?, text));
+            }
+            Ok(())
+        })?;
+        // Two texts that differ in ids alone become the same one; where each must be there once, a number tells them apart.
+        let update = format!("UPDATE OR IGNORE {table} SET {column} = ?3 WHERE {condition}");
+        for (row, seq, text) in changed {
+            if self.transaction.execute(&update, (row, seq, &text))? == 0 {
+                let apart = format!("{text}~{row}");
+                self.transaction.execute(&update, (row, seq, apart))?;
             }
         }
         Ok(())

@@ -102,6 +102,11 @@ fn a_marker_planted_everywhere_is_nowhere_afterwards() {
     copied.push(prompt(2, 7, 0, &format!("goes on from {}", id(1))));
     trial.append(&id(2), &copied);
     trial.append(&id(3), &[prompt(3, 0, 0, "something else entirely")]);
+    // Another session looked into logs of both.
+    let look = |log: u32| json!({"type": "tool_use", "id": format!("t{log}"), "name": "Bash", "input": {"command": format!("cat {}.jsonl", id(log))}});
+    let read = |log: u32| json!({"type": "tool_use", "id": format!("r{log}"), "name": "Read", "input": {"file_path": format!("/logs/{}.jsonl", id(log))}});
+    let calls = json!({"role": "assistant", "model": "claude-test", "id": "m9", "content": [look(1), read(1), look(2), read(2)]});
+    trial.append(&id(3), &[record(3, "3-1", Some(NOW), "assistant", &calls)]);
     // A title of it that stands in another session's file.
     trial.append(
         &id(3),

@@ -240,7 +240,8 @@ impl Memory {
     /// Makes the room of evicted sessions free on disk: in the index, in the vectors, in the database.
     fn reclaim(&mut self) -> Result<()> {
         if self.store.index_has_evicted()? {
-            self.refresh_index(true, &mut |_, _| {})?;
+            // An index that cannot be written is made anew by a later sweep, which says what is wrong with it.
+            let _ = self.refresh_index(true, &mut |_, _| {});
         }
         self.reclaim_vectors()?;
         Ok(self.store.reclaim()?)

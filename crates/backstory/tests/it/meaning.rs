@@ -113,7 +113,7 @@ fn sessions() -> Environment {
 }
 
 /// The same with the model in use and all vectors made.
-fn with_model() -> Environment {
+pub(crate) fn with_model() -> Environment {
     let environment = sessions();
     let outcome = environment.run(&["model", "add", model_folder(&environment).to_str().unwrap()]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

@@ -1,6 +1,9 @@
 //! Caps, pins, eviction and forgetting, as a user meets them.
 
+use std::io::Write;
+
 use crate::environment::{Environment, claude_id, claude_path, prompt, reply};
+use crate::meaning::with_model;
 
 /// Text that does not compress.
 fn noise(seed: u32, words: u32) -> String {
@@ -212,4 +215,49 @@ fn forgetting_asks_first_and_leaves_nothing_behind() {
         environment.json(&["sessions"])["sessions"],
         serde_json::json!([])
     );
+}
+
+#[test]
+fn vectors_go_with_what_they_are_of() {
+    let environment = with_model();
+    let meant = |environment: &Environment, query| {
+        let found = environment.found(&[query, "--mode", "semantic"]);
+        found.first().cloned()
+    };
+    let vectors = |environment: &Environment| {
+        let files = environment.stored_files().into_iter();
+        let vectors = files.filter(|(path, _)| {
+            path.extension()
+                .is_some_and(|extension| extension == "vectors")
+        });
+        vectors.map(|(_, bytes)| bytes.len()).sum::<usize>()
+    };
+    assert_eq!(meant(&environment, "car bug").as_deref(), Some("1#1"));
+    analyse(&environment);
+    for session in [2, 3] {
+        environment.json(&["retain", "--pin", &claude_id(session)]);
+    }
+    set(&environment, "raw_soft_cap_bytes", "1");
+    let before = vectors(&environment);
+    assert_eq!(environment.sweep()["retention"]["evicted"]["soft_cap"], 1);
+    assert_ne!(meant(&environment, "car bug").as_deref(), Some("1#1"));
+    assert!(vectors(&environment) < before, "{before}");
+    assert_eq!(environment.json(&["embed", "--status"])["pending"], 0);
+    // What it says next has vectors again.
+    let path = environment.home().join(claude_path(1));
+    let mut log = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    log.write_all(prompt(1, 190, "another automobile").as_bytes())
+        .unwrap();
+    set(&environment, "raw_soft_cap_bytes", "1 GB");
+    environment.sweep();
+    assert_eq!(meant(&environment, "car").as_deref(), Some("1#2"));
+    // And what is forgotten has none.
+    assert_eq!(meant(&environment, "image sea").as_deref(), Some("2#1"));
+    let before = vectors(&environment);
+    assert_eq!(
+        environment.json(&["forget", &claude_id(2), "--yes"])["proof"]["found"],
+        0
+    );
+    assert_ne!(meant(&environment, "image sea").as_deref(), Some("2#1"));
+    assert!(vectors(&environment) < before);
 }

@@ -68,11 +68,32 @@ fn the_oldest_analysed_sessions_go_until_the_files_are_small_enough() {
 }
 
 #[test]
+fn what_a_stopped_run_left_is_freed_before_more_goes() {
+    let mut trial = ten();
+    trial.caps.raw_soft_cap_bytes = Some(trial.memory.disk_bytes() - 40_000);
+    let oldest = [
+        trial.session(10).id,
+        trial.session(9).id,
+        trial.session(8).id,
+    ];
+    let mut evictor = trial.memory.store.evictor().unwrap();
+    for session in oldest {
+        evictor.evict(session, NOW).unwrap();
+    }
+    // Stopped here: neither the database nor the index is smaller yet, but nothing is found any more.
+    assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 0)]);
+    let report = trial.memory.retain(&trial.retain_options()).unwrap();
+    assert_eq!((report.evictions.len(), report.alerts.len()), (0, 0));
+    assert!(report.final_usage_bytes <= trial.caps.raw_soft_cap_bytes.unwrap());
+    assert!(!trial.memory.store.index_has_evicted().unwrap());
+    assert_eq!(trial.memory.health().unwrap().orphans, []);
+}
+
+#[test]
 fn search_and_show_know_an_evicted_session_by_its_title() {
     let mut trial = ten();
     assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 1)]);
     let before = trial.session(9);
-    trial.caps.raw_max_age_days = Some(9);
     trial.memory.pin(&id(10), true).unwrap();
     trial.caps.raw_max_age_days = Some(8);
     let report = trial.sweep().retention;
