@@ -20,7 +20,7 @@ fn noise(seed: u32, words: u32) -> String {
 /// A word that each session alone says.
 const TOPICS: [&str; 6] = ["", "anchor", "beacon", "candle", "dagger", "ember"];
 
-/// Five swept and analysed sessions; the higher the number, the newer.
+/// Five swept sessions; the higher the number, the newer.
 fn five() -> Environment {
     let environment = Environment::new();
     for session in 1..=5 {
@@ -34,20 +34,7 @@ fn five() -> Environment {
         );
     }
     environment.sweep();
-    analyse(&environment);
     environment
-}
-
-/// Sees to it that every session has a digest.
-fn analyse(environment: &Environment) {
-    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
-    let notes = zstd::bulk::compress(b"{}", 1).unwrap();
-    database
-        .execute(
-            "INSERT OR IGNORE INTO digests (session, events, outcome, notes) SELECT id, events, 'unknown', ?1 FROM sessions",
-            [notes],
-        )
-        .unwrap();
 }
 
 fn set(environment: &Environment, key: &str, value: &str) {
@@ -233,7 +220,6 @@ fn vectors_go_with_what_they_are_of() {
         vectors.map(|(_, bytes)| bytes.len()).sum::<usize>()
     };
     assert_eq!(meant(&environment, "car bug").as_deref(), Some("1#1"));
-    analyse(&environment);
     for session in [2, 3] {
         environment.json(&["retain", "--pin", &claude_id(session)]);
     }
