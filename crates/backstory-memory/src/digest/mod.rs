@@ -15,7 +15,7 @@ mod said;
 mod story;
 mod trouble;
 
-use backstory_session::Usage;
+use backstory_session::{Kind, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
@@ -89,23 +89,51 @@ pub struct FileChange {
     pub events: Vec<u64>,
 }
 
-/// What is left of a session whose text is gone: what its digest says, and the files that it changed.
-pub(crate) fn told(store: &Store, head: &SessionHead) -> Result<(String, String)> {
-    let account = Account::new(&renew::notes(store, head.id, &head.agent)?);
-    let parts = [
-        account.goal,
-        account.decisions,
-        account.done,
-        account.errors,
-        account.next_steps,
-    ];
-    let told: Vec<String> = parts
-        .into_iter()
-        .flatten()
-        .map(|statement| statement.text)
-        .collect();
-    let files: Vec<String> = account.files.into_iter().map(|file| file.path).collect();
-    Ok((told.join("\n"), files.join("\n")))
+/// What is left of an event whose text is gone.
+pub(crate) struct Noted {
+    pub(crate) seq: u64,
+    pub(crate) turn: u64,
+    pub(crate) at: Option<i64>,
+    pub(crate) kind: Kind,
+    /// What was said, called and given, as search tells them apart.
+    pub(crate) texts: [String; 3],
+}
+
+impl Noted {
+    fn new(step: Step) -> Option<Self> {
+        let none = String::new;
+        let (kind, texts) = match step.what {
+            What::Prompt(said) => (Kind::Prompt, [said, none(), none()]),
+            What::Reply(said) => (Kind::Reply, [said, none(), none()]),
+            What::Run(run) => (
+                Kind::ToolCall,
+                [none(), run.command, run.said.unwrap_or_default()],
+            ),
+            What::Edit { paths, said, .. } => (
+                Kind::ToolCall,
+                [none(), paths.join("\n"), said.unwrap_or_default()],
+            ),
+            What::Failed { target, said, .. } => (Kind::ToolResult, [none(), target, said]),
+            What::Denied(_) | What::Interrupted | What::Compacted => return None,
+        };
+        Some(Noted {
+            seq: step.seq,
+            turn: step.turn,
+            at: step.at,
+            kind,
+            texts,
+        })
+    }
+}
+
+/// What was noted of the events of a session that are gone.
+pub(crate) fn evicted(store: &Store, head: &SessionHead) -> Result<Vec<Noted>> {
+    if head.evicted == 0 {
+        return Ok(Vec::new());
+    }
+    let steps = renew::notes(store, head.id, &head.agent)?.steps.into_iter();
+    let gone = steps.filter(|step| step.seq <= head.evicted);
+    Ok(gone.filter_map(Noted::new).collect())
 }
 
 impl Memory {

@@ -1,10 +1,10 @@
 //! What is findable of a session: which words of each event the index takes.
 
 use backstory_session::{Event, Kind};
-use backstory_store::{IndexedEvent, Part, Place, SessionHead, Store, Stored};
+use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::digest::Noted;
 use crate::read::ShownEvent;
 use crate::text::beginning;
 
@@ -20,34 +20,42 @@ const MOST_GIVEN: usize = 400;
 /// Makes the documents of one session, in order.
 pub(super) struct Documents {
     session: u32,
-    /// What names the session: its title, and the files it changed when all that is left of it is its digest.
-    name: Option<[String; 2]>,
+    title: Option<String>,
     /// When the last event with a time was: one without is taken to have been then.
     minute: u32,
 }
 
 impl Documents {
-    pub(super) fn new(store: &Store, head: &SessionHead) -> Result<Self> {
-        Ok(Documents {
+    pub(super) fn new(head: &SessionHead) -> Self {
+        Documents {
             session: head.id as u32,
-            name: name(store, head)?,
+            title: head.title.clone(),
             minute: minute(head.started_at),
-        })
+        }
     }
 
     /// Of a session of which nothing is known yet but its row.
     pub(super) fn of(session: i64) -> Self {
         Documents {
             session: session as u32,
-            name: None,
+            title: None,
             minute: 0,
         }
     }
 
     /// The session's title; stands before its events, as number 0.
     pub(super) fn title(&self) -> Option<IndexedEvent> {
-        let [said, called] = self.name.clone()?;
-        Some(self.document(0, 1, Kind::Summary, None, [said, called, String::new()]))
+        let texts = [self.title.clone()?, String::new(), String::new()];
+        Some(self.document(0, 1, Kind::Summary, None, texts))
+    }
+
+    /// What was noted of an event whose text is gone.
+    pub(super) fn noted(&mut self, noted: &Noted) -> IndexedEvent {
+        if noted.at.is_some() {
+            self.minute = minute(noted.at);
+        }
+        let (seq, turn) = (noted.seq as u32, noted.turn as u32);
+        self.document(seq, turn, noted.kind, None, noted.texts.clone())
     }
 
     /// An event; `None` when nothing of it is worth finding.
@@ -102,20 +110,6 @@ impl Documents {
             texts,
         }
     }
-}
-
-/// What names a session and the files it is about: its title, or its digest once its text is gone.
-pub(super) fn name(store: &Store, head: &SessionHead) -> Result<Option<[String; 2]>> {
-    let title = head.title.clone();
-    if head.evicted == 0 {
-        return Ok(title.map(|title| [title, String::new()]));
-    }
-    let (told, files) = crate::digest::told(store, head)?;
-    let said = match title {
-        Some(title) => format!("{title}\n{told}"),
-        None => told,
-    };
-    Ok(Some([said, files]))
 }
 
 /// Minutes since 1970; what lies before or far after is a clock gone wrong.
@@ -412,9 +406,7 @@ pub(super) mod tests {
             machine: false,
             evicted: 0,
         };
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
-        let mut documents = Documents::new(&store, &head).unwrap();
+        let mut documents = Documents::new(&head);
         let title = documents.title().unwrap();
         assert_eq!(
             (title.place.session, title.place.seq, title.place.turn),

@@ -11,6 +11,7 @@ use backstory_store::{
 
 use super::document::Documents;
 use crate::Memory;
+use crate::digest;
 use crate::error::Result;
 use crate::read::visit;
 
@@ -202,7 +203,7 @@ impl IndexUpdate {
             pending.into_iter().partition(is_fed);
         let heads = store.session_heads(done.iter().map(|done| done.session))?;
         for head in heads.values() {
-            if let Some(title) = Documents::new(store, head)?.title() {
+            if let Some(title) = Documents::new(head).title() {
                 self.add(title)?;
             }
         }
@@ -234,9 +235,12 @@ impl IndexUpdate {
             let Some(head) = heads.get(&pending.session) else {
                 continue;
             };
-            let mut documents = Documents::new(store, head)?;
+            let mut documents = Documents::new(head);
             if let Some(title) = documents.title() {
                 self.add(title)?;
+            }
+            for noted in digest::evicted(store, head)? {
+                self.add(documents.noted(&noted))?;
             }
             visit(store, head.id, &head.agent, EventRange::All, |event| {
                 done += 1;

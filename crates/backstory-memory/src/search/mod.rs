@@ -6,6 +6,7 @@
 
 mod document;
 mod embed;
+mod hits;
 mod index;
 mod matching;
 mod meaning;
@@ -26,13 +27,12 @@ use backstory_session::Kind;
 use backstory_store::{Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
-use self::rank::{Ranked, standing};
+use self::rank::Ranked;
 use self::scan::Scanned;
 use self::scope::Scope;
 use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
-use crate::read::{ShownEvent, read_one};
 
 pub use embed::EmbeddingState;
 pub use index::{IndexHealth, IndexReport};
@@ -343,97 +343,6 @@ impl Memory {
             term.frequency += more;
         }
         Ok((events, scanned))
-    }
-
-    /// The best sessions with all that is shown of them.
-    fn hits(&self, mut found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
-        let limit = if options.limit == 0 {
-            usize::MAX
-        } else {
-            options.limit
-        };
-        let mut ranked = std::mem::take(&mut found.ranked);
-        // What a session is moves it by some places, not by many.
-        ranked.truncate(limit.saturating_mul(3).saturating_add(20));
-        let heads = self
-            .store
-            .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
-        let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
-            .into_iter()
-            .filter_map(|ranked| Some((ranked.clone(), heads.get(&i64::from(ranked.session))?)))
-            .collect();
-        for (ranked, head) in &mut ranked {
-            let own = options.own_project.is_some() && options.own_project == head.project;
-            ranked.score *= standing(head.machine && !options.machines_count, own);
-        }
-        ranked
-            .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
-        let mut bytes = self.store.bytes();
-        let mut hits = Vec::new();
-        for (ranked, head) in ranked {
-            let turns = if options.each_turn {
-                ranked.turns.len()
-            } else {
-                1
-            };
-            for (place, (_, event, _)) in ranked.turns.iter().take(turns).enumerate() {
-                if hits.len() == limit {
-                    return Ok(hits);
-                }
-                // The title is no event; the first one stands for it.
-                let seq = u64::from(*event.max(&1));
-                let shown = read_one(&self.store, &mut bytes, head, seq)?;
-                // Of an evicted session its name alone is left.
-                if shown.is_some() || *event == 0 {
-                    let name = match event {
-                        0 => document::name(&self.store, head)?,
-                        _ => None,
-                    };
-                    let [name, _] = name.unwrap_or_default();
-                    hits.push(hit(&ranked, place, head, (shown.as_ref(), name), &found));
-                }
-            }
-        }
-        Ok(hits)
-    }
-}
-
-/// A turn of a session, by its place among those of the session that were found.
-fn hit(
-    ranked: &Ranked,
-    place: usize,
-    head: &SessionHead,
-    (shown, name): (Option<&ShownEvent>, String),
-    found: &Found,
-) -> Hit {
-    let (turn, event, _) = ranked.turns[place];
-    let text = match (shown, ranked.chunk.filter(|_| place == 0)) {
-        (Some(shown), Some(chunk)) if event > 0 => passages::passages(shown)
-            .get(chunk as usize)
-            .cloned()
-            .unwrap_or_default(),
-        (Some(shown), None) if event > 0 => snippet::shown_text(shown),
-        _ => name,
-    };
-    let row = shown.map(|shown| &shown.row);
-    Hit {
-        session: head.clone(),
-        // A title stands before the first turn.
-        turn: match row {
-            Some(row) if event == 0 => row.turn,
-            _ => u64::from(turn),
-        },
-        event: row.map_or(0, |row| row.seq),
-        at: row.map_or(head.started_at, |row| row.at),
-        kind: row.map_or(Kind::Summary, |row| row.kind),
-        score: ranked.score,
-        confident: ranked.coverage >= found.confident_from,
-        snippet: snippet::snippet(&text, |word| found.worth(word)),
-        more: ranked.turns[place + 1..]
-            .iter()
-            .take(MORE_TURNS)
-            .map(|(turn, ..)| u64::from(*turn))
-            .collect(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::query::Atom;
 use super::rank::{Rows, presence};
 use super::scope::{Scope, turn_key};
 use super::terms::Terms;
+use crate::digest;
 use crate::error::Result;
 use crate::read::{on_all_cores, visit};
 
@@ -107,9 +108,14 @@ impl Scanned {
         conditions: &[&[Atom]],
         scope: &Scope,
     ) -> Result<()> {
-        let mut documents = Documents::new(store, head)?;
+        let mut documents = Documents::new(head);
         if let Some(title) = documents.title() {
             self.event(&title, terms, conditions, scope);
+        }
+        for noted in digest::evicted(store, head)? {
+            if noted.seq >= pending.first_seq {
+                self.event(&documents.noted(&noted), terms, conditions, scope);
+            }
         }
         visit(
             store,

@@ -1,5 +1,6 @@
 //! Writing the index. One writer at a time: whoever writes holds the lock of the index.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use tantivy::indexer::{IndexWriter, LogMergePolicy};
@@ -109,8 +110,15 @@ impl TextIndexWriter {
     /// Makes all that was added findable. The seal must be stored for it to count.
     pub fn commit(mut self) -> Result<Seal, IndexError> {
         self.writer.commit().map_err(failed)?;
+        let mut index = self.writer.index().clone();
         // Merges change files, so they must be over before the files are sealed.
         self.writer.wait_merging_threads().map_err(failed)?;
+        // What the last merges replaced was still in use when they ended.
+        let metas = index.load_metas().map_err(failed)?;
+        let mut living: HashSet<PathBuf> = metas.list_segment_files().into_iter().collect();
+        living.insert(PathBuf::from("meta.json"));
+        let collected = index.directory_mut().garbage_collect(|| living);
+        collected.map_err(failed)?;
         Seal::of(&self.folder, self.generation)
     }
 }

@@ -81,7 +81,7 @@ fn what_a_stopped_run_left_is_freed_before_more_goes() {
         evictor.evict(session, NOW).unwrap();
     }
     // Stopped here: neither the database nor the index is smaller yet, but nothing is found any more.
-    assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 0)]);
+    assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 1)]);
     let report = trial.memory.retain(&trial.retain_options()).unwrap();
     assert_eq!((report.evictions.len(), report.alerts.len()), (0, 0));
     assert!(report.final_usage_bytes <= trial.caps.raw_soft_cap_bytes.unwrap());
@@ -90,7 +90,7 @@ fn what_a_stopped_run_left_is_freed_before_more_goes() {
 }
 
 #[test]
-fn search_and_show_know_an_evicted_session_by_its_title() {
+fn search_finds_an_evicted_session_by_what_was_noted() {
     let mut trial = ten();
     assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 1)]);
     let before = trial.session(9);
@@ -104,7 +104,7 @@ fn search_and_show_know_an_evicted_session_by_its_title() {
         (after.events, after.turns, &after.title),
         (before.events, before.turns, &before.title)
     );
-    assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 0)]);
+    assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 1)]);
     assert_eq!(trial.memory.events(&after, EventRange::All).unwrap(), []);
     assert_eq!(trial.memory.tail(&after, 5).unwrap(), []);
     assert_eq!(trial.memory.embedding_state("any").unwrap().events, 36);

@@ -1,0 +1,119 @@
+//! What is shown of what was found.
+
+use backstory_session::Kind;
+use backstory_store::SessionHead;
+
+use super::rank::{Ranked, standing};
+use super::{Found, Hit, MORE_TURNS, SearchOptions, passages, snippet};
+use crate::Memory;
+use crate::digest::{self, Noted};
+use crate::error::Result;
+use crate::read::{ShownEvent, read_one};
+
+impl Memory {
+    /// What was noted of an event whose text is gone.
+    fn noted(&self, head: &SessionHead, seq: u64) -> Result<Option<Noted>> {
+        let mut noted = digest::evicted(&self.store, head)?.into_iter();
+        Ok(noted.find(|noted| noted.seq == seq))
+    }
+
+    /// The best sessions with all that is shown of them.
+    pub(super) fn hits(&self, mut found: Found, options: &SearchOptions) -> Result<Vec<Hit>> {
+        let limit = if options.limit == 0 {
+            usize::MAX
+        } else {
+            options.limit
+        };
+        let mut ranked = std::mem::take(&mut found.ranked);
+        // What a session is moves it by some places, not by many.
+        ranked.truncate(limit.saturating_mul(3).saturating_add(20));
+        let heads = self
+            .store
+            .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
+        let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
+            .into_iter()
+            .filter_map(|ranked| Some((ranked.clone(), heads.get(&i64::from(ranked.session))?)))
+            .collect();
+        for (ranked, head) in &mut ranked {
+            let own = options.own_project.is_some() && options.own_project == head.project;
+            ranked.score *= standing(head.machine && !options.machines_count, own);
+        }
+        ranked
+            .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
+        let mut bytes = self.store.bytes();
+        let mut hits = Vec::new();
+        for (ranked, head) in ranked {
+            let turns = if options.each_turn {
+                ranked.turns.len()
+            } else {
+                1
+            };
+            for (place, (_, event, _)) in ranked.turns.iter().take(turns).enumerate() {
+                if hits.len() == limit {
+                    return Ok(hits);
+                }
+                // The title is no event; the first one stands for it.
+                let seq = u64::from(*event.max(&1));
+                let shown = match read_one(&self.store, &mut bytes, head, seq)? {
+                    Some(shown) => Shown::Event(shown),
+                    // Of an evicted session the title is left, and what was noted.
+                    None => match self.noted(head, u64::from(*event))? {
+                        Some(noted) => Shown::Noted(noted),
+                        None if *event == 0 => Shown::Title,
+                        None => continue,
+                    },
+                };
+                hits.push(hit(&ranked, place, head, &shown, &found));
+            }
+        }
+        Ok(hits)
+    }
+}
+
+/// What a hit shows.
+enum Shown {
+    Event(ShownEvent),
+    Noted(Noted),
+    Title,
+}
+
+/// A turn of a session, by its place among those of the session that were found.
+fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: &Found) -> Hit {
+    let (turn, event, _) = ranked.turns[place];
+    let chunk = ranked.chunk.filter(|_| place == 0);
+    let title = || head.title.clone().unwrap_or_default();
+    let text = match (shown, chunk) {
+        _ if event == 0 => title(),
+        (Shown::Event(shown), Some(chunk)) => passages::passages(shown)
+            .get(chunk as usize)
+            .cloned()
+            .unwrap_or_default(),
+        (Shown::Event(shown), None) => snippet::shown_text(shown),
+        (Shown::Noted(noted), _) => noted.texts.join("\n"),
+        (Shown::Title, _) => title(),
+    };
+    let (turn, event, at, kind) = match shown {
+        // A title stands before the first turn.
+        Shown::Event(shown) if event == 0 => {
+            (shown.row.turn, shown.row.seq, shown.row.at, shown.row.kind)
+        }
+        Shown::Event(shown) => (turn.into(), shown.row.seq, shown.row.at, shown.row.kind),
+        Shown::Noted(noted) => (noted.turn, noted.seq, noted.at, noted.kind),
+        Shown::Title => (turn.into(), 0, head.started_at, Kind::Summary),
+    };
+    Hit {
+        session: head.clone(),
+        turn,
+        event,
+        at,
+        kind,
+        score: ranked.score,
+        confident: ranked.coverage >= found.confident_from,
+        snippet: snippet::snippet(text.trim(), |word| found.worth(word)),
+        more: ranked.turns[place + 1..]
+            .iter()
+            .take(MORE_TURNS)
+            .map(|(turn, ..)| u64::from(*turn))
+            .collect(),
+    }
+}
