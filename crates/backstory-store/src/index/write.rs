@@ -25,8 +25,10 @@ const MOST_REMOVED: f32 = 0.1;
 pub struct TextIndexWriter {
     folder: PathBuf,
     generation: u64,
+    index: Index,
     writer: IndexWriter,
     fields: Fields,
+    makes_room: bool,
 }
 
 impl TextIndexWriter {
@@ -61,8 +63,10 @@ impl TextIndexWriter {
         Ok(TextIndexWriter {
             folder: folder.to_path_buf(),
             generation,
+            index: index.clone(),
             writer,
             fields: schema().1,
+            makes_room: false,
         })
     }
 
@@ -73,11 +77,12 @@ impl TextIndexWriter {
     }
 
     /// Sees to it that what was removed takes no room on disk any more.
-    pub fn make_room(&self) {
+    pub fn make_room(&mut self) {
         let mut policy = LogMergePolicy::default();
         policy.set_max_docs_before_merge(usize::MAX);
         policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
         self.writer.set_merge_policy(Box::new(policy));
+        self.makes_room = true;
     }
 
     /// Adds an event.
@@ -111,6 +116,14 @@ impl TextIndexWriter {
         self.writer.commit().map_err(failed)?;
         // Merges change files, so they must be over before the files are sealed.
         self.writer.wait_merging_threads().map_err(failed)?;
+        if self.makes_room {
+            // A merge leaves the files that it read to the next writer.
+            let writer: IndexWriter = self
+                .index
+                .writer_with_num_threads(1, MEMORY)
+                .map_err(failed)?;
+            writer.garbage_collect_files().wait().map_err(failed)?;
+        }
         Seal::of(&self.folder, self.generation)
     }
 }
