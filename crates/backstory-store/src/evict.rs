@@ -239,10 +239,6 @@ impl Store {
 
     /// Gives what evictions left free back to the file system, in steps, so that the journal stays small.
     pub fn reclaim(&self) -> Result<()> {
-        self.connection.execute(
-            "DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id)",
-            [],
-        )?;
         let mut free = u64::MAX;
         loop {
             let left: u64 = self
@@ -258,7 +254,9 @@ impl Store {
             let mut rows = statement.query([])?;
             while rows.next()?.is_some() {}
             drop(rows);
-            self.checkpoint()?;
+            // Waits for nobody: a reader must not hold every step up.
+            let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
+            self.connection.query_row(checkpoint, [], |_| Ok(()))?;
         }
         self.checkpoint()
     }
@@ -276,10 +274,18 @@ impl Evictor<'_> {
     pub fn evict(&mut self, session: i64, now: i64) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
+        let paths: Vec<i64> = transaction
+            .prepare_cached("SELECT DISTINCT path FROM touches WHERE session = ?1")?
+            .query_map([session], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
         for table in ["events", "touches", "open_calls", "embedded"] {
             transaction
                 .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
                 .execute([session])?;
+        }
+        for path in paths {
+            let unused = "DELETE FROM paths WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = ?1)";
+            transaction.prepare_cached(unused)?.execute([path])?;
         }
         transaction
             .prepare_cached("UPDATE sessions SET evicted = events, evicted_at = ?2 WHERE id = ?1")?

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::read::visit;
 
 /// Shorter words are said by others, too.
-const LEAST_WORD: usize = 12;
-const LONGEST_WORD: usize = 64;
+const LEAST_LENGTH: usize = 12;
+const MOST_LENGTH: usize = 64;
 
-/// So many words are looked for, of so many sessions.
+/// So many words and phrases each are looked for, of so many sessions.
 const MOST_WORDS: usize = 12;
 const MOST_SESSIONS: usize = 20;
 
@@ -39,13 +39,22 @@ pub struct Proof {
 /// What to look for.
 pub(super) struct Probes {
     ids: Vec<Finder<'static>>,
-    words: Vec<Finder<'static>>,
+    words: Vec<Word>,
+}
+
+/// Something that a forgotten session said.
+struct Word {
+    finder: Finder<'static>,
+    /// Whether an event of another session says it as well: then it is that session's, and proves nothing.
+    shared: bool,
+    /// Where else it was found.
+    places: BTreeSet<String>,
 }
 
 impl Probes {
-    /// Takes the longest words of what people asked, before they are gone.
+    /// Takes the longest words and phrases of what people asked, before they are gone.
     pub(super) fn new(store: &Store, sessions: &[SessionHead], names: &Names) -> Result<Self> {
-        let mut words: BTreeSet<(std::cmp::Reverse<usize>, String)> = BTreeSet::new();
+        let (mut words, mut phrases) = (Longest::default(), Longest::default());
         for session in sessions.iter().take(MOST_SESSIONS) {
             visit(
                 store,
@@ -54,23 +63,20 @@ impl Probes {
                 EventRange::All,
                 |event| {
                     if event.row.kind == Kind::Prompt {
-                        let is_part =
-                            |character: char| character.is_ascii_alphanumeric() || character == '_';
-                        let parts = event.text.split(|character| !is_part(character));
-                        let long =
-                            parts.filter(|word| (LEAST_WORD..=LONGEST_WORD).contains(&word.len()));
-                        words.extend(
-                            long.map(|word| (std::cmp::Reverse(word.len()), word.to_string())),
-                        );
-                        while words.len() > MOST_WORDS {
-                            words.pop_last();
-                        }
+                        words.add(&event.text, "_");
+                        // No character of these is written otherwise in JSON.
+                        phrases.add(&event.text, "_ -");
                     }
                     Ok(())
                 },
             )?;
         }
-        let words = words.iter().map(|(_, word)| Finder::new(word).into_owned());
+        let words = words.0.into_iter().chain(phrases.0);
+        let words = words.map(|(_, word)| Word {
+            finder: Finder::new(&word).into_owned(),
+            shared: false,
+            places: BTreeSet::new(),
+        });
         let ids = names.texts().map(|name| Finder::new(name).into_owned());
         Ok(Probes {
             ids: ids.collect(),
@@ -78,74 +84,66 @@ impl Probes {
         })
     }
 
-    /// Looks everywhere. A word that an event of another session says is that session's, and proves nothing.
+    /// Looks everywhere.
     pub(super) fn prove(mut self, home: &Path, store: &Store) -> Result<Proof> {
         let mut proof = Proof::default();
-        let mut shared: Vec<usize> = Vec::new();
+        let mut remains = BTreeSet::new();
+        let Probes { ids, words } = &mut self;
         store.stored_bytes(|stream, start, bytes| {
             proof.blocks_searched += 1;
-            for (place, finder) in self.words.iter().enumerate() {
-                for at in finder.find_iter(bytes) {
-                    if store.is_in_event(stream, start + at as u64)? {
-                        shared.push(place);
-                    } else {
-                        proof
-                            .remains
-                            .push(format!("stored bytes of stream {stream}"));
-                    }
+            let place = format!("stored bytes of stream {stream}");
+            for word in words.iter_mut().filter(|word| !word.shared) {
+                for at in word.finder.find_iter(bytes) {
+                    word.shared |= store.is_in_event(stream, start + at as u64)?;
+                    word.places.insert(place.clone());
                 }
             }
-            if self.ids.iter().any(|finder| finder.find(bytes).is_some()) {
-                proof.remains.push(format!("an id in stream {stream}"));
+            if ids.iter().any(|id| id.find(bytes).is_some()) {
+                remains.insert(place);
             }
             Ok(())
         })?;
         store.digests(|digest| {
-            for (place, finder) in self.words.iter().enumerate() {
-                if finder.find(&digest.notes).is_some() {
-                    shared.push(place);
-                }
+            for word in words.iter_mut() {
+                word.shared |= word.finder.find(&digest.notes).is_some();
             }
-            if self
-                .ids
-                .iter()
-                .any(|finder| finder.find(&digest.notes).is_some())
-            {
-                proof
-                    .remains
-                    .push("an id in an account of another session".to_string());
+            if ids.iter().any(|id| id.find(&digest.notes).is_some()) {
+                remains.insert("an account of another session".to_string());
             }
         })?;
         for (_, path) in store.source_paths()? {
-            let named = self
-                .words
-                .iter()
-                .enumerate()
-                .filter(|(_, finder)| finder.find(path.as_bytes()).is_some());
-            shared.extend(named.map(|(place, _)| place));
-        }
-        let mut place = 0;
-        self.words.retain(|_| {
-            place += 1;
-            !shared.contains(&(place - 1))
-        });
-        self.words.append(&mut self.ids);
-        proof.strings = self.words.len() as u64;
-        for path in files(home) {
-            proof.files_searched += 1;
-            if self.is_in(&path).map_err(|source| Error::Path {
-                path: path.clone(),
-                source,
-            })? {
-                proof.remains.push(path.display().to_string());
+            for word in words.iter_mut() {
+                word.shared |= word.finder.find(path.as_bytes()).is_some();
             }
         }
+        words.retain(|word| !word.shared);
+        for word in words.iter_mut() {
+            remains.append(&mut word.places);
+        }
+        proof.strings = (ids.len() + words.len()) as u64;
+        for path in files(home) {
+            proof.files_searched += 1;
+            let found = self.is_in(&path).map_err(|source| Error::Path {
+                path: path.clone(),
+                source,
+            })?;
+            if found {
+                remains.insert(path.display().to_string());
+            }
+        }
+        proof.remains = remains.into_iter().collect();
         Ok(proof)
+    }
+
+    fn finders(&self) -> impl Iterator<Item = &Finder<'static>> {
+        self.ids
+            .iter()
+            .chain(self.words.iter().map(|word| &word.finder))
     }
 
     fn is_in(&self, path: &Path) -> std::io::Result<bool> {
         let mut file = std::fs::File::open(path)?;
-        let longest = self.words.iter().map(|finder| finder.needle().len()).max();
+        let longest = self.finders().map(|finder| finder.needle().len()).max();
         let overlap = longest.unwrap_or(1) - 1;
         let mut piece = Vec::new();
         loop {
@@ -155,15 +153,34 @@ impl Probes {
                 .by_ref()
                 .take(PIECE_BYTES as u64)
                 .read_to_end(&mut piece)?;
-            if self
-                .words
-                .iter()
-                .any(|finder| finder.find(&piece).is_some())
-            {
+            if self.finders().any(|finder| finder.find(&piece).is_some()) {
                 return Ok(true);
             }
             if read == 0 {
                 return Ok(false);
+            }
+        }
+    }
+}
+
+/// The longest pieces of texts, the longest first.
+#[derive(Default)]
+struct Longest(BTreeSet<(std::cmp::Reverse<usize>, String)>);
+
+impl Longest {
+    /// Adds pieces of letters, digits and these other characters.
+    fn add(&mut self, text: &str, others: &str) {
+        let is_part =
+            |character: char| character.is_ascii_alphanumeric() || others.contains(character);
+        for piece in text.split(|character| !is_part(character)) {
+            let piece = piece.trim();
+            let piece = &piece[..piece.len().min(MOST_LENGTH)];
+            if piece.len() >= LEAST_LENGTH {
+                self.0
+                    .insert((std::cmp::Reverse(piece.len()), piece.to_string()));
+                if self.0.len() > MOST_WORDS {
+                    self.0.pop_last();
+                }
             }
         }
     }

@@ -117,6 +117,8 @@ impl Memory {
         let mut usage = disk_bytes(&self.home);
         let mut report = RetainReport::default();
         let mut plan = Plan::new(self.store.evictable()?, options, &mut report.alerts);
+        // The index and vectors shrink with the events that they are of.
+        let beside = usage.saturating_sub(self.store.used_bytes()?) / plan.events().max(1);
         for pass in Pass::ALL {
             let Some(bound) = plan.bound(pass) else {
                 continue;
@@ -124,8 +126,9 @@ impl Memory {
             while usage > bound
                 && let Some(next) = plan.next(pass)
             {
-                report.freed_bytes += next.bytes;
-                usage = usage.saturating_sub(next.bytes);
+                let freed = next.bytes + next.events * beside;
+                report.freed_bytes += freed;
+                usage = usage.saturating_sub(freed);
                 report.evictions.push(plan.eviction(&next, pass));
             }
             plan.explain(pass, usage, bound, &mut report.alerts);
@@ -218,7 +221,6 @@ impl Memory {
         now: i64,
     ) -> Result<Vec<Eviction>> {
         let used = self.store.used_bytes()?;
-        // The index and vectors shrink with the events that they are of.
         let beside = disk_bytes(&self.home).saturating_sub(used) as f64;
         let all_events = plan.events().max(1) as f64;
         let mut chosen = Vec::new();

@@ -205,3 +205,25 @@ fn direction(key: VectorKey) -> [f32; 3] {
     random.next();
     [random.normal(), random.normal(), 0.3]
 }
+
+#[test]
+fn sessions_are_taken_out_whatever_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(
+        VectorWriter::open_existing(folder.path())
+            .unwrap()
+            .is_none()
+    );
+    for session in [1, 2, 3] {
+        add(folder.path(), 2, session, &[1.0, 2.0, 3.0, 4.0]);
+    }
+    let mut writer = VectorWriter::open_existing(folder.path()).unwrap().unwrap();
+    assert_eq!(Vec::from_iter(writer.sessions().unwrap()), [1, 2, 3]);
+    writer.remove_session(2);
+    writer.commit().unwrap();
+    let left: Vec<u32> = open(folder.path(), 2)
+        .keys()
+        .map(|key| key.session)
+        .collect();
+    assert_eq!(left, [1, 1, 3, 3]);
+}
