@@ -36,11 +36,11 @@ pub struct DigestRow {
 }
 
 impl Store {
-    /// Sessions that have events which their digest lacks.
+    /// Sessions that have events which their digest lacks, and that are not gone.
     pub fn undigested(&self) -> Result<Vec<Undigested>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, agent, COALESCE(digests.events, 0), sessions.events FROM sessions \
-             LEFT JOIN digests ON digests.session = sessions.id WHERE sessions.events > COALESCE(digests.events, 0) ORDER BY id",
+             LEFT JOIN digests ON digests.session = sessions.id WHERE sessions.events > MAX(COALESCE(digests.events, 0), evicted) ORDER BY id",
         )?;
         let rows = statement.query_map([], |row| {
             Ok(Undigested {

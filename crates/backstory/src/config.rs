@@ -52,6 +52,14 @@ pub(crate) struct Retention {
     pub(crate) distilled_cap_bytes: Option<Bytes>,
 }
 
+/// The keys of [`Retention`].
+const CAPS: [&str; 4] = [
+    "raw_soft_cap_bytes",
+    "raw_hard_cap_bytes",
+    "raw_max_age_days",
+    "distilled_cap_bytes",
+];
+
 impl Retention {
     pub(crate) fn caps(&self) -> Caps {
         let bytes = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.0);
@@ -162,8 +170,25 @@ impl Config {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let config: Config =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+        let wrong = |error: toml::de::Error| error.to_string().trim_end().to_string();
+        // Caps are understood outside of their table, too: they are known by name.
+        let mut table: toml::Table = text.parse().map_err(wrong)?;
+        let caps = table.keys().filter(|key| CAPS.contains(&key.as_str()));
+        let caps: Vec<String> = caps.cloned().collect();
+        let config: Config = if caps.is_empty() {
+            toml::from_str(text).map_err(wrong)?
+        } else {
+            for key in caps {
+                let value = table.remove(&key).unwrap_or(false.into());
+                let retention = table
+                    .entry("retention")
+                    .or_insert(toml::Table::new().into());
+                if let Some(retention) = retention.as_table_mut() {
+                    retention.insert(key, value);
+                }
+            }
+            table.try_into().map_err(wrong)?
+        };
         match config
             .sources
             .keys()

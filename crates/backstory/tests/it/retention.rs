@@ -147,6 +147,18 @@ fn caps_are_read_as_people_write_them() {
         config["config"]["retention"]["raw_hard_cap_bytes"],
         1_572_864
     );
+    // The table need not be named.
+    let outcome = environment.run(&["config", "set", "raw_soft_cap_bytes", "5 MB"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let config = environment.json(&["config"]);
+    let retention = &config["config"]["retention"];
+    assert_eq!(
+        (
+            &retention["raw_soft_cap_bytes"],
+            &retention["raw_hard_cap_bytes"]
+        ),
+        (&5_000_000.into(), &1_572_864.into())
+    );
     for bad in ["much", "-5", "10 parsecs"] {
         let outcome = environment.run(&["config", "set", "retention.raw_hard_cap_bytes", bad]);
         assert_eq!(outcome.code, 2, "{bad}");
