@@ -105,6 +105,14 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// So many of something: 1 session, 2,000 sessions.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", grouped(number)),
+    }
+}
+
 /// A number that takes little room: 12.3k, 4.5M.
 pub(crate) fn short_number(number: u64) -> String {
     short(number, 1000.0, &["", "k", "M", "G", "T"])

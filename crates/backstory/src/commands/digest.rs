@@ -9,8 +9,8 @@ use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, grouped, harmless, local_time, print_json, short_number, stdout,
-    usage_json,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, harmless, local_time, print_json,
+    short_number, stdout, usage_json,
 };
 use crate::setting::Setting;
 
@@ -83,10 +83,7 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         local_time(session.started_at),
         local_time(session.ended_at),
         grouped(session.events),
-        match session.turns {
-            1 => "1 turn".to_string(),
-            turns => format!("{} turns", grouped(turns)),
-        },
+        counted(session.turns, "turn"),
         short_number(digest.usage.total()),
     )?;
     let root = session.project.as_deref().unwrap_or_default();

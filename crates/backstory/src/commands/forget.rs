@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::sessions::project_filter;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{grouped, harmless, print_json, rfc3339, short_bytes, stdout, talk};
+use crate::output::{counted, grouped, harmless, print_json, rfc3339, short_bytes, stdout, talk};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
@@ -61,8 +61,8 @@ fn confirm(sessions: &[SessionHead]) -> Result<(), Error> {
         talk(&line(session));
     }
     talk(&format!(
-        "forget {} sessions for good? [y/N]",
-        grouped(sessions.len() as u64)
+        "forget {} for good? [y/N]",
+        counted(sessions.len() as u64, "session")
     ));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
@@ -85,16 +85,16 @@ fn tell(sessions: &[SessionHead], report: Option<&ForgetReport>, json: bool) -> 
             }
             writeln!(
                 out,
-                "{} sessions would be forgotten",
-                grouped(sessions.len() as u64)
+                "{} would be forgotten",
+                counted(sessions.len() as u64, "session")
             )?;
         }
         Some(report) => {
             let proof = &report.proof;
             writeln!(
                 out,
-                "{} sessions are forgotten, which freed {}",
-                grouped(sessions.len() as u64),
+                "forgot {}, which freed {}",
+                counted(sessions.len() as u64, "session"),
                 short_bytes(report.freed_bytes)
             )?;
             writeln!(

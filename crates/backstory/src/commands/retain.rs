@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::RetainArgs;
 use crate::error::Error;
 use crate::output::{
-    RED, YELLOW, grouped, local_time, print_json, print_table, rfc3339, short_bytes, stdout, table,
+    RED, YELLOW, counted, local_time, print_json, print_table, rfc3339, short_bytes, stdout, table,
     talk,
 };
 use crate::setting::{Setting, now};
@@ -120,8 +120,8 @@ pub(super) fn print_retention(out: &mut impl Write, report: &RetainReport) -> Re
     if !report.evictions.is_empty() {
         writeln!(
             out,
-            "the text of {} sessions was evicted, which freed {}",
-            grouped(report.evictions.len() as u64),
+            "the text of {} was evicted, which freed {}",
+            counted(report.evictions.len() as u64, "session"),
             short_bytes(report.freed_bytes)
         )?;
     }
