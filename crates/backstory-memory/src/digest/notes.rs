@@ -207,9 +207,10 @@ impl Notes {
         }
     }
 
-    /// Forgets all from a turn on, whose first event is `first`: it is noted anew.
+    /// Forgets all from a turn on, whose first event that is there is `first`: it is noted anew.
     pub(crate) fn rewind(&mut self, turn: u64, first: u64) {
-        self.steps.retain(|step| step.turn < turn);
+        self.steps
+            .retain(|step| step.turn < turn || step.seq < first);
         self.open.retain(|call| call.seq < first);
         self.events = first.saturating_sub(1);
         // All that the turn says comes again, its last event too.
@@ -439,6 +440,10 @@ mod tests {
         };
         tell(&mut rewound, 7);
         assert_eq!(rewound.notes, whole.notes);
+        // Of a turn whose beginning is evicted, what was noted of that stays.
+        let mut partly = whole.notes.clone();
+        partly.rewind(2, 8);
+        assert_eq!(partly.steps.last().map(|step| step.seq), Some(7));
     }
 
     #[test]

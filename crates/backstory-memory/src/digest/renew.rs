@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_store::{DigestRow, EventRange, Store, Taken, Undigested};
+use backstory_store::{DigestRow, EventRange, Store, Taken};
 
 use super::account::{Account, title};
 use super::notes::{Notes, Seen};
@@ -64,7 +64,7 @@ impl Digester {
         }
         self.save(store)?;
         for pending in store.undigested()? {
-            let notes = brought_up_to_date(store, &pending)?;
+            let notes = notes(store, pending.session, &pending.agent)?;
             self.close(pending.session, &notes);
             if self.ready.len() >= TOGETHER {
                 self.save(store)?;
@@ -105,19 +105,8 @@ fn whole_notes(store: &Store, session: i64) -> Result<Option<Notes>> {
     Ok((notes.events == row.events).then_some(notes))
 }
 
-/// The notes of a session with all of its events.
+/// The notes of a session with all of its events that are there.
 pub(crate) fn notes(store: &Store, session: i64, agent: &str) -> Result<Notes> {
-    let pending = Undigested {
-        session,
-        agent: agent.to_string(),
-        digested: 0,
-        events: 0,
-    };
-    brought_up_to_date(store, &pending)
-}
-
-fn brought_up_to_date(store: &Store, pending: &Undigested) -> Result<Notes> {
-    let session = pending.session;
     let row = store.digest(session)?;
     let mut notes: Notes = row
         .as_ref()
@@ -126,14 +115,13 @@ fn brought_up_to_date(store: &Store, pending: &Undigested) -> Result<Notes> {
     if let Some(row) = row
         && row.events < notes.events
     {
-        // An event that is noted has changed; its turn is noted anew.
-        match store.turn_beginning(session, row.events + 1)? {
-            Some((turn, first)) => notes.rewind(turn, first),
-            None => notes = Notes::default(),
+        // An event that is noted has changed; its turn is noted anew, unless all that is left of it are the notes.
+        if let Some((turn, first)) = store.turn_beginning(session, row.events + 1)? {
+            notes.rewind(turn, first);
         }
     }
     let range = EventRange::From(notes.events + 1);
-    visit(store, session, &pending.agent, range, |event| {
+    visit(store, session, agent, range, |event| {
         notes.take(&Seen::from(&event));
         Ok(())
     })?;
