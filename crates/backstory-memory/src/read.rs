@@ -125,7 +125,7 @@ pub(crate) fn read_one(
     let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
         return Ok(None);
     };
-    let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
+    let span = bytes.read_alone(row.stream, row.span.offset, row.span.length)?;
     let touched = store.touched(session.id, seq, seq)?;
     Ok(Some(ShownEvent {
         text: text_of(&session.agent, &span, &row),

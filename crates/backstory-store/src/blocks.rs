@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use backstory_session::attachment;
 use rusqlite::{Connection, OptionalExtension};
-use zstd::zstd_safe::DCtx;
+use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::error::{Error, Result};
 
@@ -14,6 +14,9 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 
 /// No block holds more; one that claims to is damaged.
 const MOST_BYTES: u64 = 1 << 28;
+
+/// So much of a block is decompressed at once when only its beginning is needed.
+const STEP: usize = 16 << 10;
 
 /// Level 3 stores real logs in 4 % less than level 2, and 10 % less than level 1, for little of a sweep's time.
 const LEVEL: i32 = 3;
@@ -252,17 +255,55 @@ pub(crate) fn decompress(data: &[u8]) -> Result<Vec<u8>> {
 
 /// Decompresses a block in place of what `bytes` held.
 fn decompress_into(decoder: &mut DCtx<'_>, data: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
-    let damaged = |what: &str| Error::Compression(std::io::Error::other(what.to_string()));
-    let length = match zstd::zstd_safe::get_frame_content_size(data) {
-        Ok(Some(length)) if length <= MOST_BYTES => length as usize,
-        _ => return Err(damaged("a stored block has no sensible length")),
-    };
     bytes.clear();
-    bytes.reserve(length);
-    decoder
-        .decompress(bytes, data)
-        .map_err(|code| damaged(zstd::zstd_safe::get_error_name(code)))?;
+    bytes.reserve(content_length(data)?);
+    decoder.decompress(bytes, data).map_err(damaged)?;
     Ok(())
+}
+
+/// Like [`decompress_into`], but stops once there are `needed` bytes.
+fn decompress_beginning(
+    decoder: &mut DCtx<'_>,
+    data: &[u8],
+    needed: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    bytes.clear();
+    bytes.reserve(content_length(data)?);
+    let session = ResetDirective::SessionAndParameters;
+    decoder.reset(session).map_err(damaged)?;
+    // Else all would be decompressed into a buffer of the decoder first.
+    let direct = DParameter::StableOutBuffer(true);
+    decoder.set_parameter(direct).map_err(damaged)?;
+    let mut output = OutBuffer::around(bytes);
+    let mut read = 0;
+    while output.pos() < needed && read < data.len() {
+        let mut input = InBuffer::around(&data[..data.len().min(read + STEP)]);
+        input.set_pos(read);
+        decoder
+            .decompress_stream(&mut output, &mut input)
+            .map_err(damaged)?;
+        if input.pos() == read {
+            break;
+        }
+        read = input.pos();
+    }
+    Ok(())
+}
+
+fn content_length(data: &[u8]) -> Result<usize> {
+    match zstd::zstd_safe::get_frame_content_size(data) {
+        Ok(Some(length)) if length <= MOST_BYTES => Ok(length as usize),
+        _ => {
+            let error = std::io::Error::other("a stored block has no sensible length");
+            Err(Error::Compression(error))
+        }
+    }
+}
+
+fn damaged(code: usize) -> Error {
+    let name = zstd::zstd_safe::get_error_name(code);
+    Error::Compression(std::io::Error::other(name))
 }
 
 /// Reads stored bytes; remembers the last block, for neighbouring events lie in the same one.
@@ -289,11 +330,21 @@ impl<'a> BlockReader<'a> {
 
     /// The stored bytes of a span; shorter than asked for where the stream ends.
     pub fn read(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+        self.read_span(stream, offset, length, false)
+    }
+
+    /// Like [`BlockReader::read`], for a span whose neighbours are not read: no more of its block is decompressed than is needed.
+    pub fn read_alone(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+        self.read_span(stream, offset, length, true)
+    }
+
+    fn read_span(&mut self, stream: i64, offset: u64, length: u64, alone: bool) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < length {
             let at = offset + bytes.len() as u64;
             let wanted = (length - bytes.len() as u64) as usize;
-            let Some(block) = self.block(stream, at)? else {
+            let needed = (alone && bytes.is_empty()).then_some(wanted);
+            let Some(block) = self.block(stream, at, needed)? else {
                 break;
             };
             let from = (at - block.start) as usize;
@@ -305,7 +356,8 @@ impl<'a> BlockReader<'a> {
         Ok(bytes)
     }
 
-    fn block(&mut self, stream: i64, at: u64) -> Result<Option<&Block>> {
+    /// The block that holds a byte of a stream, or its beginning with so many bytes from there on.
+    fn block(&mut self, stream: i64, at: u64, needed: Option<usize>) -> Result<Option<&Block>> {
         let holds = |block: &Block| {
             block.stream == stream
                 && block.start <= at
@@ -325,7 +377,13 @@ impl<'a> BlockReader<'a> {
         let data = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         // The memory of the last block serves for this one: to get new one costs as much as to decompress.
         let mut bytes = self.last.take().map(|last| last.bytes).unwrap_or_default();
-        decompress_into(&mut self.decoder, data, &mut bytes)?;
+        match needed {
+            Some(needed) if cuts.is_empty() => {
+                let needed = (at - start) as usize + needed;
+                decompress_beginning(&mut self.decoder, data, needed, &mut bytes)?;
+            }
+            _ => decompress_into(&mut self.decoder, data, &mut bytes)?,
+        }
         if !cuts.is_empty() {
             bytes = self.restore(&bytes, &cuts)?;
         }
@@ -351,5 +409,37 @@ impl<'a> BlockReader<'a> {
         }
         bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_the_beginning() {
+        let text: Vec<u8> = (0..300_000_u32)
+            .flat_map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes())
+            .collect();
+        let data = Packer::new().unwrap().compress(&text).unwrap();
+        let mut decoder = DCtx::create();
+        let mut bytes = Vec::new();
+        for needed in [0, 1, 4_096, 200_000, text.len(), text.len() + 9] {
+            decompress_beginning(&mut decoder, &data, needed, &mut bytes).unwrap();
+            assert!(bytes.len() >= needed.min(text.len()), "{needed}");
+            assert_eq!(bytes, text[..bytes.len()], "{needed}");
+        }
+        decompress_beginning(&mut decoder, &data, 100, &mut bytes).unwrap();
+        assert!(bytes.len() < text.len() / 2, "{}", bytes.len());
+        // One decoder serves for both ways, and for bytes that are no block.
+        decompress_into(&mut decoder, &data, &mut bytes).unwrap();
+        assert_eq!(bytes, text);
+        for cut in [0, 3, 10, data.len() / 2] {
+            assert!(decompress_into(&mut decoder, &data[..cut], &mut bytes).is_err());
+            let _ = decompress_beginning(&mut decoder, &data[..cut], 100, &mut bytes);
+        }
+        decompress_beginning(&mut decoder, &data, 100, &mut bytes).unwrap();
+        assert_eq!(bytes[..100], text[..100]);
     }
 }

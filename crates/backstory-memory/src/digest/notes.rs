@@ -441,7 +441,7 @@ mod tests {
         tell(&mut rewound, 7);
         assert_eq!(rewound.notes, whole.notes);
         // Of a turn whose beginning is evicted, what was noted of that stays.
-        let mut partly = whole.notes.clone();
+        let mut partly = whole.notes;
         partly.rewind(2, 8);
         assert_eq!(partly.steps.last().map(|step| step.seq), Some(7));
     }
