@@ -14,6 +14,7 @@ mod readers;
 mod record;
 pub mod redact;
 pub mod sample;
+mod shell;
 mod time;
 
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};

@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
 use crate::error::Result;
+use crate::ingest::Project;
 use crate::open::Store;
 
 /// An event as the store has it; its text lies in the stored bytes.
@@ -128,16 +129,19 @@ impl Store {
             .optional()?)
     }
 
-    /// Tool calls that write or remove a file of this name, in whatever folder.
-    pub fn changes_of(&self, name: &str) -> Result<Vec<ChangeRow>> {
+    /// Tool calls that write or remove a file of this name, in whatever folder, and commands of the project that may move one.
+    pub fn changes_of(&self, name: &str, project: &Project) -> Result<Vec<ChangeRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT sessions.id, agent, cwd, root, remote, started_at, seq FROM paths \
              JOIN touches ON touches.path = paths.id JOIN sessions ON sessions.id = touches.session \
              LEFT JOIN projects ON projects.id = sessions.project \
              WHERE action > 0 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
-             ORDER BY sessions.id, seq",
+             UNION SELECT sessions.id, agent, cwd, root, remote, started_at, seq FROM projects \
+             JOIN sessions ON sessions.project = projects.id JOIN events ON events.session = sessions.id \
+             WHERE (root = ?2 OR remote = ?3) AND instr(command, 'mv ') > 0 AND instr(command, ?1) > 0 \
+             ORDER BY 1, 7",
         )?;
-        let rows = statement.query_map([name], |row| {
+        let rows = statement.query_map((name, &project.root, &project.remote), |row| {
             Ok(ChangeRow {
                 session: row.get(0)?,
                 agent: row.get(1)?,

@@ -10,10 +10,13 @@ mod lane;
 mod lines;
 mod place;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::path::Path;
 
+use backstory_session::{Change, Kind};
 use backstory_store::EventRange;
 
 use self::lane::Lane;
@@ -69,7 +72,9 @@ impl Memory {
         let text = String::from_utf8_lossy(&bytes);
         let mut target = Target::new(&path);
         let file_name = path.file_name().map(|name| name.to_string_lossy());
-        let rows = self.store.changes_of(&file_name.unwrap_or_default())?;
+        let rows = self
+            .store
+            .changes_of(&file_name.unwrap_or_default(), &target.project)?;
         target.adopt(&rows);
         let renames = git::earlier_names(&target.place.base, &target.place.name);
         let mut names = vec![target.place.name.clone()];
@@ -115,9 +120,7 @@ impl Memory {
         if let Some(head) = heads.get(&step.session) {
             let range = EventRange::Turn(step.turn);
             let first = self.store.events(step.session, range)?;
-            let first = first
-                .iter()
-                .find(|event| event.kind == backstory_session::Kind::Prompt);
+            let first = first.iter().find(|event| event.kind == Kind::Prompt);
             if let Some(first) = first {
                 let mut bytes = self.store.bytes();
                 prompt =
@@ -143,6 +146,11 @@ fn replay(steps: &[Step], place: &Place, renames: &[(String, String)], text: &st
     for (number, step) in steps.iter().enumerate() {
         for (from, to, edit) in &step.edits {
             inherit(&mut lanes, from, renames);
+            let nothing = matches!(&edit.change, Change::Hunks(hunks) if hunks.is_empty());
+            // Of a file that only moved and was not known before, nothing is known now.
+            if nothing && !lanes.contains_key(from) {
+                continue;
+            }
             let mut lane = lanes.remove(from).unwrap_or_default();
             lane.apply(edit, number as u32, &mut interner);
             lanes.insert(to.as_ref().unwrap_or(from).clone(), lane);

@@ -18,7 +18,7 @@ pub(super) struct Place {
 pub(super) struct Target {
     pub(super) place: Place,
     path: PathBuf,
-    project: Project,
+    pub(super) project: Project,
     known: HashMap<PathBuf, PathBuf>,
 }
 

@@ -27,6 +27,21 @@ pub(super) struct Step {
     order: u64,
 }
 
+#[cfg(test)]
+impl Step {
+    /// A step that is one edit.
+    pub(super) fn on(from: Place, to: Option<Place>, edit: FileEdit) -> Self {
+        Step {
+            session: 1,
+            agent: String::new(),
+            turn: 1,
+            at: None,
+            edits: vec![(from, to, edit)],
+            order: 0,
+        }
+    }
+}
+
 /// All steps on a file. `names` are those that it is known to have had, the present one among them; more are added.
 pub(super) fn find(
     store: &Store,
@@ -41,7 +56,7 @@ pub(super) fn find(
         next += 1;
         let file = name.rsplit('/').next().unwrap_or_default().to_string();
         if asked.insert(file.clone()) {
-            for row in store.changes_of(&file)? {
+            for row in store.changes_of(&file, &target.project)? {
                 if !steps.contains_key(&(row.session, row.seq)) {
                     let step = step(store, &mut bytes, target, &row)?;
                     steps.insert((row.session, row.seq), step);
@@ -101,8 +116,15 @@ fn step(
     let mut placed = Vec::new();
     for edit in edits {
         let to = edit.moved_to.as_deref();
-        let to = to.and_then(|to| target.locate(to, row));
+        let mut to = to.and_then(|to| target.locate(to, row));
         if let Some(from) = target.locate(&edit.path, row) {
+            // What is moved to a folder keeps its name there.
+            if let Some(to) = &mut to
+                && to.base.join(&to.name).is_dir()
+            {
+                let name = from.name.rsplit('/').next().unwrap_or_default();
+                to.name = format!("{}/{name}", to.name);
+            }
             placed.push((from, to, edit));
         }
     }

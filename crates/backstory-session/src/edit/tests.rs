@@ -87,6 +87,11 @@ fn claude_code_as_it_was_asked() {
         json!({"notebook_path": "/s/a.ipynb", "new_source": "1"}),
         &[],
     );
+    call(
+        "Bash",
+        json!({"command": "git mv a.rs b.rs"}),
+        &["a.rs to b.rs > "],
+    );
     call("Edit", json!("odd"), &[]);
     check(
         "claude-code",
@@ -291,6 +296,11 @@ proptest! {
         for reader in READERS {
             reader.edits(&bytes, part);
         }
+    }
+
+    #[test]
+    fn any_command_is_fine(script in "(git |mv |cd |[a-c/]{1,3} |['\"$\\\\;&|é])*") {
+        crate::shell::moves(&script);
     }
 
     #[test]

@@ -3,19 +3,33 @@
 use serde_json::Value;
 
 use crate::edit::{Change, FileEdit, Hunk, HunkLine, by_strings, substitutions, text};
+use crate::shell;
 
 /// What the event of a record's part did to files.
-pub(super) fn of_record(record: &Value, part: u16) -> Option<FileEdit> {
+pub(super) fn of_record(record: &Value, part: u16) -> Vec<FileEdit> {
+    let found = block_of(record, part);
+    found.unwrap_or_default()
+}
+
+fn block_of(record: &Value, part: u16) -> Option<Vec<FileEdit>> {
     let blocks = record.get("message")?.get("content")?.as_array()?;
     let block = blocks.get(usize::from(part).checked_sub(1)?)?;
     match text(block, &["type"])? {
-        "tool_use" => asked(text(block, &["name"])?, block.get("input")?),
+        "tool_use" => {
+            let (tool, input) = (text(block, &["name"])?, block.get("input")?);
+            if tool == "Bash" {
+                return Some(shell::moves(text(input, &["command"])?));
+            }
+            Some(vec![asked(tool, input)?])
+        }
         "tool_result" => {
             // The twin is of the record: with several results in it nobody knows whose.
             let results = blocks
                 .iter()
                 .filter(|block| text(block, &["type"]) == Some("tool_result"));
-            (results.count() == 1).then(|| done(record.get("toolUseResult")?))?
+            let only = results.count() == 1;
+            let twin = record.get("toolUseResult").filter(|_| only)?;
+            Some(vec![done(twin)?])
         }
         _ => None,
     }

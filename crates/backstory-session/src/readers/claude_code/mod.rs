@@ -103,9 +103,9 @@ impl Reader for ClaudeCode {
     }
 
     fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
-        let record = edit::value(span);
-        let edit = record.and_then(|record| edits::of_record(&record, part));
-        edit.into_iter().collect()
+        edit::value(span)
+            .map(|record| edits::of_record(&record, part))
+            .unwrap_or_default()
     }
 }
 

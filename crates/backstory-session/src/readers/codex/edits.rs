@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::call;
 use crate::edit::{Change, FileEdit, text};
-use crate::patch;
+use crate::{patch, shell};
 
 const MARK: &str = "*** Begin Patch";
 
@@ -64,14 +64,24 @@ fn of_item(item: &Value) -> Vec<FileEdit> {
 
 /// A patch, a script with one in it, or a list of program and arguments.
 fn of_command(command: &Value) -> Vec<FileEdit> {
-    let words = command
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let mut scripts = command.as_str().into_iter().chain(words);
-    let Some(script) = scripts.find(|script| script.contains(MARK)) else {
-        return Vec::new();
+    let words: Vec<&str> = match command {
+        Value::String(script) => vec![script],
+        other => other
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect(),
+    };
+    let Some(script) = words.iter().find(|script| script.contains(MARK)) else {
+        // What a shell is given to run, or the words themselves.
+        return match words[..] {
+            ["mv" | "git", ..] => shell::moves(&words.join(" ")),
+            _ => words
+                .last()
+                .map(|script| shell::moves(script))
+                .unwrap_or_default(),
+        };
     };
     // `cd folder && apply_patch <<'EOF'` is as models write it.
     let before = script.split(MARK).next().unwrap_or_default();

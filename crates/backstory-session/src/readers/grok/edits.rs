@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::edit::{Change, FileEdit, by_strings, substitutions, text};
-use crate::patch;
+use crate::{patch, shell};
 
 /// What the event of a record's part did to files.
 pub(super) fn of_record(record: &Value, part: u16) -> Vec<FileEdit> {
@@ -56,7 +56,8 @@ fn asked(tool: &str, input: &Value) -> Vec<FileEdit> {
     }
     const PATHS: [&str; 4] = ["target_file", "file_path", "filePath", "path"];
     let Some(path) = text(input, &PATHS) else {
-        return Vec::new();
+        let command = text(input, &["command", "cmd"]);
+        return command.map(shell::moves).unwrap_or_default();
     };
     let whole = text(input, &["content", "contents", "file_text", "new_content"]);
     let change = match by_strings(substitutions(input)) {
