@@ -14,6 +14,21 @@ pub(super) struct Place {
     pub(super) name: String,
 }
 
+impl Place {
+    /// Where agents put worktrees of their own the worktree is what names are relative to, even when it is gone.
+    fn new(base: &Path, name: &str) -> Self {
+        let (folder, name) = within_worktree(name).unwrap_or(("", name));
+        Place {
+            base: if folder.is_empty() {
+                base.to_path_buf()
+            } else {
+                base.join(folder)
+            },
+            name: name.to_string(),
+        }
+    }
+}
+
 /// The file that is asked about.
 pub(super) struct Target {
     pub(super) place: Place,
@@ -27,12 +42,9 @@ impl Target {
     pub(super) fn new(path: &Path) -> Self {
         let folder = path.parent().unwrap_or(path);
         let project = project_of(folder);
-        let base = worktree_root(folder).unwrap_or(folder).to_path_buf();
+        let base = worktree_root(folder).unwrap_or(folder);
         Target {
-            place: Place {
-                name: below(path, &base).unwrap_or_default(),
-                base,
-            },
+            place: Place::new(base, &below(path, base).unwrap_or_default()),
             path: path.to_path_buf(),
             project,
             known: HashMap::new(),
@@ -52,10 +64,7 @@ impl Target {
             .filter(|root| root.parent().is_some() && self.path.starts_with(root))
             .min_by_key(|root| root.components().count());
         if let Some(root) = root {
-            self.place = Place {
-                name: below(&self.path, root).unwrap_or_default(),
-                base: root.to_path_buf(),
-            };
+            self.place = Place::new(root, &below(&self.path, root).unwrap_or_default());
             self.project = project_of(root);
         }
     }
@@ -68,14 +77,7 @@ impl Target {
             // A worktree within the repository is not the repository.
             let inner = path.parent().and_then(worktree_root);
             if inner.is_none_or(|inner| inner == self.place.base) {
-                let base = self.place.base.clone();
-                return match within_worktree(&name) {
-                    Some((folder, name)) => Some(Place {
-                        base: base.join(folder),
-                        name: name.to_string(),
-                    }),
-                    None => Some(Place { base, name }),
-                };
+                return Some(Place::new(&self.place.base, &name));
             }
         }
         let same_remote = row.remote.is_some() && row.remote == self.project.remote;
@@ -83,27 +85,14 @@ impl Target {
             return None;
         }
         if let Some(base) = path.parent().and_then(worktree_root) {
-            return Some(Place {
-                name: below(&path, base)?,
-                base: base.to_path_buf(),
-            });
+            return Some(Place::new(base, &below(&path, base)?));
         }
         // The folder is gone; what is known of it is what the session said.
         let root = row.root.as_deref().map(Path::new);
         let bases = root.into_iter().chain([Path::new(cwd)]);
-        let (base, name) = bases
-            .filter_map(|base| Some((base, below(&path, base)?)))
-            .next()?;
-        match within_worktree(&name) {
-            Some((folder, name)) => Some(Place {
-                base: base.join(folder),
-                name: name.to_string(),
-            }),
-            None => Some(Place {
-                base: base.to_path_buf(),
-                name,
-            }),
-        }
+        bases
+            .filter_map(|base| Some(Place::new(base, &below(&path, base)?)))
+            .next()
     }
 
     /// A path without links, as far as the file or its folder is still there.

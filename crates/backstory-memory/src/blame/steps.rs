@@ -1,5 +1,6 @@
 //! Finding all that agents did to a file, under all its names, in the order of time.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_session::FileEdit;
@@ -57,9 +58,8 @@ pub(super) fn find(
         let file = name.rsplit('/').next().unwrap_or_default().to_string();
         if asked.insert(file.clone()) {
             for row in store.changes_of(&file, &target.project)? {
-                if !steps.contains_key(&(row.session, row.seq)) {
-                    let step = step(store, &mut bytes, target, &row)?;
-                    steps.insert((row.session, row.seq), step);
+                if let Entry::Vacant(unknown) = steps.entry((row.session, row.seq)) {
+                    unknown.insert(step(store, &mut bytes, target, &row)?);
                 }
             }
         }

@@ -58,13 +58,17 @@ fn hunk(text: &str) -> FileEdit {
 #[track_caller]
 fn check(edits: Vec<FileEdit>, now: &str, expect: &str) {
     let step = |edit| Step::on(place("f"), None, edit);
-    check_steps(edits.into_iter().map(step).collect(), now, expect);
+    check_steps(
+        &edits.into_iter().map(step).collect::<Vec<_>>(),
+        now,
+        expect,
+    );
 }
 
 #[track_caller]
-fn check_steps(steps: Vec<Step>, now: &str, expect: &str) {
+fn check_steps(steps: &[Step], now: &str, expect: &str) {
     let text = lines(now);
-    let told = replay(&steps, &place("f"), &[], &text);
+    let told = replay(steps, &place("f"), &[], &text);
     let told: Vec<String> = text
         .lines()
         .zip(told)
@@ -178,7 +182,7 @@ fn a_moved_file_takes_its_lines_along() {
         Step::on(place("old"), Some(place("f")), moved),
         Step::on(place("f"), None, hunk("-bb +yy")),
     ];
-    check_steps(steps, "aa xx yy", "1aa 2xx 3yy");
+    check_steps(&steps, "aa xx yy", "1aa 2xx 3yy");
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn other_worktrees_tell_what_was_merged() {
         Step::on(place("f"), None, wrote("aa bb")),
         Step::on(worktree, None, string(Some("aa bb"), "bb", "xx")),
     ];
-    check_steps(steps, "aa xx", "1aa 2xx");
+    check_steps(&steps, "aa xx", "1aa 2xx");
 }
 
 #[test]

@@ -46,20 +46,21 @@ fn render(edit: &FileEdit) -> String {
     text
 }
 
-fn claude_call(tool: &str, input: Value) -> Value {
+fn claude_call(tool: &str, input: &Value) -> Value {
     let block = json!({"type": "tool_use", "id": "t1", "name": tool, "input": input});
     json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "Now."}, block]}})
 }
 
-fn claude_result(twin: Value) -> Value {
+fn claude_result(twin: &Value) -> Value {
     let block = json!({"type": "tool_result", "tool_use_id": "t1", "content": "ok"});
     json!({"type": "user", "message": {"content": [block]}, "toolUseResult": twin})
 }
 
 #[test]
 fn claude_code_as_it_was_asked() {
-    let call =
-        |tool, input, expect: &[&str]| check("claude-code", &claude_call(tool, input), 2, expect);
+    let call = |tool, input: Value, expect: &[&str]| {
+        check("claude-code", &claude_call(tool, &input), 2, expect);
+    };
     call(
         "Write",
         json!({"file_path": "/s/a.rs", "content": "x\n"}),
@@ -95,13 +96,13 @@ fn claude_code_as_it_was_asked() {
     call("Edit", json!("odd"), &[]);
     check(
         "claude-code",
-        &claude_call("Write", json!({"file_path": "a", "content": ""})),
+        &claude_call("Write", &json!({"file_path": "a", "content": ""})),
         1,
         &[],
     );
     check(
         "claude-code",
-        &claude_call("Write", json!({"file_path": "a", "content": ""})),
+        &claude_call("Write", &json!({"file_path": "a", "content": ""})),
         0,
         &[],
     );
@@ -109,7 +110,8 @@ fn claude_code_as_it_was_asked() {
 
 #[test]
 fn claude_code_as_it_was_done() {
-    let result = |twin, expect: &[&str]| check("claude-code", &claude_result(twin), 1, expect);
+    let result =
+        |twin: Value, expect: &[&str]| check("claude-code", &claude_result(&twin), 1, expect);
     result(
         json!({"type": "create", "filePath": "/s/a.rs", "content": "x\n", "structuredPatch": [], "originalFile": null}),
         &[r#"/s/a.rs < "" > "x\n""#],
@@ -137,7 +139,7 @@ fn claude_code_as_it_was_done() {
         json!({"type": "text", "file": {"filePath": "/s/a.rs", "content": "x"}}),
         &[],
     );
-    let mut two = claude_result(edit("b", false));
+    let mut two = claude_result(&edit("b", false));
     let blocks = two["message"]["content"].as_array_mut().unwrap();
     blocks.push(json!({"type": "tool_result", "tool_use_id": "t2"}));
     check("claude-code", &two, 1, &[]);

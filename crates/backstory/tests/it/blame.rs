@@ -6,8 +6,8 @@ use serde_json::json;
 
 use self::workshop::{CLAUDE, CODEX, Dice, HAND, Owned, Workshop, patch};
 
-/// Two hundred edits, and how many lines of what comes of them are told rightly.
-fn run(seed: u64) -> (usize, usize) {
+/// Two hundred edits: which lines of what comes of them are told wrongly, and of how many.
+fn run(seed: u64) -> (Vec<String>, usize) {
     let mut dice = Dice(seed);
     let mut shop = Workshop::new("src/buy.rs");
     let by = shop.ask(CLAUDE[0], false);
@@ -38,19 +38,24 @@ fn run(seed: u64) -> (usize, usize) {
             history.push(shop.lines.iter().map(|(text, _)| text.clone()).collect());
         }
     }
-    shop.score()
+    (shop.wrong(), shop.lines.len())
 }
 
 #[test]
 fn two_hundred_edits_are_told_apart() {
-    let (mut right, mut all) = (0, 0);
+    let mut wrong = Vec::new();
+    let mut all = 0;
     for seed in [3, 14, 159] {
-        let (found, lines) = run(seed);
-        eprintln!("seed {seed}: {found} of {lines} lines");
-        right += found;
+        let (more, lines) = run(seed);
+        wrong.extend(more);
         all += lines;
     }
-    assert!(right * 100 >= all * 99, "{right} of {all} lines");
+    // Empty lines and braces can be told apart only by luck.
+    assert!(
+        wrong.len() * 100 <= all,
+        "of {all} lines:\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// A file of three lines that Claude Code made.
@@ -81,7 +86,7 @@ fn the_turn_and_its_prompt_are_named() {
     );
     shop.replace(2, 0, &added, &by);
     shop.replace(4, 0, &["// The end.".to_string()], HAND);
-    assert_eq!(shop.score(), (5, 5));
+    assert_eq!(shop.wrong(), [""; 0]);
     let blame = shop.blame(&path);
     let line = &blame["lines"][2];
     assert_eq!(
@@ -136,7 +141,7 @@ fn worktrees_are_of_the_same_project() {
     let mut shop = three_lines(".claude/worktrees/fix/src/pay.rs");
     shop.file = "src/pay.rs".to_string();
     shop.replace(3, 0, &["// Merged.".to_string()], HAND);
-    assert_eq!(shop.score(), (4, 4));
+    assert_eq!(shop.wrong(), [""; 0]);
 }
 
 #[test]
@@ -160,12 +165,12 @@ fn a_file_is_followed_through_moves_by_command() {
     shop.claude_edit(
         CLAUDE[1],
         "Bash",
-        input,
-        json!({"stdout": "", "stderr": ""}),
+        &input,
+        &json!({"stdout": "", "stderr": ""}),
         false,
     );
     shop.file = "lib/pay.rs".to_string();
-    assert_eq!(shop.score(), (3, 3));
+    assert_eq!(shop.wrong(), [""; 0]);
 }
 
 #[test]
@@ -198,7 +203,7 @@ fn a_file_is_followed_through_the_history_of_git() {
     assert!(git(&["add", "."]) && git(&["commit", "-qm", "one"]));
     assert!(git(&["mv", "src/buy.rs", "src/pay.rs"]) && git(&["commit", "-qm", "two"]));
     shop.file = "src/pay.rs".to_string();
-    assert_eq!(shop.score(), (3, 3));
+    assert_eq!(shop.wrong(), [""; 0]);
 }
 
 #[test]
@@ -222,9 +227,6 @@ fn what_cannot_be_placed_counts_where_it_is_found() {
     shop.replace(10, 1, &added, &by);
     // A person changed a line of it since, so that only what is unmistakable is told.
     shop.replace(11, 1, &["    begin();".to_string()], HAND);
-    let (right, all) = shop.score();
-    assert!(
-        (right, all) == (21, 22) && shop.lines[12].0 == "}",
-        "{right} of {all}"
-    );
+    let wrong = shop.wrong();
+    assert_eq!(wrong, [format!("13: {HAND} for {by}: }}")]);
 }

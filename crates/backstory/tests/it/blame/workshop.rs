@@ -91,7 +91,7 @@ impl Workshop {
     }
 
     /// A record of Claude Code's log.
-    fn claude(&mut self, session: &str, kind: &str, message: Value, twin: Value) {
+    fn claude(&mut self, session: &str, kind: &str, message: &Value, twin: &Value) {
         let log = self.logs.get(session).map_or(0, Vec::len);
         let mut record = json!({
             "type": kind, "uuid": format!("{session}-{log}"), "sessionId": session, "cwd": self.root,
@@ -101,7 +101,7 @@ impl Workshop {
             record["parentUuid"] = json!(format!("{session}-{before}"));
         }
         if !twin.is_null() {
-            record["toolUseResult"] = twin;
+            record["toolUseResult"] = twin.clone();
         }
         self.logs
             .entry(session.to_string())
@@ -110,7 +110,7 @@ impl Workshop {
     }
 
     /// A record of Codex's log.
-    fn codex(&mut self, session: &str, kind: &str, payload: Value) {
+    fn codex(&mut self, session: &str, kind: &str, payload: &Value) {
         let record = json!({"timestamp": self.time(), "type": kind, "payload": payload});
         self.logs
             .entry(session.to_string())
@@ -130,16 +130,16 @@ impl Workshop {
                 self.codex(
                     session,
                     "session_meta",
-                    json!({"id": session, "cwd": cwd, "cli_version": "0.99.0", "source": "cli"}),
+                    &json!({"id": session, "cwd": cwd, "cli_version": "0.99.0", "source": "cli"}),
                 );
             }
-            self.codex(session, "response_item", json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}));
+            self.codex(session, "response_item", &json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}));
         } else {
             self.claude(
                 session,
                 "user",
-                json!({"role": "user", "content": words}),
-                Value::Null,
+                &json!({"role": "user", "content": words}),
+                &Value::Null,
             );
         }
         name
@@ -150,8 +150,8 @@ impl Workshop {
         &mut self,
         session: &str,
         tool: &str,
-        input: Value,
-        twin: Value,
+        input: &Value,
+        twin: &Value,
         error: bool,
     ) {
         self.written += 1;
@@ -160,15 +160,14 @@ impl Workshop {
         self.claude(
             session,
             "assistant",
-            json!({"role": "assistant", "id": id, "model": "claude-test", "content": [call]}),
-            Value::Null,
+            &json!({"role": "assistant", "id": id, "model": "claude-test", "content": [call]}),
+            &Value::Null,
         );
-        let result =
-            json!({"type": "tool_result", "tool_use_id": id, "content": "done", "is_error": error});
+        let result = &json!({"type": "tool_result", "tool_use_id": id, "content": "done", "is_error": error});
         self.claude(
             session,
             "user",
-            json!({"role": "user", "content": [result]}),
+            &json!({"role": "user", "content": [result]}),
             twin,
         );
     }
@@ -182,22 +181,22 @@ impl Workshop {
             "Success. Updated the following files:"
         };
         if form == 0 {
-            self.codex(session, "response_item", json!({"type": "custom_tool_call", "name": "apply_patch", "input": patch, "call_id": id, "status": "completed"}));
+            self.codex(session, "response_item", &json!({"type": "custom_tool_call", "name": "apply_patch", "input": patch, "call_id": id, "status": "completed"}));
             self.codex(
                 session,
                 "response_item",
-                json!({"type": "custom_tool_call_output", "call_id": id, "output": output}),
+                &json!({"type": "custom_tool_call_output", "call_id": id, "output": output}),
             );
         } else {
             let script = format!("apply_patch <<'EOF'\n{patch}\nEOF");
             let arguments =
-                json!({"command": ["bash", "-lc", script], "workdir": self.root}).to_string();
-            self.codex(session, "response_item", json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id}));
+                &json!({"command": ["bash", "-lc", script], "workdir": self.root}).to_string();
+            self.codex(session, "response_item", &json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id}));
             let output = json!({"output": output, "metadata": {"exit_code": i32::from(error), "duration_seconds": 0.1}}).to_string();
             self.codex(
                 session,
                 "response_item",
-                json!({"type": "function_call_output", "call_id": id, "output": output}),
+                &json!({"type": "function_call_output", "call_id": id, "output": output}),
             );
         }
     }
@@ -232,22 +231,21 @@ impl Workshop {
         self.lines.splice(start..start + removed, lines);
     }
 
-    /// Compares what blame says with the truth: how many lines are right, of how many.
-    pub(super) fn score(&self) -> (usize, usize) {
+    /// Compares what blame says with the truth: the lines that it tells wrongly.
+    pub(super) fn wrong(&self) -> Vec<String> {
         self.write();
         let blame = self.blame(&self.path());
         let lines = blame["lines"].as_array().unwrap();
         assert_eq!(lines.len(), self.lines.len());
-        let mut right = 0;
+        let mut wrong = Vec::new();
         for (line, (text, by)) in lines.iter().zip(&self.lines) {
             assert_eq!(line["text"], json!(text));
-            if found(line) == *by {
-                right += 1;
-            } else {
-                eprintln!("{}: {} for {by}: {text}", line["line"], found(line));
+            let found = found(line);
+            if found != *by {
+                wrong.push(format!("{}: {found} for {by}: {text}", line["line"]));
             }
         }
-        (right, lines.len())
+        wrong
     }
 
     /// Writes the logs and the file, and sweeps.
@@ -273,8 +271,8 @@ impl Workshop {
         self.claude_edit(
             session,
             "Write",
-            json!({"file_path": path, "content": content}),
-            twin,
+            &json!({"file_path": path, "content": content}),
+            &twin,
             false,
         );
     }
@@ -353,7 +351,7 @@ impl Workshop {
                 hunks.push((start, 0, added));
             }
             5 if old.len() > 40 => {
-                hunks.push((start, dice.roll(4).min(old.len() - start), Vec::new()))
+                hunks.push((start, dice.roll(4).min(old.len() - start), Vec::new()));
             }
             _ => {
                 let removed = (1 + dice.roll(4)).min(old.len() - start);
@@ -382,8 +380,8 @@ impl Workshop {
             self.claude_edit(
                 session,
                 "Edit",
-                input,
-                json!("Error: String to replace not found"),
+                &input,
+                &json!("Error: String to replace not found"),
                 true,
             );
         }
@@ -403,16 +401,16 @@ impl Workshop {
                 let twin = json!({"filePath": path, "oldString": old_string, "newString": new_string, "originalFile": before,
                     "structuredPatch": [], "userModified": false, "replaceAll": false});
                 let input =
-                    json!({"file_path": path, "old_string": old_string, "new_string": new_string});
-                self.claude_edit(session, "Edit", input, twin, false);
+                    &json!({"file_path": path, "old_string": old_string, "new_string": new_string});
+                self.claude_edit(session, "Edit", input, &twin, false);
             }
             _ => {
                 let twin = json!({"type": "update", "filePath": path, "content": after, "originalFile": before, "structuredPatch": []});
                 self.claude_edit(
                     session,
                     "Write",
-                    json!({"file_path": path, "content": after}),
-                    twin,
+                    &json!({"file_path": path, "content": after}),
+                    &twin,
                     false,
                 );
             }
