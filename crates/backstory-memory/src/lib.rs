@@ -25,6 +25,7 @@
 //!
 //! Nothing here prints, reads the environment or looks at the clock.
 
+mod blame;
 mod digest;
 mod discover;
 mod error;
@@ -54,6 +55,7 @@ pub use backstory_store::{
     Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionHead, SessionRow,
     SkippedRow, StreamRow,
 };
+pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};

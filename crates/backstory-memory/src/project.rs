@@ -40,6 +40,18 @@ pub fn project_root(folder: &Path) -> PathBuf {
     repository_of(folder).map_or_else(|| folder.to_path_buf(), |repository| repository.root)
 }
 
+/// The project that a folder belongs to.
+pub(crate) fn project_of(folder: &Path) -> Project {
+    find(&folder.to_string_lossy(), &SessionFacts::default())
+}
+
+/// The folder that a worktree or clone begins with; `None` outside of any.
+pub(crate) fn worktree_root(folder: &Path) -> Option<&Path> {
+    folder
+        .ancestors()
+        .find(|folder| folder.is_absolute() && folder.join(".git").exists())
+}
+
 fn find(cwd: &str, facts: &SessionFacts) -> Project {
     let told = facts.remote.as_deref().map(normalise_remote);
     if let Some(repository) = repository_of(Path::new(cwd)) {

@@ -4,16 +4,20 @@
 //! whole, only a counted skip. [`READERS`] is the list of agents; [`read_lines`] drives a reader over a chunk of a log.
 
 pub mod attachment;
+mod edit;
 mod event;
 mod injected;
 mod json;
+mod patch;
 mod reader;
 mod readers;
 mod record;
 pub mod redact;
 pub mod sample;
+mod shell;
 mod time;
 
+pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
 pub use event::{
     Action, Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts,
     Skipped, Span, Title, Touch, Usage,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::edit::FileEdit;
 use crate::event::Output;
 use crate::readers::READERS;
 use crate::record::Record;
@@ -39,6 +40,10 @@ pub trait Reader: Sync {
 
     /// The text of an event, from the stored bytes of its span.
     fn text(&self, span: &[u8], part: u16) -> String;
+
+    /// What an event did to files, from the stored bytes of its span: a call as it was asked, a result as it was done. Whether
+    /// it was done at all only the result tells.
+    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit>;
 }
 
 /// One source file being read. Records come in their order; what is understood goes to the output.

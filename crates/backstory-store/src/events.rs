@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
 use crate::error::Result;
+use crate::ingest::Project;
 use crate::open::Store;
 
 /// An event as the store has it; its text lies in the stored bytes.
@@ -55,6 +56,29 @@ pub enum EventRange {
     Last(u64),
 }
 
+/// A file that an event changed, and whose event it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeRow {
+    /// The row of the session.
+    pub session: i64,
+    /// The agent.
+    pub agent: String,
+    /// The folder that the session worked in.
+    pub cwd: Option<String>,
+    /// The root of its project.
+    pub root: Option<String>,
+    /// The remote of its project.
+    pub remote: Option<String>,
+    /// When the session began.
+    pub started_at: Option<i64>,
+    /// The event.
+    pub seq: u64,
+}
+
+const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
+     exit_code, duration_ms, command FROM events LEFT JOIN names AS models ON models.id = events.model \
+     LEFT JOIN names AS tools ON tools.id = events.tool";
+
 impl Store {
     /// Events of a session in their order.
     pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
@@ -71,11 +95,7 @@ impl Store {
             EventRange::Turn(turn) => turn,
             EventRange::Last(count) => count,
         };
-        let query = format!(
-            "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, exit_code, \
-             duration_ms, command FROM events LEFT JOIN names AS models ON models.id = events.model \
-             LEFT JOIN names AS tools ON tools.id = events.tool WHERE session = ?1 AND {condition} ORDER BY seq"
-        );
+        let query = format!("{SELECT} WHERE session = ?1 AND {condition} ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&query)?;
         let rows = statement.query_map((session, bound), event_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -95,6 +115,42 @@ impl Store {
             };
             let path = row.get(1)?;
             Ok((row.get(0)?, Touch { path, action }))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The result of a tool call.
+    pub fn result_of(&self, session: i64, call: u64) -> Result<Option<EventRow>> {
+        let query =
+            format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
+        let mut statement = self.connection.prepare_cached(&query)?;
+        Ok(statement
+            .query_row((session, call), event_from_row)
+            .optional()?)
+    }
+
+    /// Tool calls that write or remove a file of this name, in whatever folder, and commands of the project that may move one.
+    pub fn changes_of(&self, name: &str, project: &Project) -> Result<Vec<ChangeRow>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT sessions.id, agent, cwd, root, remote, started_at, seq FROM paths \
+             JOIN touches ON touches.path = paths.id JOIN sessions ON sessions.id = touches.session \
+             LEFT JOIN projects ON projects.id = sessions.project \
+             WHERE action > 0 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
+             UNION SELECT sessions.id, agent, cwd, root, remote, started_at, seq FROM projects \
+             JOIN sessions ON sessions.project = projects.id JOIN events ON events.session = sessions.id \
+             WHERE (root = ?2 OR remote = ?3) AND instr(command, 'mv ') > 0 AND instr(command, ?1) > 0 \
+             ORDER BY 1, 7",
+        )?;
+        let rows = statement.query_map((name, &project.root, &project.remote), |row| {
+            Ok(ChangeRow {
+                session: row.get(0)?,
+                agent: row.get(1)?,
+                cwd: row.get(2)?,
+                root: row.get(3)?,
+                remote: row.get(4)?,
+                started_at: row.get(5)?,
+                seq: row.get(6)?,
+            })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

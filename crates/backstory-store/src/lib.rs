@@ -25,7 +25,7 @@ pub use check::Health;
 pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
-pub use events::{EventRange, EventRow};
+pub use events::{ChangeRow, EventRange, EventRow};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingStream};
 pub use index::{

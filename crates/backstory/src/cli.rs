@@ -1,11 +1,13 @@
 //! What people can type. The doc comments are the help pages.
 
+mod blame;
 mod patterns;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use blame::BlameArgs;
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
@@ -31,6 +33,7 @@ pub(crate) enum Command {
     Show(ShowArgs),
     Tail(TailArgs),
     Digest(DigestArgs),
+    Blame(BlameArgs),
     Usage(UsageArgs),
     Model(ModelArgs),
     Embed(EmbedArgs),

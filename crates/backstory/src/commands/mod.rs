@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod blame;
 mod completions;
 mod config;
 mod digest;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Show(arguments) => show::run(&setting, arguments),
         Command::Tail(arguments) => show::tail(&setting, arguments),
         Command::Digest(arguments) => digest::run(&setting, arguments),
+        Command::Blame(arguments) => blame::run(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),

@@ -3,6 +3,7 @@
 
 mod environment;
 
+mod blame;
 mod commands;
 mod crash;
 mod digest;

@@ -5,6 +5,7 @@
 //! own, `<session>/agent-<id>`, whose parent is the session.
 
 mod content;
+mod edits;
 mod line;
 mod session;
 mod tools;
@@ -17,6 +18,7 @@ use self::line::Line;
 use self::session::FileIds;
 use self::transcript::Transcript;
 use super::shared::LastName;
+use crate::edit::{self, FileEdit};
 use crate::event::Output;
 use crate::reader::{Places, Reader, Reading, Shape, SourceName};
 use crate::record::{Record, read_document};
@@ -98,6 +100,12 @@ impl Reader for ClaudeCode {
         let mut again = Again { part, text: None };
         read_document(&mut again, span, &mut Output::default());
         again.text.unwrap_or_default()
+    }
+
+    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
+        edit::value(span)
+            .map(|record| edits::of_record(&record, part))
+            .unwrap_or_default()
     }
 }
 

@@ -156,7 +156,7 @@ fn of_script(script: &str) -> Effects {
 }
 
 /// The JavaScript string literal that a text begins with, and what follows it.
-fn literal(text: &str) -> Option<(String, &str)> {
+pub(super) fn literal(text: &str) -> Option<(String, &str)> {
     let quote = text
         .chars()
         .next()

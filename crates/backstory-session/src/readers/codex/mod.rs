@@ -15,6 +15,7 @@
 //! output of a tool.
 
 mod call;
+mod edits;
 mod entry;
 mod message;
 mod object;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use self::object::Object;
 use self::reading::CodexReading;
+use crate::edit::{self, FileEdit};
 use crate::json;
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
 
@@ -106,6 +108,12 @@ impl Reader for Codex {
             .into_iter()
             .nth(usize::from(part))
             .map(|entry| entry.text)
+            .unwrap_or_default()
+    }
+
+    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
+        edit::value(span)
+            .map(|record| edits::of_record(&record, part))
             .unwrap_or_default()
     }
 }

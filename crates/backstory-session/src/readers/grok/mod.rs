@@ -6,6 +6,7 @@
 //!
 //! Checked against the program's source, xai-org/grok-build of August 2026, and against formats.md, part 3.
 
+mod edits;
 mod fields;
 mod history;
 mod note;
@@ -27,6 +28,7 @@ use serde_json::value::RawValue;
 use self::note::Note;
 use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
+use crate::edit::{self, FileEdit};
 use crate::event::{Event, EventKey, Kind, Output, Span};
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
 use crate::record::{Record, read_lines};
@@ -104,6 +106,12 @@ impl Reader for Grok {
         let mut again = Again::new(part);
         read_lines(&mut again, span, 0, 1, &mut Output::default());
         again.text
+    }
+
+    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
+        edit::value(span)
+            .map(|record| edits::of_record(&record, part))
+            .unwrap_or_default()
     }
 }
 

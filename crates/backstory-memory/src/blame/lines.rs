@@ -1,0 +1,179 @@
+//! Texts as lists of lines, each with the step that last wrote it.
+
+use std::collections::HashMap;
+
+use backstory_session::{Hunk, HunkLine};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Up to so many lines that differ the shortest script is looked for; its cost may grow with their square.
+const MOST_EXACT: usize = 20_000;
+/// Up to so many the lines that occur once guide the search; beyond that all of them are new.
+const MOST_GUIDED: usize = 200_000;
+
+/// A line: what it says, and the step that wrote it; `None` when no agent did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) id: u32,
+    pub(super) by: Option<u32>,
+}
+
+/// Gives equal lines equal numbers.
+#[derive(Default)]
+pub(super) struct Interner {
+    ids: HashMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Interner {
+    /// The number of a line.
+    pub(super) fn id(&mut self, text: &str) -> u32 {
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        if let Some(id) = self.ids.get(text) {
+            return *id;
+        }
+        let id = self.texts.len() as u32;
+        self.ids.insert(text.to_string(), id);
+        self.texts.push(text.to_string());
+        id
+    }
+
+    /// The lines of a text.
+    pub(super) fn lines(&mut self, text: &str) -> Vec<u32> {
+        text.lines().map(|line| self.id(line)).collect()
+    }
+
+    /// What a line says.
+    pub(super) fn text(&self, id: u32) -> &str {
+        self.texts.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// Whether a line says anything that tells it from others.
+    pub(super) fn tells(&self, id: u32) -> bool {
+        self.text(id)
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .count()
+            > 1
+    }
+}
+
+/// A hunk by numbers: what it looks for, and what it writes.
+pub(super) struct Replacement {
+    /// The lines that were there.
+    pub(super) old: Vec<u32>,
+    /// Stretches in their order: so many lines kept, then so many removed, then these added.
+    pub(super) stretches: Vec<(usize, usize, Vec<u32>)>,
+}
+
+impl Replacement {
+    pub(super) fn of(hunk: &Hunk, interner: &mut Interner) -> Self {
+        let mut old = Vec::new();
+        let mut stretches = vec![(0, 0, Vec::new())];
+        for line in &hunk.lines {
+            let Some(last) = stretches.last_mut() else {
+                break;
+            };
+            match line {
+                HunkLine::Kept(text) => {
+                    old.push(interner.id(text));
+                    if last.1 == 0 && last.2.is_empty() {
+                        last.0 += 1;
+                    } else {
+                        stretches.push((1, 0, Vec::new()));
+                    }
+                }
+                HunkLine::Removed(text) => {
+                    old.push(interner.id(text));
+                    last.1 += 1;
+                }
+                HunkLine::Added(text) => last.2.push(interner.id(text)),
+            }
+        }
+        Replacement { old, stretches }
+    }
+
+    /// Without the empty line that it ends with, if it is kept: patches have one too many at the end of a file.
+    pub(super) fn without_last(&self, interner: &Interner) -> Option<Self> {
+        let last = self.old.last().filter(|id| interner.text(**id).is_empty());
+        let (kept, removed, added) = self.stretches.last()?;
+        if last.is_none() || *kept == 0 || *removed > 0 || !added.is_empty() {
+            return None;
+        }
+        let mut shorter = Replacement {
+            old: self.old[..self.old.len() - 1].to_vec(),
+            stretches: self.stretches.clone(),
+        };
+        if let Some(last) = shorter.stretches.last_mut() {
+            last.0 -= 1;
+        }
+        Some(shorter)
+    }
+
+    /// What becomes of the lines that were looked for.
+    pub(super) fn apply(&self, found: &[Line], step: u32) -> Vec<Line> {
+        let mut written = Vec::new();
+        let mut rest = found;
+        for (kept, removed, added) in &self.stretches {
+            let (before, after) = rest.split_at((*kept).min(rest.len()));
+            let (gone, after) = after.split_at((*removed).min(after.len()));
+            written.extend_from_slice(before);
+            written.extend(rewritten(gone, added, Some(step)));
+            rest = after;
+        }
+        written
+    }
+}
+
+/// A text that took the place of another: lines that both have keep who wrote them, others are by the step.
+pub(super) fn rewritten(old: &[Line], new: &[u32], by: Option<u32>) -> Vec<Line> {
+    let mut lines: Vec<Line> = new.iter().map(|id| Line { id: *id, by }).collect();
+    for (old_at, new_at, length) in same(old, new) {
+        for offset in 0..length {
+            lines[new_at + offset].by = old[old_at + offset].by;
+        }
+    }
+    lines
+}
+
+/// Fills in who wrote the lines that nobody is known for, from a text that shares lines with this one.
+pub(super) fn filled(lines: &mut [Line], from: &[Line]) {
+    let ids: Vec<u32> = lines.iter().map(|line| line.id).collect();
+    for (from_at, at, length) in same(from, &ids) {
+        for offset in 0..length {
+            let line = &mut lines[at + offset];
+            line.by = line.by.or(from[from_at + offset].by);
+        }
+    }
+}
+
+/// The runs that two texts share, in order: where in the one, where in the other, how long.
+fn same(old: &[Line], new: &[u32]) -> Vec<(usize, usize, usize)> {
+    let old: Vec<u32> = old.iter().map(|line| line.id).collect();
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let pairs = old_rest.iter().rev().zip(new_rest.iter().rev());
+    let tail = pairs.take_while(|(a, b)| a == b).count();
+    let old_middle = &old_rest[..old_rest.len() - tail];
+    let new_middle = &new_rest[..new_rest.len() - tail];
+    let mut runs = vec![(0, 0, head)];
+    let differing = old_middle.len() + new_middle.len();
+    if !old_middle.is_empty() && !new_middle.is_empty() && differing <= MOST_GUIDED {
+        let algorithm = if differing <= MOST_EXACT {
+            Algorithm::Myers
+        } else {
+            Algorithm::Patience
+        };
+        for op in capture_diff_slices(algorithm, old_middle, new_middle) {
+            if let DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = op
+            {
+                runs.push((head + old_index, head + new_index, len));
+            }
+        }
+    }
+    runs.push((old.len() - tail, new.len() - tail, tail));
+    runs
+}

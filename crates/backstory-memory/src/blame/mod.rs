@@ -1,0 +1,205 @@
+//! Who wrote a line, and why: what agents did to a file is done again, in the order of time, over its lines.
+//!
+//! Each edit is a step. Lines that an edit keeps keep who wrote them; those that it writes are its own. Where a log has the text
+//! before an edit, that counts for more than what was reconstructed. At the end the text is compared with the file as it is:
+//! lines that differ were written by no agent. An edit whose place cannot be found is kept as a fragment, and only counts for
+//! lines that are found as they were written.
+
+mod git;
+mod lane;
+mod lines;
+mod place;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use backstory_session::{Change, Kind};
+use backstory_store::EventRange;
+
+use self::lane::Lane;
+use self::lines::{Interner, Line, filled};
+use self::place::{Place, Target};
+use self::steps::Step;
+use crate::Memory;
+use crate::error::{Error, Result};
+use crate::read::read_one;
+
+/// Who wrote the lines of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blame {
+    /// The lines of the file as it is.
+    pub lines: Vec<BlamedLine>,
+    /// The turns that wrote some of them.
+    pub turns: Vec<BlamedTurn>,
+}
+
+/// A line and who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlamedLine {
+    /// What it says.
+    pub text: String,
+    /// Which of the turns wrote it; `None` when no agent did.
+    pub turn: Option<usize>,
+    /// When it was written.
+    pub at: Option<i64>,
+}
+
+/// A turn that wrote lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlamedTurn {
+    /// The session.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// The turn's number.
+    pub turn: u64,
+    /// What was asked in it.
+    pub prompt: Option<String>,
+}
+
+impl Memory {
+    /// Tells which turns wrote the lines of a file as it is now.
+    pub fn blame(&self, file: &Path) -> Result<Blame> {
+        let unreadable = |source| Error::Path {
+            path: file.to_path_buf(),
+            source,
+        };
+        let path = std::fs::canonicalize(file).map_err(unreadable)?;
+        let bytes = std::fs::read(&path).map_err(unreadable)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut target = Target::new(&path);
+        let file_name = path.file_name().map(|name| name.to_string_lossy());
+        let rows = self
+            .store
+            .changes_of(&file_name.unwrap_or_default(), &target.project)?;
+        target.adopt(&rows);
+        let renames = git::earlier_names(&target.place.base, &target.place.name);
+        let mut names = vec![target.place.name.clone()];
+        names.extend(renames.iter().map(|(old, _)| old.clone()));
+        let steps = steps::find(&self.store, &mut target, &mut names)?;
+        let lines = replay(&steps, &target.place, &renames, &text);
+        self.told(&text, &lines, &steps)
+    }
+
+    /// The turns behind the steps that lines are by.
+    fn told(&self, text: &str, lines: &[Line], steps: &[Step]) -> Result<Blame> {
+        let mut turns: Vec<BlamedTurn> = Vec::new();
+        let mut known: HashMap<(i64, u64), usize> = HashMap::new();
+        let mut blamed = Vec::new();
+        for (text, line) in text.lines().zip(lines) {
+            let step = line.by.and_then(|by| steps.get(by as usize));
+            let turn = match step {
+                Some(step) => Some(match known.get(&(step.session, step.turn)) {
+                    Some(turn) => *turn,
+                    None => {
+                        turns.push(self.turn_behind(step)?);
+                        known.insert((step.session, step.turn), turns.len() - 1);
+                        turns.len() - 1
+                    }
+                }),
+                None => None,
+            };
+            blamed.push(BlamedLine {
+                text: text.to_string(),
+                turn,
+                at: step.and_then(|step| step.at),
+            });
+        }
+        Ok(Blame {
+            lines: blamed,
+            turns,
+        })
+    }
+
+    fn turn_behind(&self, step: &Step) -> Result<BlamedTurn> {
+        let heads = self.store.session_heads([step.session])?;
+        let mut prompt = None;
+        if let Some(head) = heads.get(&step.session) {
+            let range = EventRange::Turn(step.turn);
+            let first = self.store.events(step.session, range)?;
+            let first = first.iter().find(|event| event.kind == Kind::Prompt);
+            if let Some(first) = first {
+                let mut bytes = self.store.bytes();
+                prompt =
+                    read_one(&self.store, &mut bytes, head, first.seq)?.map(|shown| shown.text);
+            }
+        }
+        Ok(BlamedTurn {
+            session: heads
+                .get(&step.session)
+                .map(|head| head.session.clone())
+                .unwrap_or_default(),
+            agent: step.agent.clone(),
+            turn: step.turn,
+            prompt,
+        })
+    }
+}
+
+/// Does all steps again and compares what comes of them with the text as it is.
+fn replay(steps: &[Step], place: &Place, renames: &[(String, String)], text: &str) -> Vec<Line> {
+    let mut interner = Interner::default();
+    let mut lanes: HashMap<Place, Lane> = HashMap::new();
+    for (number, step) in steps.iter().enumerate() {
+        for (from, to, edit) in &step.edits {
+            inherit(&mut lanes, from, renames);
+            let nothing = matches!(&edit.change, Change::Hunks(hunks) if hunks.is_empty());
+            // Of a file that only moved and was not known before, nothing is known now.
+            if nothing && !lanes.contains_key(from) {
+                continue;
+            }
+            let mut lane = lanes.remove(from).unwrap_or_default();
+            lane.apply(edit, number as u32, &mut interner);
+            lanes.insert(to.as_ref().unwrap_or(from).clone(), lane);
+        }
+    }
+    inherit(&mut lanes, place, renames);
+    let now = interner.lines(text);
+    let mut lane = lanes.remove(place).unwrap_or_default();
+    lane.synchronise(&now, &interner);
+    let mut lines = lane.text.unwrap_or_default();
+    // What was done in other worktrees and clones came here by merging.
+    let mut others: Vec<Lane> = lanes.into_values().collect();
+    others.sort_by_key(|other| std::cmp::Reverse(other.last));
+    for other in others {
+        let mut from = other.text.clone().unwrap_or_default();
+        other.settle(&mut from, &interner);
+        filled(&mut lines, &from);
+        if other.text.is_none() {
+            let mut found: Vec<Line> = lines
+                .iter()
+                .map(|line| Line { by: None, ..*line })
+                .collect();
+            other.settle(&mut found, &interner);
+            for (line, found) in lines.iter_mut().zip(found) {
+                line.by = line.by.or(found.by);
+            }
+        }
+    }
+    lines
+}
+
+/// A file that begins under a new name goes on from what it was under the old one.
+fn inherit(lanes: &mut HashMap<Place, Lane>, place: &Place, renames: &[(String, String)]) {
+    if lanes.contains_key(place) {
+        return;
+    }
+    let mut name = &place.name;
+    for (old, new) in renames {
+        if new != name {
+            continue;
+        }
+        let before = Place {
+            base: place.base.clone(),
+            name: old.clone(),
+        };
+        if let Some(lane) = lanes.remove(&before) {
+            lanes.insert(place.clone(), lane);
+            return;
+        }
+        name = old;
+    }
+}
