@@ -204,3 +204,41 @@ fn carriage_returns_make_no_difference() {
     crlf.change = Change::Written("aa\r\nbb\r\n".into());
     check(vec![crlf, hunk("aa -bb +xx")], "aa xx", "1aa 2xx");
 }
+
+#[test]
+fn any_edits_are_fine() {
+    let mut state = 7u64;
+    let mut roll = |sides: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % sides
+    };
+    const WORDS: [&str; 7] = ["aa", "bb", "cc", "-aa", "-bb", "+cc", "+dd"];
+    for _ in 0..3000 {
+        let mut text = |words: &[&str]| {
+            let words = (0..roll(8)).map(|_| words[roll(words.len() as u64) as usize]);
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let (before, plain) = (text(&WORDS[..3]), text(&WORDS[..3]));
+        let edits = [text(&WORDS), text(&WORDS), text(&WORDS)].map(|words| hunk(&words));
+        let mut edits = edits.to_vec();
+        edits.push(string(None, &plain, &before));
+        edits.insert(roll(4) as usize, string(Some(&before), &plain, "dd"));
+        if let Change::Hunks(hunks) = &mut edits[0].change
+            && let Some(hunk) = hunks.first_mut()
+        {
+            hunk.line = Some([0, 3, usize::MAX][roll(3) as usize]);
+            hunk.at_end = roll(2) == 0;
+        }
+        let steps: Vec<Step> = edits
+            .into_iter()
+            .map(|edit| Step::on(place("f"), None, edit))
+            .collect();
+        let now = lines(&before);
+        assert_eq!(
+            replay(&steps, &place("f"), &[], &now).len(),
+            now.lines().count()
+        );
+    }
+}
