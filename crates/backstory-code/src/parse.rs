@@ -1,0 +1,71 @@
+//! From bytes to an outline, within bounds.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, Parser, Tree};
+
+use crate::language::Language;
+use crate::model::{Outline, Skipped};
+use crate::{resolve, walk};
+
+/// Larger files are no source that people write.
+pub const MAX_BYTES: usize = 4 << 20;
+/// Small files may have lines as long as they like.
+const SMALL: usize = 64 << 10;
+/// Lines of people are shorter than this on average.
+const LONG_LINE: usize = 400;
+/// How far into a file a zero byte makes it binary.
+const BINARY_PREFIX: usize = 8 << 10;
+
+/// Looks into a file.
+///
+/// # Errors
+/// When the file is not what people write, with the reason.
+pub fn outline(language: &Language, bytes: &[u8]) -> Result<Outline, Skipped> {
+    let source = accept(bytes)?;
+    let Some(tree) = parse(language, source) else {
+        return Err(Skipped::TooComplex);
+    };
+    let Some(compiled) = language.compiled() else {
+        return Err(Skipped::TooComplex);
+    };
+    let found = walk::walk(language, compiled, &tree, source);
+    Ok(resolve::resolve(language, found))
+}
+
+fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
+    if bytes.len() > MAX_BYTES {
+        return Err(Skipped::TooLarge);
+    }
+    let prefix = bytes.get(..BINARY_PREFIX).unwrap_or(bytes);
+    if prefix.contains(&0) {
+        return Err(Skipped::Binary);
+    }
+    let source = std::str::from_utf8(bytes).map_err(|_| Skipped::NotUtf8)?;
+    if source.len() > SMALL {
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+        if source.len() / lines > LONG_LINE {
+            return Err(Skipped::Minified);
+        }
+    }
+    Ok(source)
+}
+
+/// Parsing is linear on what people write, but recovery from errors is not. Steps are counted, not time, so that the same file
+/// always has the same outcome.
+fn parse(language: &Language, source: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&language.compiled()?.grammar).ok()?;
+    let mut steps = source.len() / 4 + 20_000;
+    let mut progress = |_: &tree_sitter::ParseState| {
+        steps = steps.saturating_sub(1);
+        match steps {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let bytes = source.as_bytes();
+    let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    parser.parse_with_options(&mut read, None, Some(options))
+}
