@@ -37,6 +37,40 @@ pub struct Language {
 pub(crate) struct Compiled {
     pub(crate) grammar: tree_sitter::Language,
     pub(crate) roles: Vec<Role>,
+    pub(crate) looks: Vec<Look>,
+}
+
+impl Compiled {
+    pub(crate) fn look(&self, node: Node<'_>) -> Look {
+        let look = self.looks.get(usize::from(node.kind_id()));
+        look.copied().unwrap_or(Look::Named)
+    }
+}
+
+/// How much of a node is layout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Named,
+    /// A keyword or operator.
+    Token,
+    /// Quotes and separators, which formatters change.
+    Silent,
+    /// Parentheses, which show in the tree around them.
+    Transparent,
+    StringStart,
+}
+
+impl Look {
+    fn of(kind: &str, named: bool) -> Look {
+        match (kind, named) {
+            ("parenthesized_expression", true) => Look::Transparent,
+            ("string_start", true) => Look::StringStart,
+            ("string_end", true) => Look::Silent,
+            (_, true) => Look::Named,
+            ("," | ";" | "\"" | "'" | "`" | "(" | ")", false) => Look::Silent,
+            (_, false) => Look::Token,
+        }
+    }
 }
 
 /// What a node means.
@@ -138,17 +172,20 @@ impl Language {
         let compile = || {
             let grammar = (self.grammar)();
             let mut roles = vec![Role::Plain; grammar.node_kind_count()];
+            let mut looks = Vec::new();
             for (id, role) in roles.iter_mut().enumerate() {
                 let id = u16::try_from(id).ok()?;
-                if !grammar.node_kind_is_named(id) {
+                let kind = grammar.node_kind_for_id(id).unwrap_or_default();
+                let named = grammar.node_kind_is_named(id);
+                looks.push(Look::of(kind, named));
+                if !named {
                     continue;
                 }
-                let kind = grammar.node_kind_for_id(id).unwrap_or_default();
                 if let Some((_, known)) = self.roles.iter().find(|(name, _)| *name == kind) {
                     *role = *known;
                 }
             }
-            Some(Compiled { grammar, roles })
+            Some(Compiled { grammar, roles, looks })
         };
         self.compiled.get_or_init(compile).as_ref()
     }

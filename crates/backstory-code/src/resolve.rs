@@ -82,7 +82,8 @@ impl Resolver<'_, '_> {
             through_self |= self.receiver(site.scope, name);
         }
         let value = self.follow(site.scope, &site.callee, MAX_HOPS);
-        let is_builtin = value == Value::Builtin;
+        // `super()` itself is no method.
+        let is_builtin = matches!(value, Value::Builtin | Value::Above(_));
         let (resolved, resolution) = match value {
             Value::Symbol(name) => {
                 let own = through_self || (self.language.implicit_this && site.callee.len() == 1 && self.is_method(&name));

@@ -41,6 +41,10 @@ struct Walk<'t> {
     comment: Option<Comment>,
     decorators: Vec<String>,
     decorators_depth: usize,
+    /// A statement that is documentation.
+    documentation: usize,
+    /// Where the last token was.
+    last_row: usize,
 }
 
 pub(crate) fn walk<'t>(
@@ -59,6 +63,8 @@ pub(crate) fn walk<'t>(
         comment: None,
         decorators: Vec::new(),
         decorators_depth: 0,
+        documentation: 0,
+        last_row: 0,
     };
     walk.found.has_errors = tree.root_node().has_error();
     walk.enter_scope(0, ScopeKind::File, String::new(), None, None);
@@ -72,7 +78,8 @@ pub(crate) fn walk<'t>(
             continue;
         }
         if descend {
-            walk.hashing.leaf(node, source);
+            walk.hashing.leaf(node, compiled.look(node), source);
+            walk.last_row = node.end_position().row;
         }
         loop {
             walk.leave(cursor.node(), depth);
@@ -104,13 +111,17 @@ impl<'t> Walk<'t> {
 
     /// Whether to look below the node.
     fn enter(&mut self, node: Node<'t>, field: u16, depth: usize) -> bool {
+        if node.id() == self.documentation {
+            self.last_row = node.end_position().row;
+            return false;
+        }
         if node.is_extra() && node.is_named() {
             if !node.is_error() {
                 self.comment(node);
                 return false;
             }
         } else {
-            self.hashing.open(node, field);
+            self.hashing.open(node, self.compiled.look(node), field);
         }
         if !node.is_named() {
             return true;
@@ -173,8 +184,10 @@ impl<'t> Walk<'t> {
     }
 
     fn leave(&mut self, node: Node<'t>, depth: usize) {
-        if !(node.is_extra() && node.is_named()) {
-            self.hashing.close(node);
+        if node.id() == self.documentation {
+            self.documentation = 0;
+        } else if !(node.is_extra() && node.is_named()) {
+            self.hashing.close(self.compiled.look(node));
         }
         while self.frames.last().is_some_and(|frame| frame.depth == depth) {
             let Some(frame) = self.frames.pop() else {
@@ -184,6 +197,8 @@ impl<'t> Walk<'t> {
             let hash = self.hashing.finish(frame.hash_start);
             if let Some(symbol) = self.found.symbols.get_mut(symbol) {
                 symbol.body_hash = hash;
+                // Grammars count comments after the last statement in.
+                symbol.line_end = symbol.line_start.max(self.last_row + 1);
             }
         }
     }
@@ -221,13 +236,11 @@ impl<'t> Walk<'t> {
         let started = node.start_position().row.min(first_row);
         let comment = comment.filter(|comment| comment.last_row + 1 >= started && !comment.line.is_empty());
         let mut doc = comment.map(|comment| comment.line);
-        let mut hidden = definition.name_node.id();
-        self.hashing.hide(hidden);
+        self.hashing.hide(definition.name_node);
         if self.language.doc_prefixes.is_empty() {
-            let string = definition.body.and_then(|body| docstring(body));
-            doc = string.and_then(|string| docstring_line(text(string, self.source)));
-            hidden = string.map_or(hidden, |string| string.id());
-            self.hashing.hide(hidden);
+            let statement = definition.body.and_then(docstring);
+            doc = statement.and_then(|statement| docstring_line(text(statement, self.source)));
+            self.documentation = statement.map_or(0, |statement| statement.id());
         }
         let Some(around) = self.found.scopes.get(outer) else {
             return;
@@ -258,7 +271,7 @@ impl<'t> Walk<'t> {
             decorators: [decorators, head.decorators].concat(),
             doc,
             line_start: first_row + 1,
-            line_end: last_row(node) + 1,
+            line_end: 0,
             body_hash: 0,
             has_body: definition.body.is_some(),
         };
@@ -359,24 +372,18 @@ fn plain<'t>(kind: Kind, node: Node<'t>, source: &str) -> Option<Definition<'t>>
     Some(definition.with_body(node.child_by_field_name("body")))
 }
 
-/// A node that ends with its newline ends on the line before.
-fn last_row(node: Node<'_>) -> usize {
-    let end = node.end_position();
-    match end.column {
-        0 => end.row.saturating_sub(1).max(node.start_position().row),
-        _ => end.row,
-    }
-}
-
-/// The string that documents a body, if that is how the language does it.
-fn docstring<'t>(body: Node<'t>) -> Option<Node<'t>> {
+/// The statement that documents a body, if that is how the language does it.
+fn docstring(body: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = body.walk();
     let first = body.named_children(&mut cursor).find(|node| !node.is_extra())?;
     let string = match first.kind() {
         "expression_statement" => first.named_child(0)?,
         _ => return None,
     };
-    (string.kind() == "string" && first.named_child_count() == 1).then_some(string)
+    let mut cursor = string.walk();
+    let computed = string.named_children(&mut cursor).any(|part| part.kind() == "interpolation");
+    let plain = string.kind() == "string" && first.named_child_count() == 1 && !computed;
+    plain.then_some(first)
 }
 
 fn docstring_line(string: &str) -> Option<String> {

@@ -6,56 +6,56 @@
 use tree_sitter::Node;
 use twox_hash::XxHash3_64;
 
-use crate::language::text;
+use crate::language::{Look, text};
 
 #[derive(Default)]
 pub(super) struct Hashing {
     written: Vec<u8>,
-    /// Nodes that do not count, such as the name of the definition itself.
-    hidden: Vec<usize>,
+    /// The name of the definition itself does not count.
+    name: usize,
 }
 
 const END: u16 = u16::MAX;
 
 impl Hashing {
-    pub(super) fn hide(&mut self, node: usize) {
-        self.hidden.push(node);
+    /// The next name does not count.
+    pub(super) fn hide(&mut self, node: Node<'_>) {
+        self.name = node.id();
     }
 
     pub(super) fn position(&self) -> usize {
         self.written.len()
     }
 
-    pub(super) fn open(&mut self, node: Node<'_>, field: u16) {
-        if node.is_named() {
-            if !transparent(node) {
+    pub(super) fn open(&mut self, node: Node<'_>, look: Look, field: u16) {
+        match look {
+            Look::Silent | Look::Transparent => {}
+            Look::Token => self.put(node.kind_id()),
+            Look::Named | Look::StringStart => {
                 self.put(node.kind_id());
                 self.put(field);
             }
-        } else if !matches!(node.kind(), "," | ";" | "\"" | "'" | "`" | "(" | ")") {
-            self.put(node.kind_id());
         }
     }
 
     /// The text of a node that has nothing below it.
-    pub(super) fn leaf(&mut self, node: Node<'_>, source: &str) {
-        if !node.is_named() || node.kind() == "string_end" {
+    pub(super) fn leaf(&mut self, node: Node<'_>, look: Look, source: &str) {
+        let token = match look {
+            Look::Named => text(node, source),
+            // How a string is quoted belongs to the layout, but not that it is raw.
+            Look::StringStart => text(node, source).trim_end_matches(['"', '\'']),
+            _ => return,
+        };
+        if node.id() == self.name {
+            self.name = 0;
             return;
-        }
-        if let Some(at) = self.hidden.iter().rposition(|hidden| *hidden == node.id()) {
-            self.hidden.swap_remove(at);
-            return;
-        }
-        let mut token = text(node, source);
-        if node.kind() == "string_start" {
-            token = token.trim_end_matches(['"', '\'']);
         }
         self.written.extend_from_slice(token.as_bytes());
         self.written.push(0);
     }
 
-    pub(super) fn close(&mut self, node: Node<'_>) {
-        if node.is_named() && !transparent(node) {
+    pub(super) fn close(&mut self, look: Look) {
+        if matches!(look, Look::Named | Look::StringStart) {
             self.put(END);
         }
     }
@@ -72,9 +72,4 @@ impl Hashing {
     fn put(&mut self, number: u16) {
         self.written.extend_from_slice(&number.to_le_bytes());
     }
-}
-
-/// Parentheses show in the tree around them.
-fn transparent(node: Node<'_>) -> bool {
-    node.kind() == "parenthesized_expression"
 }
