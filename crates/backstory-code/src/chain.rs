@@ -37,7 +37,7 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
             Role::This => (Step::This, None),
             Role::Super => (Step::Super, None),
             Role::Literal => (Step::Literal, None),
-            Role::Call(function) => (Step::Call, Some(node.child_by_field_name(function))),
+            Role::Call(function) | Role::Make(function) => (Step::Call, Some(node.child_by_field_name(function))),
             Role::Member(object, name) => {
                 let name = node.child_by_field_name(name);
                 let name = name.map_or("", |name| text(name, source));

@@ -58,6 +58,7 @@ pub(crate) fn header<'t>(
         .text
         .trim_end_matches([':', ';', '{', ' '])
         .trim_end_matches("=>")
+        .trim_end_matches(" =")
         .trim_end()
         .to_string();
     header

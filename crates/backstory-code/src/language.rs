@@ -95,6 +95,8 @@ pub(crate) enum Role {
     Decorator,
     /// A call, with the field of what is called.
     Call(&'static str),
+    /// Makes an object without a call, with the field of its type.
+    Make(&'static str),
     /// A call that itself names object and method.
     MethodCall(&'static str, &'static str),
     /// A member of something: the fields of the object and of the name.

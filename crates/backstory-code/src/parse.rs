@@ -56,7 +56,7 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
 fn parse(language: &Language, source: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&language.compiled()?.grammar).ok()?;
-    let mut steps = source.len() / 4 + 20_000;
+    let mut steps = source.len() / 20 + 2_000;
     let mut progress = |_: &tree_sitter::ParseState| {
         steps = steps.saturating_sub(1);
         match steps {

@@ -73,6 +73,14 @@ fn defined(symbols: Vec<Symbol>) -> Vec<Symbol> {
     symbols
 }
 
+/// A name in a class or module; the file itself has no name.
+fn within(outer: &str, name: &str) -> String {
+    match outer {
+        "" => name.to_string(),
+        outer => format!("{outer}.{name}"),
+    }
+}
+
 impl Resolver<'_, '_> {
     /// A call, and whether it is noise.
     fn call(&self, site: &CallSite<'_>) -> (Call, bool) {
@@ -111,8 +119,15 @@ impl Resolver<'_, '_> {
         matches!(binding, Some(Binding::Value(steps)) if steps[..] == [Step::This])
     }
 
+    /// Whether the file has a symbol or a module of this name.
+    fn is_known(&self, name: &str) -> bool {
+        self.kinds.contains_key(name) || self.scopes.contains_key(name)
+    }
+
+    /// A constructor is called by those who have no object yet.
     fn is_method(&self, name: &str) -> bool {
-        matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
+        let mut parts = name.rsplit('.');
+        parts.next() != parts.next() && matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
     }
 
     fn is_noise(&self, site: &CallSite<'_>, resolution: Resolution) -> bool {
@@ -167,17 +182,32 @@ impl Resolver<'_, '_> {
         }
     }
 
+    /// `super` as a path.
+    fn module_above(&self, scope: usize) -> Value {
+        let mut at = Some(scope);
+        while let Some(scope) = at.and_then(|index| self.found.scopes.get(index)) {
+            let above = scope.parent.and_then(|parent| self.found.scopes.get(parent));
+            if let (ScopeKind::Space, Some(above)) = (scope.kind, above) {
+                return Value::Symbol(above.name.clone());
+            }
+            at = scope.parent;
+        }
+        Value::Import("super".to_string())
+    }
+
     /// What a name means where it stands.
     fn name(&self, scope: usize, name: &str, hops: usize) -> Value {
         if hops == 0 {
             return Value::Unknown;
         }
         match name {
+            "crate" if self.language.separator == "::" => return Value::Import(name.to_string()),
             "Self" | "cls" if self.language.self_names.contains(&name) => {
                 let owner = self.found.scopes.get(scope).and_then(|scope| scope.owner.clone());
                 return owner.map_or(Value::Unknown, Value::Symbol);
             }
             _ if self.language.self_names.contains(&name) => return self.this(scope),
+            "super" if self.language.separator == "::" => return self.module_above(scope),
             "super" => return self.above(scope),
             _ => {}
         }
@@ -194,12 +224,9 @@ impl Resolver<'_, '_> {
             if !visible {
                 continue;
             }
-            let qualified = match scope.name.as_str() {
-                "" => name.to_string(),
-                outer => format!("{outer}.{name}"),
-            };
+            let qualified = within(&scope.name, name);
             let binding = scope.bindings.get(name);
-            let symbol = self.kinds.contains_key(qualified.as_str());
+            let symbol = self.is_known(&qualified);
             match binding {
                 Some(Binding::Import(path)) => return Value::Import(path.clone()),
                 Some(_) if symbol => return Value::Symbol(qualified),
@@ -250,8 +277,8 @@ impl Resolver<'_, '_> {
             Value::Builtin => Value::Builtin,
             Value::Above(class) => self.inherited(&class, name, hops),
             Value::Symbol(class) | Value::Object(class) => {
-                let qualified = format!("{class}.{name}");
-                if self.kinds.contains_key(qualified.as_str()) {
+                let qualified = within(&class, name);
+                if self.is_known(&qualified) {
                     return Value::Symbol(qualified);
                 }
                 let attribute = self.found.attributes.get(&class);

@@ -80,6 +80,8 @@ pub(crate) fn bind<'t>(
             *known = binding;
         }
         (_, Binding::Value(second)) if second[..] == [Step::Literal] => {}
+        // The object itself stays what it is, whatever its type is called.
+        (Binding::Value(first), _) if first[..] == [Step::This] => {}
         (first, second) if *first == *second => {}
         _ => *known = Binding::Unknown,
     }

@@ -1,11 +1,13 @@
 //! What people can type. The doc comments are the help pages.
 
+mod code;
 mod patterns;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use code::{CallsArgs, MapArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Embed(EmbedArgs),
     Eval(EvalArgs),
     Patterns(PatternsArgs),
+    Map(MapArgs),
+    Calls(CallsArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

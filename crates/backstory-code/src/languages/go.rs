@@ -26,7 +26,7 @@ pub(super) static GO: Language = Language {
         ("generic_type", Role::Wrapper("type")),
         ("unary_expression", Role::Wrapper("operand")),
         ("parenthesized_expression", Role::Wrapper("")),
-        ("composite_literal", Role::Call("type")),
+        ("composite_literal", Role::Make("type")),
         ("interpreted_string_literal", Role::Literal),
         ("raw_string_literal", Role::Literal),
         ("int_literal", Role::Literal),

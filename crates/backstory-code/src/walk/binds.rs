@@ -22,7 +22,7 @@ impl<'t> Walk<'t> {
         for _ in 0..8 {
             let inner = match target.child_by_field_name("declarator") {
                 Some(inner) => Some(inner),
-                None if target.named_child_count() == 1 && !self.is_chain(target) => target.named_child(0),
+                None if target.named_child_count() == 1 && !self.is_chain(target) && target.kind() != "object_pattern" => target.named_child(0),
                 None => target.child_by_field_name("name").filter(|_| !self.is_chain(target)),
             };
             match inner {
@@ -31,6 +31,9 @@ impl<'t> Walk<'t> {
             }
         }
         let field = |name: &str| (!name.is_empty()).then(|| node.child_by_field_name(name)).flatten();
+        if let Some(module) = field(value).and_then(|value| required(text(value, self.source))) {
+            return self.require(target, module);
+        }
         let binding = match (field(kind), field(value)) {
             (Some(kind), value) => {
                 let mut steps = chain(self.compiled, kind, self.source);
@@ -63,6 +66,24 @@ impl<'t> Walk<'t> {
             }
             Role::Member(..) => self.attribute(target, binding),
             _ => self.names(target),
+        }
+    }
+
+    /// `const module = require("module")`, or some names of it.
+    fn require(&mut self, target: Node<'t>, module: &str) {
+        let mut found = Vec::new();
+        below(target, MAX_PATTERN, |node| match node.kind() {
+            "identifier" => found.push((text(node, self.source), module.to_string())),
+            "shorthand_property_identifier_pattern" => {
+                let name = text(node, self.source);
+                found.push((name, format!("{module}.{name}")));
+            }
+            _ => {}
+        });
+        for (name, path) in found {
+            if let Some(scope) = self.current() {
+                bind(&mut scope.bindings, name, Binding::Import(path));
+            }
         }
     }
 
@@ -199,4 +220,11 @@ impl<'t> Walk<'t> {
             }
         }
     }
+}
+
+/// The module of `require("module")`.
+fn required(value: &str) -> Option<&str> {
+    let argument = value.strip_prefix("require(")?.strip_suffix(')')?;
+    let module = argument.trim().trim_matches(['"', '\'', '`']);
+    (module.len() + 2 == argument.trim().len()).then_some(module)
 }

@@ -3,6 +3,7 @@
 
 mod environment;
 
+mod code;
 mod commands;
 mod crash;
 mod digest;
