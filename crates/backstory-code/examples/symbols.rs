@@ -1,5 +1,9 @@
 //! Outlines of files as lines of JSON, and how fast they were made. For `bench/code`.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "that is what it is for")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "that is what it is for"
+)]
 
 use std::io::BufRead;
 use std::path::Path;
@@ -27,7 +31,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{line}");
     }
     let speed = bytes as f64 / 1e6 / spent.as_secs_f64();
-    eprintln!("{:.1} MB in {:.1} s: {speed:.1} MB/s", bytes as f64 / 1e6, spent.as_secs_f64());
+    eprintln!(
+        "{:.1} MB in {:.1} s: {speed:.1} MB/s",
+        bytes as f64 / 1e6,
+        spent.as_secs_f64()
+    );
     Ok(())
 }
 

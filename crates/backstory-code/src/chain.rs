@@ -37,7 +37,9 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
             Role::This => (Step::This, None),
             Role::Super => (Step::Super, None),
             Role::Literal => (Step::Literal, None),
-            Role::Call(function) | Role::Make(function) => (Step::Call, Some(node.child_by_field_name(function))),
+            Role::Call(function) | Role::Make(function) => {
+                (Step::Call, Some(node.child_by_field_name(function)))
+            }
             Role::Member(object, name) => {
                 let name = node.child_by_field_name(name);
                 let name = name.map_or("", |name| text(name, source));
@@ -47,10 +49,7 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
                 let name = node.child_by_field_name(name);
                 steps.push(Step::Call);
                 let name = name.map_or("", |name| text(name, source));
-                (
-                    Step::Name(name),
-                    node.child_by_field_name(object).map(Some),
-                )
+                (Step::Name(name), node.child_by_field_name(object).map(Some))
             }
             Role::Wrapper(field) => match inner_of(node, field) {
                 Some(inner) => {

@@ -50,7 +50,8 @@ pub(crate) fn header<'t>(
             line.push(node, token);
         }
         let descend = !leaf && !is_decorator && !node.is_extra();
-        if !(descend && cursor.goto_first_child()) && !next(&mut cursor) {
+        let descended = descend && cursor.goto_first_child();
+        if !descended && !next(&mut cursor) {
             break;
         }
     }
@@ -80,7 +81,8 @@ pub(crate) fn one_line(compiled: &Compiled, node: Node<'_>, source: &str) -> Str
             line.push(node, text(node, source));
         }
         let stop = line.text.len() > MAX_SIGNATURE;
-        if stop || (!(!leaf && cursor.goto_first_child()) && !next(&mut cursor)) {
+        let descended = !leaf && cursor.goto_first_child();
+        if stop || (!descended && !next(&mut cursor)) {
             return line.text;
         }
     }
@@ -120,7 +122,8 @@ impl Line {
         }
         let gap = node.start_byte() > self.end && !self.text.is_empty();
         let opened = self.text.ends_with(['(', '[']);
-        let joins = opened || (closes && token != "}" && wrapped) || matches!(token, "," | ")" | "]");
+        let joins =
+            opened || (closes && token != "}" && wrapped) || matches!(token, "," | ")" | "]");
         if gap && !joins {
             self.text.push(' ');
         }

@@ -61,6 +61,11 @@ pub(crate) enum Look {
 }
 
 impl Look {
+    /// Asked of every node, and faster than asking the node.
+    pub(crate) fn is_named(self) -> bool {
+        matches!(self, Look::Named | Look::Transparent | Look::StringStart)
+    }
+
     fn of(kind: &str, named: bool) -> Look {
         match (kind, named) {
             ("parenthesized_expression", true) => Look::Transparent,
@@ -187,7 +192,11 @@ impl Language {
                     *role = *known;
                 }
             }
-            Some(Compiled { grammar, roles, looks })
+            Some(Compiled {
+                grammar,
+                roles,
+                looks,
+            })
         };
         self.compiled.get_or_init(compile).as_ref()
     }

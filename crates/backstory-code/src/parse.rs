@@ -1,5 +1,6 @@
 //! From bytes to an outline, within bounds.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Tree};
@@ -16,6 +17,11 @@ const SMALL: usize = 64 << 10;
 const LONG_LINE: usize = 400;
 /// How far into a file a zero byte makes it binary.
 const BINARY_PREFIX: usize = 8 << 10;
+
+thread_local! {
+    /// A parser keeps its memory for the next file.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+}
 
 /// Looks into a file.
 ///
@@ -54,8 +60,7 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
 /// Parsing is linear on what people write, but recovery from errors is not. Steps are counted, not time, so that the same file
 /// always has the same outcome.
 fn parse(language: &Language, source: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&language.compiled()?.grammar).ok()?;
+    let grammar = &language.compiled()?.grammar;
     let mut steps = source.len() / 20 + 2_000;
     let mut progress = |_: &tree_sitter::ParseState| {
         steps = steps.saturating_sub(1);
@@ -67,5 +72,10 @@ fn parse(language: &Language, source: &str) -> Option<Tree> {
     let bytes = source.as_bytes();
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut progress);
-    parser.parse_with_options(&mut read, None, Some(options))
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(grammar).ok()?;
+        // Without this, a file that was given up would be gone on with.
+        parser.reset();
+        parser.parse_with_options(&mut read, None, Some(options))
+    })
 }

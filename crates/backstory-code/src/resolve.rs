@@ -10,7 +10,9 @@ use crate::scope::{Binding, CallSite, Found, ScopeKind};
 /// Names lead to values, values to names; so far and no further.
 const MAX_HOPS: usize = 12;
 /// What is called on these is logging.
-const LOGGERS: &[&str] = &["logger", "log", "logging", "_logger", "_log", "LOGGER", "LOG", "console"];
+const LOGGERS: &[&str] = &[
+    "logger", "log", "logging", "_logger", "_log", "LOGGER", "LOG", "console",
+];
 
 /// What a chain leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +42,15 @@ pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
     let resolver = Resolver {
         language,
         found: &found,
-        kinds: kinds.map(|symbol| (symbol.name.as_str(), symbol.kind)).collect(),
-        scopes: found.scopes.iter().enumerate().map(|(index, scope)| (scope.name.as_str(), index)).collect(),
+        kinds: kinds
+            .map(|symbol| (symbol.name.as_str(), symbol.kind))
+            .collect(),
+        scopes: found
+            .scopes
+            .iter()
+            .enumerate()
+            .map(|(index, scope)| (scope.name.as_str(), index))
+            .collect(),
         builtins: language.builtins.iter().copied().collect(),
     };
     let (mut calls, mut left_out) = (Vec::new(), Vec::new());
@@ -61,15 +70,26 @@ pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
     }
 }
 
-/// A declaration goes where the definition is in the same file.
-fn defined(symbols: Vec<Symbol>) -> Vec<Symbol> {
-    let bodies: HashSet<String> = symbols
+/// A declaration goes where the definition is in the same file; its documentation stays.
+fn defined(mut symbols: Vec<Symbol>) -> Vec<Symbol> {
+    let declared = |symbol: &&Symbol| !symbol.has_body;
+    let mut docs: HashMap<String, Option<String>> = symbols
         .iter()
-        .filter(|symbol| symbol.has_body)
-        .map(|symbol| symbol.name.clone())
+        .filter(declared)
+        .map(|symbol| (symbol.name.clone(), symbol.doc.clone()))
         .collect();
-    let mut symbols = symbols;
-    symbols.retain(|symbol| symbol.has_body || !bodies.contains(&symbol.name));
+    if docs.is_empty() {
+        return symbols;
+    }
+    let bodies = symbols.iter_mut().filter(|symbol| symbol.has_body);
+    let mut bodied = HashSet::new();
+    for symbol in bodies {
+        if let Some(doc) = docs.remove(&symbol.name) {
+            symbol.doc = symbol.doc.take().or(doc);
+            bodied.insert(symbol.name.clone());
+        }
+    }
+    symbols.retain(|symbol| symbol.has_body || !bodied.contains(&symbol.name));
     symbols
 }
 
@@ -86,7 +106,8 @@ impl Resolver<'_, '_> {
     fn call(&self, site: &CallSite<'_>) -> (Call, bool) {
         let mut through_self = matches!(site.callee.first(), Some(Step::This | Step::Super));
         if let Some(Step::Name(name)) = site.callee.first() {
-            through_self |= self.language.self_names.contains(name) || *name == "super";
+            through_self |= self.language.self_names.contains(name);
+            through_self |= *name == "super" && self.language.separator != "::";
             through_self |= self.receiver(site.scope, name);
         }
         let value = self.follow(site.scope, &site.callee, MAX_HOPS);
@@ -94,15 +115,24 @@ impl Resolver<'_, '_> {
         let is_builtin = matches!(value, Value::Builtin | Value::Above(_));
         let (resolved, resolution) = match value {
             Value::Symbol(name) => {
-                let own = through_self || (self.language.implicit_this && site.callee.len() == 1 && self.is_method(&name));
-                let resolution = if own { Resolution::SelfMethod } else { Resolution::Direct };
+                let own = through_self
+                    || (self.language.implicit_this
+                        && site.callee.len() == 1
+                        && self.is_method(&name));
+                let resolution = if own {
+                    Resolution::SelfMethod
+                } else {
+                    Resolution::Direct
+                };
                 (Some(name), resolution)
             }
             Value::Import(path) => (Some(path), Resolution::Import),
             _ => (None, Resolution::Unresolved),
         };
         let is_noise = is_builtin || self.is_noise(site, resolution);
-        let caller = site.caller.and_then(|caller| self.found.symbols.get(caller));
+        let caller = site
+            .caller
+            .and_then(|caller| self.found.symbols.get(caller));
         let call = Call {
             caller: caller.map(|symbol| symbol.name.clone()),
             callee: site.written.clone(),
@@ -127,7 +157,8 @@ impl Resolver<'_, '_> {
     /// A constructor is called by those who have no object yet.
     fn is_method(&self, name: &str) -> bool {
         let mut parts = name.rsplit('.');
-        parts.next() != parts.next() && matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
+        parts.next() != parts.next()
+            && matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
     }
 
     fn is_noise(&self, site: &CallSite<'_>, resolution: Resolution) -> bool {
@@ -145,7 +176,9 @@ impl Resolver<'_, '_> {
             return matches!(resolution, Resolution::Unresolved | Resolution::Import);
         }
         let method = names.last().copied().unwrap_or_default();
-        resolution == Resolution::Unresolved && site.callee.len() > 1 && self.language.builtin_methods.contains(&method)
+        resolution == Resolution::Unresolved
+            && site.callee.len() > 1
+            && self.language.builtin_methods.contains(&method)
     }
 
     fn follow(&self, scope: usize, chain: &[Step<'_>], hops: usize) -> Value {
@@ -171,7 +204,11 @@ impl Resolver<'_, '_> {
     }
 
     fn this(&self, scope: usize) -> Value {
-        let owner = self.found.scopes.get(scope).and_then(|scope| scope.owner.clone());
+        let owner = self
+            .found
+            .scopes
+            .get(scope)
+            .and_then(|scope| scope.owner.clone());
         owner.map_or(Value::Unknown, Value::Object)
     }
 
@@ -186,7 +223,9 @@ impl Resolver<'_, '_> {
     fn module_above(&self, scope: usize) -> Value {
         let mut at = Some(scope);
         while let Some(scope) = at.and_then(|index| self.found.scopes.get(index)) {
-            let above = scope.parent.and_then(|parent| self.found.scopes.get(parent));
+            let above = scope
+                .parent
+                .and_then(|parent| self.found.scopes.get(parent));
             if let (ScopeKind::Space, Some(above)) = (scope.kind, above) {
                 return Value::Symbol(above.name.clone());
             }
@@ -203,7 +242,11 @@ impl Resolver<'_, '_> {
         match name {
             "crate" if self.language.separator == "::" => return Value::Import(name.to_string()),
             "Self" | "cls" if self.language.self_names.contains(&name) => {
-                let owner = self.found.scopes.get(scope).and_then(|scope| scope.owner.clone());
+                let owner = self
+                    .found
+                    .scopes
+                    .get(scope)
+                    .and_then(|scope| scope.owner.clone());
                 return owner.map_or(Value::Unknown, Value::Symbol);
             }
             _ if self.language.self_names.contains(&name) => return self.this(scope),
@@ -317,7 +360,9 @@ impl Resolver<'_, '_> {
                     }
                 }
                 Value::Import(path) => imported.push(self.joined(&path, name)),
-                Value::Builtin if self.language.builtin_methods.contains(&name) => return Value::Builtin,
+                Value::Builtin if self.language.builtin_methods.contains(&name) => {
+                    return Value::Builtin;
+                }
                 _ => {}
             }
         }
@@ -340,12 +385,14 @@ impl Resolver<'_, '_> {
             }
             Value::Symbol(name) => match self.kinds.get(name.as_str()) {
                 Some(kind) if kind.is_function() => match self.found.returns.get(&name) {
-                    Some((scope, chain)) if hops > 0 => match self.follow(*scope, chain, hops - 1) {
-                        Value::Symbol(class) => Value::Object(class),
-                        Value::Import(path) => Value::Import(path),
-                        Value::Builtin => Value::Builtin,
-                        _ => Value::Unknown,
-                    },
+                    Some((scope, chain)) if hops > 0 => {
+                        match self.follow(*scope, chain, hops - 1) {
+                            Value::Symbol(class) => Value::Object(class),
+                            Value::Import(path) => Value::Import(path),
+                            Value::Builtin => Value::Builtin,
+                            _ => Value::Unknown,
+                        }
+                    }
                     _ => Value::Unknown,
                 },
                 _ => Value::Object(name),

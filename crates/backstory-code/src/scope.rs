@@ -76,7 +76,9 @@ pub(crate) fn bind<'t>(
         // The second import stands in for the first where that fails.
         (Binding::Import(_), Binding::Import(_)) => {}
         // `None` at first is no type.
-        (Binding::Value(first), _) if first[..] == [Step::Literal] && binding != Binding::Unknown => {
+        (Binding::Value(first), _)
+            if first[..] == [Step::Literal] && binding != Binding::Unknown =>
+        {
             *known = binding;
         }
         (_, Binding::Value(second)) if second[..] == [Step::Literal] => {}

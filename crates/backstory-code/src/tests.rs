@@ -6,7 +6,10 @@ mod odd;
 use crate::{LANGUAGES, Language, Outline, outline};
 
 fn language(name: &str) -> &'static Language {
-    LANGUAGES.iter().find(|language| language.name == name).unwrap()
+    LANGUAGES
+        .iter()
+        .find(|language| language.name == name)
+        .unwrap()
 }
 
 fn outlined(name: &str, source: &str) -> Outline {

@@ -115,19 +115,24 @@ impl<'t> Walk<'t> {
             self.last_row = node.end_position().row;
             return false;
         }
-        if node.is_extra() && node.is_named() {
+        let look = self.compiled.look(node);
+        if !look.is_named() {
+            self.hashing.open(node, look, field);
+            return true;
+        }
+        if node.is_extra() {
             if !node.is_error() {
                 self.comment(node);
                 return false;
             }
         } else {
-            self.hashing.open(node, self.compiled.look(node), field);
-        }
-        if !node.is_named() {
-            return true;
+            self.hashing.open(node, look, field);
         }
         let role = self.role(node);
-        let carries = matches!(role, Role::Define(_) | Role::Custom(_) | Role::CustomOrBind(..) | Role::Decorator);
+        let carries = matches!(
+            role,
+            Role::Define(_) | Role::Custom(_) | Role::CustomOrBind(..) | Role::Decorator
+        );
         if !carries && depth <= self.decorators_depth {
             self.decorators.clear();
         }
@@ -184,10 +189,14 @@ impl<'t> Walk<'t> {
     }
 
     fn leave(&mut self, node: Node<'t>, depth: usize) {
+        let look = self.compiled.look(node);
+        if !look.is_named() {
+            return;
+        }
         if node.id() == self.documentation {
             self.documentation = 0;
-        } else if !(node.is_extra() && node.is_named()) {
-            self.hashing.close(self.compiled.look(node));
+        } else if !node.is_extra() {
+            self.hashing.close(look);
         }
         while self.frames.last().is_some_and(|frame| frame.depth == depth) {
             let Some(frame) = self.frames.pop() else {
@@ -205,7 +214,9 @@ impl<'t> Walk<'t> {
 
     fn comment(&mut self, node: Node<'t>) {
         let raw = text(node, self.source);
-        let line_start = self.source[..node.start_byte()].rfind('\n').map_or(0, |at| at + 1);
+        let line_start = self.source[..node.start_byte()]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
         let alone = self.source[line_start..node.start_byte()].trim().is_empty();
         let prefixes = self.language.doc_prefixes;
         if !alone || !prefixes.iter().any(|prefix| raw.starts_with(prefix)) {
@@ -230,11 +241,17 @@ impl<'t> Walk<'t> {
             return;
         }
         let outer = self.scope();
-        let head = header(self.compiled, definition.header, definition.body, self.source);
+        let head = header(
+            self.compiled,
+            definition.header,
+            definition.body,
+            self.source,
+        );
         let first_row = head.first_line.unwrap_or(node.start_position().row + 1) - 1;
         let comment = self.comment.take();
         let started = node.start_position().row.min(first_row);
-        let comment = comment.filter(|comment| comment.last_row + 1 >= started && !comment.line.is_empty());
+        let comment =
+            comment.filter(|comment| comment.last_row + 1 >= started && !comment.line.is_empty());
         let mut doc = comment.map(|comment| comment.line);
         self.hashing.hide(definition.name_node);
         if self.language.doc_prefixes.is_empty() {
@@ -267,7 +284,10 @@ impl<'t> Walk<'t> {
             name: name.clone(),
             kind,
             parent,
-            signature: format!("{}{}{}", definition.prefix, head.signature, definition.suffix),
+            signature: format!(
+                "{}{}{}",
+                definition.prefix, head.signature, definition.suffix
+            ),
             decorators: [decorators, head.decorators].concat(),
             doc,
             line_start: first_row + 1,
@@ -316,7 +336,11 @@ impl<'t> Walk<'t> {
             "" => written,
             outer => format!("{outer}.{written}"),
         };
-        let kind = if class { ScopeKind::Class } else { ScopeKind::Space };
+        let kind = if class {
+            ScopeKind::Class
+        } else {
+            ScopeKind::Space
+        };
         let owner = class.then(|| name.clone());
         self.enter_scope(depth, kind, name, owner, None);
     }
@@ -331,7 +355,13 @@ impl<'t> Walk<'t> {
     ) {
         let parent = (kind != ScopeKind::File).then(|| self.scope());
         let bindings = std::collections::HashMap::new();
-        self.found.scopes.push(Scope { parent, kind, name, owner, bindings });
+        self.found.scopes.push(Scope {
+            parent,
+            kind,
+            name,
+            owner,
+            bindings,
+        });
         self.frames.push(Frame {
             depth,
             scope: self.found.scopes.len() - 1,
@@ -375,13 +405,17 @@ fn plain<'t>(kind: Kind, node: Node<'t>, source: &str) -> Option<Definition<'t>>
 /// The statement that documents a body, if that is how the language does it.
 fn docstring(body: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = body.walk();
-    let first = body.named_children(&mut cursor).find(|node| !node.is_extra())?;
+    let first = body
+        .named_children(&mut cursor)
+        .find(|node| !node.is_extra())?;
     let string = match first.kind() {
         "expression_statement" => first.named_child(0)?,
         _ => return None,
     };
     let mut cursor = string.walk();
-    let computed = string.named_children(&mut cursor).any(|part| part.kind() == "interpolation");
+    let computed = string
+        .named_children(&mut cursor)
+        .any(|part| part.kind() == "interpolation");
     let plain = string.kind() == "string" && first.named_child_count() == 1 && !computed;
     plain.then_some(first)
 }
@@ -389,7 +423,10 @@ fn docstring(body: Node<'_>) -> Option<Node<'_>> {
 fn docstring_line(string: &str) -> Option<String> {
     let content = string.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let content = content.trim_matches(['"', '\'']);
-    let line = content.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line = content
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
     Some(line.to_string())
 }
 

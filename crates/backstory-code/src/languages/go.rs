@@ -45,11 +45,15 @@ pub(super) static GO: Language = Language {
     implicit_this: false,
     doc_prefixes: &["//", "/*"],
     builtins: &[
-        "append", "bool", "byte", "cap", "clear", "close", "complex", "copy", "delete", "error", "float32", "float64", "imag", "int",
-        "int16", "int32", "int64", "int8", "len", "make", "max", "min", "new", "panic", "print", "println", "real", "recover", "rune",
-        "string", "uint", "uint16", "uint32", "uint64", "uint8", "uintptr", "any",
+        "append", "bool", "byte", "cap", "clear", "close", "complex", "copy", "delete", "error",
+        "float32", "float64", "imag", "int", "int16", "int32", "int64", "int8", "len", "make",
+        "max", "min", "new", "panic", "print", "println", "real", "recover", "rune", "string",
+        "uint", "uint16", "uint32", "uint64", "uint8", "uintptr", "any",
     ],
-    builtin_methods: &["Error", "String", "Lock", "Unlock", "RLock", "RUnlock", "Done", "Add", "Wait", "Close", "Len"],
+    builtin_methods: &[
+        "Error", "String", "Lock", "Unlock", "RLock", "RUnlock", "Done", "Add", "Wait", "Close",
+        "Len",
+    ],
     compiled: OnceLock::new(),
 };
 
@@ -92,9 +96,16 @@ fn imports(node: Node<'_>, source: &str) -> Vec<(String, String)> {
         return Vec::new();
     };
     let path = text(path, source).trim_matches(['"', '`']);
-    let is_version = |part: &str| part.starts_with('v') && part[1..].chars().all(|digit| digit.is_ascii_digit());
-    let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(path);
-    let name = match node.child_by_field_name("name").map(|name| text(name, source)) {
+    let is_version =
+        |part: &str| part.starts_with('v') && part[1..].chars().all(|digit| digit.is_ascii_digit());
+    let last = path
+        .rsplit('/')
+        .find(|part| !is_version(part))
+        .unwrap_or(path);
+    let name = match node
+        .child_by_field_name("name")
+        .map(|name| text(name, source))
+    {
         Some(".") => "*",
         Some(name) => name,
         None => last,

@@ -18,11 +18,16 @@ pub(super) fn function_value<'t>(node: Node<'t>, source: &'t str) -> Option<Defi
     let name = ["name", "property", "left"]
         .iter()
         .find_map(|field| node.child_by_field_name(field))?;
-    let mut definition = Definition::new(kind, name, node, source).with_body(value.child_by_field_name("body"));
+    let mut definition =
+        Definition::new(kind, name, node, source).with_body(value.child_by_field_name("body"));
     if name.kind() == "member_expression" {
         let path = text(name, source).replace(".prototype", "");
-        let path = path.trim_start_matches("module.").trim_start_matches("exports.");
-        let plain = path.chars().all(|letter| letter.is_alphanumeric() || "_$.".contains(letter));
+        let path = path
+            .trim_start_matches("module.")
+            .trim_start_matches("exports.");
+        let plain = path
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || "_$.".contains(letter));
         if !plain || path.starts_with("this.") {
             return None;
         }
@@ -34,7 +39,10 @@ pub(super) fn function_value<'t>(node: Node<'t>, source: &'t str) -> Option<Defi
         return None;
     }
     if node.kind() == "variable_declarator" {
-        let before = source.get(..node.start_byte()).unwrap_or_default().trim_end();
+        let before = source
+            .get(..node.start_byte())
+            .unwrap_or_default()
+            .trim_end();
         definition.prefix = match before {
             before if before.ends_with("const") => "const ",
             before if before.ends_with("let") => "let ",
@@ -48,18 +56,27 @@ pub(super) fn function_value<'t>(node: Node<'t>, source: &'t str) -> Option<Defi
 /// `import a, { b as c } from "d"` and `import * as e from "d"`.
 pub(super) fn module_imports(node: Node<'_>, source: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let unquoted = |node: Node<'_>| text(node, source).trim_matches(['"', '\'', '`']).to_string();
+    let unquoted = |node: Node<'_>| {
+        text(node, source)
+            .trim_matches(['"', '\'', '`'])
+            .to_string()
+    };
     let Some(module) = node.child_by_field_name("source").map(unquoted) else {
         return found;
     };
     let mut cursor = node.walk();
-    let Some(clause) = node.named_children(&mut cursor).find(|child| child.kind() == "import_clause") else {
+    let Some(clause) = node
+        .named_children(&mut cursor)
+        .find(|child| child.kind() == "import_clause")
+    else {
         return found;
     };
     let mut cursor = clause.walk();
     for child in clause.named_children(&mut cursor) {
         match child.kind() {
-            "identifier" => found.push((text(child, source).to_string(), format!("{module}.default"))),
+            "identifier" => {
+                found.push((text(child, source).to_string(), format!("{module}.default")));
+            }
             "namespace_import" => {
                 if let Some(name) = child.named_child(0) {
                     found.push((text(name, source).to_string(), module.clone()));
@@ -109,7 +126,11 @@ pub(super) fn function<'t>(node: Node<'t>, source: &'t str) -> Option<Definition
         return None;
     }
     let mut definition = Definition::new(Kind::Function, name, node, source);
-    definition.name = definition.name.replace("::", ".").trim_start_matches('.').to_string();
+    definition.name = definition
+        .name
+        .replace("::", ".")
+        .trim_start_matches('.')
+        .to_string();
     Some(definition.with_body(node.child_by_field_name("body")))
 }
 

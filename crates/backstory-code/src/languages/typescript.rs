@@ -41,7 +41,10 @@ pub(super) static TSX: Language = Language {
 
 const ROLES: &[(&str, Role)] = &[
     ("function_declaration", Role::Define(Kind::Function)),
-    ("generator_function_declaration", Role::Define(Kind::Function)),
+    (
+        "generator_function_declaration",
+        Role::Define(Kind::Function),
+    ),
     ("function_signature", Role::Define(Kind::Function)),
     ("class_declaration", Role::Define(Kind::Class)),
     ("abstract_class_declaration", Role::Define(Kind::Class)),
@@ -51,11 +54,32 @@ const ROLES: &[(&str, Role)] = &[
     ("method_definition", Role::Define(Kind::Method)),
     ("method_signature", Role::Define(Kind::Method)),
     ("abstract_method_signature", Role::Define(Kind::Method)),
-    ("internal_module", Role::Scope { name: "name", class: false }),
-    ("module", Role::Scope { name: "name", class: false }),
-    ("variable_declarator", Role::CustomOrBind(function_value, "name", "value", "type")),
-    ("public_field_definition", Role::CustomOrBind(function_value, "name", "value", "type")),
-    ("assignment_expression", Role::CustomOrBind(function_value, "left", "right", "")),
+    (
+        "internal_module",
+        Role::Scope {
+            name: "name",
+            class: false,
+        },
+    ),
+    (
+        "module",
+        Role::Scope {
+            name: "name",
+            class: false,
+        },
+    ),
+    (
+        "variable_declarator",
+        Role::CustomOrBind(function_value, "name", "value", "type"),
+    ),
+    (
+        "public_field_definition",
+        Role::CustomOrBind(function_value, "name", "value", "type"),
+    ),
+    (
+        "assignment_expression",
+        Role::CustomOrBind(function_value, "left", "right", ""),
+    ),
     ("required_parameter", Role::Bind("pattern", "", "type")),
     ("optional_parameter", Role::Bind("pattern", "", "type")),
     ("decorator", Role::Decorator),

@@ -22,15 +22,26 @@ impl<'t> Walk<'t> {
         for _ in 0..8 {
             let inner = match target.child_by_field_name("declarator") {
                 Some(inner) => Some(inner),
-                None if target.named_child_count() == 1 && !self.is_chain(target) && target.kind() != "object_pattern" => target.named_child(0),
-                None => target.child_by_field_name("name").filter(|_| !self.is_chain(target)),
+                None if target.named_child_count() == 1
+                    && !self.is_chain(target)
+                    && target.kind() != "object_pattern" =>
+                {
+                    target.named_child(0)
+                }
+                None => target
+                    .child_by_field_name("name")
+                    .filter(|_| !self.is_chain(target)),
             };
             match inner {
                 Some(inner) => target = inner,
                 None => break,
             }
         }
-        let field = |name: &str| (!name.is_empty()).then(|| node.child_by_field_name(name)).flatten();
+        let field = |name: &str| {
+            (!name.is_empty())
+                .then(|| node.child_by_field_name(name))
+                .flatten()
+        };
         if let Some(module) = field(value).and_then(|value| required(text(value, self.source))) {
             return self.require(target, module);
         }
@@ -165,7 +176,10 @@ impl<'t> Walk<'t> {
         let mut bases = Vec::new();
         for child in node.named_children(&mut cursor).take(MAX_PATTERN) {
             let inner = child.child_by_field_name("value").unwrap_or(child);
-            if child.is_extra() || child.kind() == "keyword_argument" || child.kind() == "access_specifier" {
+            if child.is_extra()
+                || child.kind() == "keyword_argument"
+                || child.kind() == "access_specifier"
+            {
                 continue;
             }
             bases.push(chain(self.compiled, inner, self.source));

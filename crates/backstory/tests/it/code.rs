@@ -9,7 +9,10 @@ const ENGINE: &str = "import os\n\n\nclass Engine:\n    \"\"\"Turns.\"\"\"\n\n  
 fn repository() -> Environment {
     let environment = Environment::new();
     environment.write("repo/engine.py", ENGINE);
-    environment.write("repo/src/lib.rs", "/// Adds.\npub fn add(a: u32) -> u32 {\n    a\n}\n");
+    environment.write(
+        "repo/src/lib.rs",
+        "/// Adds.\npub fn add(a: u32) -> u32 {\n    a\n}\n",
+    );
     environment.write("repo/node_modules/other.js", "function hidden() {}\n");
     environment.write("repo/.hidden/other.py", "def hidden(): pass\n");
     environment.write("repo/built/made.py", "def made(): pass\n");
@@ -28,7 +31,10 @@ fn a_file_is_mapped() {
     let environment = repository();
     let found = map(&environment, "repo/engine.py");
     let file = &found["files"][0];
-    assert_eq!((&file["language"], &file["has_errors"]), (&json!("python"), &json!(false)));
+    assert_eq!(
+        (&file["language"], &file["has_errors"]),
+        (&json!("python"), &json!(false))
+    );
     let ready = &file["symbols"][2];
     let expected = json!({
         "name": "Engine.ready", "kind": "method", "parent": "Engine", "signature": "def ready(self)", "decorators": ["@property"],
@@ -43,25 +49,43 @@ fn a_folder_is_mapped_as_git_sees_it() {
     let environment = repository();
     let found = map(&environment, "repo");
     let files = found["files"].as_array().unwrap();
-    let names: Vec<&str> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    let names: Vec<&str> = files
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(names[0].ends_with("engine.py") && names[1].ends_with("lib.rs"), "{names:?}");
+    assert!(
+        names[0].ends_with("engine.py") && names[1].ends_with("lib.rs"),
+        "{names:?}"
+    );
     let path = environment.home().join("repo");
     let shown = environment.run(&["map", path.to_str().unwrap()]).stdout;
-    assert!(shown.contains("\n  class Engine  4-16\n    def start(self)  7-9\n"), "{shown}");
+    assert!(
+        shown.contains("\n  class Engine  4-16\n    def start(self)  7-9\n"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn what_has_no_symbols_is_told() {
     let environment = repository();
-    let run = |path: &str| environment.run(&["map", environment.home().join(path).to_str().unwrap()]);
+    let run =
+        |path: &str| environment.run(&["map", environment.home().join(path).to_str().unwrap()]);
     let text = run("repo/notes.txt");
     assert_eq!(text.code, 1);
-    assert!(text.stderr.contains("hint:") && text.stderr.contains("python"), "{}", text.stderr);
+    assert!(
+        text.stderr.contains("hint:") && text.stderr.contains("python"),
+        "{}",
+        text.stderr
+    );
     assert_eq!(run("repo/nowhere.py").code, 2);
     environment.write("repo/binary.py", b"def f():\0");
     let binary = run("repo/binary.py");
-    assert!(binary.code == 1 && binary.stderr.contains("not text"), "{}", binary.stderr);
+    assert!(
+        binary.code == 1 && binary.stderr.contains("not text"),
+        "{}",
+        binary.stderr
+    );
     environment.write("repo/empty.py", "");
     assert_eq!(run("repo/empty.py").code, 1);
 }
@@ -75,9 +99,20 @@ fn calls(environment: &Environment, arguments: &[&str]) -> Vec<String> {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let edge = |edge: &Value| {
         let text = |key: &str| edge[key].as_str().unwrap_or("-").to_string();
-        format!("{} > {} {} :{}", text("caller"), text("resolved"), text("resolution"), edge["line"])
+        format!(
+            "{} > {} {} :{}",
+            text("caller"),
+            text("resolved"),
+            text("resolution"),
+            edge["line"]
+        )
     };
-    found["edges"].as_array().unwrap().iter().map(edge).collect()
+    found["edges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(edge)
+        .collect()
 }
 
 #[test]
@@ -87,11 +122,23 @@ fn calls_are_found_by_file_and_by_name() {
     let start = "Engine.start > Engine.check self_method :8";
     let check = "Engine.check > helper direct :16";
     let getcwd = "Engine.start > os.getcwd import :9";
-    assert_eq!(calls(&environment, &["--file", "engine.py"]), [start, getcwd, check]);
+    assert_eq!(
+        calls(&environment, &["--file", "engine.py"]),
+        [start, getcwd, check]
+    );
     assert_eq!(calls(&environment, &["helper", "--callers"]), [check]);
-    assert_eq!(calls(&environment, &["helper", "--callers", "--depth", "2"]), [check, start]);
-    assert_eq!(calls(&environment, &["Engine.start", "--callees"]), [start, getcwd]);
-    assert_eq!(calls(&environment, &["start", "--depth", "3"]), [start, getcwd, check]);
+    assert_eq!(
+        calls(&environment, &["helper", "--callers", "--depth", "2"]),
+        [check, start]
+    );
+    assert_eq!(
+        calls(&environment, &["Engine.start", "--callees"]),
+        [start, getcwd]
+    );
+    assert_eq!(
+        calls(&environment, &["start", "--depth", "3"]),
+        [start, getcwd, check]
+    );
     assert!(calls(&environment, &["nobody"]).is_empty());
     assert_eq!(environment.run(&["calls", "nobody"]).code, 1);
 }

@@ -30,7 +30,17 @@ pub(crate) fn run(arguments: &CallsArgs) -> Result<(), Error> {
         Some(file) => return Err(Error::usage(format!("there is no file {}", file.display()))),
         None => scan::folder(&scan::repository(&std::env::current_dir()?)),
     };
-    if let (Some(_), [Scanned { path, outline: Err(skipped), .. }]) = (&arguments.file, &scanned[..]) {
+    if let (
+        Some(_),
+        [
+            Scanned {
+                path,
+                outline: Err(skipped),
+                ..
+            },
+        ],
+    ) = (&arguments.file, &scanned[..])
+    {
         warn(&format!("{path} was left out: {}", skipped.reason()));
     }
     let edges: Vec<Edge<'_>> = scanned.iter().flat_map(edges_of).collect();
@@ -65,7 +75,10 @@ fn edges_of(scanned: &Scanned) -> Vec<Edge<'_>> {
     let Ok(outline) = &scanned.outline else {
         return Vec::new();
     };
-    let edge = |call| Edge { file: scanned.path.as_str(), call };
+    let edge = |call| Edge {
+        file: scanned.path.as_str(),
+        call,
+    };
     outline.calls.iter().map(edge).collect()
 }
 
@@ -96,11 +109,16 @@ fn target<'s>(edge: &Edge<'s>) -> &'s str {
 
 /// Whether a call within its file can lead to another file.
 fn stays(edge: &Edge<'_>) -> bool {
-    matches!(edge.call.resolution, Resolution::Direct | Resolution::SelfMethod)
+    matches!(
+        edge.call.resolution,
+        Resolution::Direct | Resolution::SelfMethod
+    )
 }
 
 fn leads_to(edge: &Edge<'_>, (name, file): &Wanted) -> bool {
-    let elsewhere = file.as_deref().is_some_and(|file| stays(edge) && file != edge.file);
+    let elsewhere = file
+        .as_deref()
+        .is_some_and(|file| stays(edge) && file != edge.file);
     !elsewhere && ends_with(target(edge), name)
 }
 
@@ -170,7 +188,12 @@ fn print_text(edges: &[Edge<'_>]) -> Result<(), Error> {
     for edge in edges {
         let caller = edge.call.caller.as_deref().unwrap_or(MODULE);
         if last != Some((edge.file, caller)) {
-            writeln!(out, "{BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}", harmless(caller), harmless(edge.file))?;
+            writeln!(
+                out,
+                "{BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}",
+                harmless(caller),
+                harmless(edge.file)
+            )?;
         }
         last = Some((edge.file, caller));
         let callee = harmless(&edge.call.callee);
@@ -183,7 +206,11 @@ fn print_text(edges: &[Edge<'_>]) -> Result<(), Error> {
             _ => DIM,
         };
         let how = edge.call.resolution.name();
-        writeln!(out, "  {:>5}  {callee}{DIM}{told}{DIM:#}  {colour}{how}{colour:#}", edge.call.line)?;
+        writeln!(
+            out,
+            "  {:>5}  {callee}{DIM}{told}{DIM:#}  {colour}{how}{colour:#}",
+            edge.call.line
+        )?;
     }
     out.flush()?;
     Ok(())

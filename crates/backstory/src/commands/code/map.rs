@@ -37,7 +37,10 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Error> {
         .iter()
         .filter_map(|file| Some((file, file.outline.as_ref().ok()?)))
         .collect();
-    if outlines.iter().all(|(_, outline)| outline.symbols.is_empty()) {
+    if outlines
+        .iter()
+        .all(|(_, outline)| outline.symbols.is_empty())
+    {
         let message = format!("nothing is defined in {}", path.display());
         let error = Error::new(ErrorKind::NotFound, message);
         return Err(match scanned.is_empty() {
@@ -53,11 +56,23 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Error> {
         if is_folder && outline.symbols.is_empty() {
             continue;
         }
-        let note = if outline.has_errors { "  (does not parse as a whole)" } else { "" };
-        writeln!(out, "{BOLD}{}{BOLD:#}{DIM}{note}{DIM:#}", harmless(&file.path))?;
+        let note = if outline.has_errors {
+            "  (does not parse as a whole)"
+        } else {
+            ""
+        };
+        writeln!(
+            out,
+            "{BOLD}{}{BOLD:#}{DIM}{note}{DIM:#}",
+            harmless(&file.path)
+        )?;
         let lines = match is_folder {
             true => overview(&outline.symbols),
-            false => outline.symbols.iter().map(|symbol| line(symbol, usize::MAX)).collect(),
+            false => outline
+                .symbols
+                .iter()
+                .map(|symbol| line(symbol, usize::MAX))
+                .collect(),
         };
         for line in lines {
             writeln!(out, "{}", harmless(&line))?;
@@ -109,24 +124,40 @@ fn line(symbol: &Symbol, most: usize) -> String {
         signature.push('…');
     }
     let indent = "  ".repeat(depth(symbol) + 1);
-    format!("{indent}{signature}  {}-{}", symbol.line_start, symbol.line_end)
+    format!(
+        "{indent}{signature}  {}-{}",
+        symbol.line_start, symbol.line_end
+    )
 }
 
 /// As much of a file as fits: all of it, or what is at the top, from the first symbol on.
 fn overview(symbols: &[Symbol]) -> Vec<String> {
-    let fits = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MOST_LETTERS;
-    let all: Vec<String> = symbols.iter().map(|symbol| line(symbol, MOST_SIGNATURE)).collect();
+    let fits =
+        |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MOST_LETTERS;
+    let all: Vec<String> = symbols
+        .iter()
+        .map(|symbol| line(symbol, MOST_SIGNATURE))
+        .collect();
     if fits(&all) {
         return all;
     }
     // Scopes that are no symbols, such as `impl`, do not make what is in them less important.
-    let known: std::collections::HashSet<&str> = symbols.iter().map(|symbol| symbol.name.as_str()).collect();
-    let is_top = |symbol: &&Symbol| symbol.parent.as_deref().is_none_or(|parent| !known.contains(parent));
+    let known: std::collections::HashSet<&str> =
+        symbols.iter().map(|symbol| symbol.name.as_str()).collect();
+    let is_top = |symbol: &&Symbol| {
+        symbol
+            .parent
+            .as_deref()
+            .is_none_or(|parent| !known.contains(parent))
+    };
     let mut lines = Vec::new();
     let mut shown = 0;
     for symbol in symbols.iter().filter(is_top) {
         let prefix = format!("{}.", symbol.name);
-        let within = symbols.iter().filter(|other| other.name.starts_with(&prefix)).count();
+        let within = symbols
+            .iter()
+            .filter(|other| other.name.starts_with(&prefix))
+            .count();
         let mut text = line(symbol, MOST_SIGNATURE);
         if within > 0 {
             text.push_str(&format!(", {within} within"));
