@@ -15,6 +15,8 @@ pub const MAX_BYTES: usize = 4 << 20;
 const SMALL: usize = 64 << 10;
 /// Lines of people are shorter than this on average.
 const LONG_LINE: usize = 400;
+/// Comparisons and shifts leave brackets open, but not so many.
+const MAX_UNCLOSED: usize = 3_000;
 /// How far into a file a zero byte makes it binary.
 const BINARY_PREFIX: usize = 8 << 10;
 
@@ -48,6 +50,9 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
         return Err(Skipped::Binary);
     }
     let source = std::str::from_utf8(bytes).map_err(|_| Skipped::NotUtf8)?;
+    if unclosed(bytes) > MAX_UNCLOSED {
+        return Err(Skipped::TooComplex);
+    }
     if source.len() > SMALL {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
         if source.len() / lines > LONG_LINE {
@@ -55,6 +60,21 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
         }
     }
     Ok(source)
+}
+
+/// How many brackets more are opened than closed, at most. Parsers try every meaning of `a<a<a<…`, in ever more memory, and
+/// counting their steps does not see it.
+fn unclosed(bytes: &[u8]) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for byte in bytes {
+        match byte {
+            b'(' | b'[' | b'{' | b'<' => open += 1,
+            b')' | b']' | b'}' | b'>' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 /// Parsing is linear on what people write, but recovery from errors is not. Steps are counted, not time, so that the same file

@@ -38,9 +38,11 @@ fn depth_costs_neither_stack_nor_time() {
             let _ = outline(language, source.as_bytes());
         }
     }
+    let deep = |nested: &str| outline(language("java"), nested.repeat(100_000).as_bytes());
+    assert_eq!(deep("(\n").unwrap_err(), Skipped::TooComplex);
+    assert_eq!(deep("a<\n").unwrap_err(), Skipped::TooComplex);
     // Enough to overflow any stack, were there recursion.
-    let _ = outline(language("python"), "(\n".repeat(100_000).as_bytes());
-    let _ = outline(language("rust"), "fn f() {\n".repeat(100_000).as_bytes());
+    let _ = outline(language("python"), "a.\\\n".repeat(100_000).as_bytes());
     let nested: String = (0..300)
         .map(|depth| format!("{}def f():\n", " ".repeat(depth)))
         .collect();
