@@ -1,6 +1,7 @@
 //! What people can type. The doc comments are the help pages.
 
 mod blame;
+mod code;
 mod patterns;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
+pub(crate) use code::{CallsArgs, MapArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Embed(EmbedArgs),
     Eval(EvalArgs),
     Patterns(PatternsArgs),
+    Map(MapArgs),
+    Calls(CallsArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

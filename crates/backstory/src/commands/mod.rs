@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod blame;
+mod code;
 mod completions;
 mod config;
 mod digest;
@@ -31,6 +32,9 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
             completions::run(arguments);
             return Ok(());
         }
+        // These read source files and no memory.
+        Command::Map(arguments) => return code::map(arguments),
+        Command::Calls(arguments) => return code::calls(arguments),
         _ => Setting::new(cli)?,
     };
     match &cli.command {
@@ -53,6 +57,6 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
-        Command::Completions(_) => Ok(()),
+        Command::Completions(_) | Command::Map(_) | Command::Calls(_) => Ok(()),
     }
 }

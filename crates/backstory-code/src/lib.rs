@@ -1,0 +1,22 @@
+//! Source text to symbols and calls.
+//!
+//! Opens no file, knows no session. A language is a table in `languages/`; everything else here is the same for all of them. Nothing
+//! recurses on the depth of a tree, for files are whatever people have on disk.
+
+mod chain;
+mod header;
+mod language;
+mod languages;
+mod model;
+mod parse;
+mod resolve;
+mod scope;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use language::Language;
+pub use languages::LANGUAGES;
+pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol};
+pub use parse::{MAX_BYTES, outline};

@@ -1,0 +1,153 @@
+//! What is found in a source file.
+
+use serde::Serialize;
+
+/// What a symbol is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Kind {
+    Function,
+    AsyncFunction,
+    Method,
+    AsyncMethod,
+    Class,
+    Struct,
+    Trait,
+    Interface,
+    Enum,
+}
+
+impl Kind {
+    /// Whether this is something that runs.
+    pub fn is_function(self) -> bool {
+        matches!(
+            self,
+            Kind::Function | Kind::AsyncFunction | Kind::Method | Kind::AsyncMethod
+        )
+    }
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Function => "function",
+            Kind::AsyncFunction => "async_function",
+            Kind::Method => "method",
+            Kind::AsyncMethod => "async_method",
+            Kind::Class => "class",
+            Kind::Struct => "struct",
+            Kind::Trait => "trait",
+            Kind::Interface => "interface",
+            Kind::Enum => "enum",
+        }
+    }
+}
+
+/// A function, method or type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Symbol {
+    /// Qualified within the file: `Class.method`, `outer.inner`.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The qualified name of what it is defined in.
+    pub parent: Option<String>,
+    /// How it is declared, on one line.
+    pub signature: String,
+    /// Decorators, attributes or annotations, as written.
+    pub decorators: Vec<String>,
+    /// The first line of its documentation.
+    pub doc: Option<String>,
+    /// The first line of the definition, without decorators; lines count from one.
+    pub line_start: usize,
+    /// The last line of the definition.
+    pub line_end: usize,
+    /// The same as long as only comments, documentation, layout or its own name change.
+    pub body_hash: u64,
+    /// Whether it is defined here, not only declared.
+    #[serde(skip)]
+    pub has_body: bool,
+}
+
+/// How a callee was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// Something of the same file.
+    Direct,
+    /// A method of the object that the caller belongs to.
+    SelfMethod,
+    /// Something that the file imports, or of such a thing.
+    Import,
+    /// Not known from this file alone.
+    Unresolved,
+}
+
+impl Resolution {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Resolution::Direct => "direct",
+            Resolution::SelfMethod => "self_method",
+            Resolution::Import => "import",
+            Resolution::Unresolved => "unresolved",
+        }
+    }
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// The qualified name of the innermost function or class around it; none for the file itself.
+    pub caller: Option<String>,
+    /// What is called, as written; arguments within it are left out.
+    pub callee: String,
+    /// What that is: a qualified name of this file, or an imported path. `f()` in it stands for what `f` returns.
+    pub resolved: Option<String>,
+    /// How that was found.
+    pub resolution: Resolution,
+    /// Counts from one.
+    pub line: usize,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Outline {
+    /// In the order of the file.
+    pub symbols: Vec<Symbol>,
+    /// In the order of the file, without those of builtins and of logging.
+    pub calls: Vec<Call>,
+    /// Calls of builtins and of logging, which are seldom of interest.
+    pub left_out: Vec<Call>,
+    /// Some of it does not parse; what is told is what could be made of the rest.
+    pub has_errors: bool,
+}
+
+/// Why a file was not looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skipped {
+    /// Larger than what people write.
+    TooLarge,
+    /// Lines that no person writes.
+    Minified,
+    /// Not text.
+    Binary,
+    /// Text, but not UTF-8.
+    NotUtf8,
+    /// So odd that parsing would take too long.
+    TooComplex,
+}
+
+impl Skipped {
+    /// For people.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Skipped::TooLarge => "larger than 4 MiB",
+            Skipped::Minified => "minified or generated",
+            Skipped::Binary => "not text",
+            Skipped::NotUtf8 => "not UTF-8",
+            Skipped::TooComplex => "too complex to parse",
+        }
+    }
+}

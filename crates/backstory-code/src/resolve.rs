@@ -1,0 +1,405 @@
+//! What is called: chains are followed through the names, classes and imports of the file.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::chain::Step;
+use crate::language::Language;
+use crate::model::{Call, Kind, Outline, Resolution, Symbol};
+use crate::scope::{Binding, CallSite, Found, ScopeKind};
+
+/// Names lead to values, values to names; so far and no further.
+const MAX_HOPS: usize = 12;
+/// What is called on these is logging.
+const LOGGERS: &[&str] = &[
+    "logger", "log", "logging", "_logger", "_log", "LOGGER", "LOG", "console",
+];
+
+/// What a chain leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Value {
+    /// Something of this file, by its qualified name.
+    Symbol(String),
+    /// An object of a class of this file.
+    Object(String),
+    /// The classes above a class of this file.
+    Above(String),
+    Import(String),
+    Builtin,
+    Unknown,
+}
+
+struct Resolver<'a, 't> {
+    language: &'a Language,
+    found: &'a Found<'t>,
+    kinds: HashMap<&'a str, Kind>,
+    scopes: HashMap<&'a str, usize>,
+    builtins: HashSet<&'a str>,
+}
+
+/// Finds out what is called, and leaves out what nobody asks for.
+pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
+    let kinds = found.symbols.iter().rev();
+    let resolver = Resolver {
+        language,
+        found: &found,
+        kinds: kinds
+            .map(|symbol| (symbol.name.as_str(), symbol.kind))
+            .collect(),
+        scopes: found
+            .scopes
+            .iter()
+            .enumerate()
+            .map(|(index, scope)| (scope.name.as_str(), index))
+            .collect(),
+        builtins: language.builtins.iter().copied().collect(),
+    };
+    let (mut calls, mut left_out) = (Vec::new(), Vec::new());
+    for site in &found.calls {
+        let (call, is_noise) = resolver.call(site);
+        match is_noise {
+            true => left_out.push(call),
+            false => calls.push(call),
+        }
+    }
+    let has_errors = found.has_errors;
+    Outline {
+        calls,
+        left_out,
+        symbols: defined(found.symbols),
+        has_errors,
+    }
+}
+
+/// A declaration goes where the definition is in the same file; its documentation stays.
+fn defined(mut symbols: Vec<Symbol>) -> Vec<Symbol> {
+    let declared = |symbol: &&Symbol| !symbol.has_body;
+    let mut docs: HashMap<String, Option<String>> = symbols
+        .iter()
+        .filter(declared)
+        .map(|symbol| (symbol.name.clone(), symbol.doc.clone()))
+        .collect();
+    if docs.is_empty() {
+        return symbols;
+    }
+    let bodies = symbols.iter_mut().filter(|symbol| symbol.has_body);
+    let mut bodied = HashSet::new();
+    for symbol in bodies {
+        if let Some(doc) = docs.remove(&symbol.name) {
+            symbol.doc = symbol.doc.take().or(doc);
+            bodied.insert(symbol.name.clone());
+        }
+    }
+    symbols.retain(|symbol| symbol.has_body || !bodied.contains(&symbol.name));
+    symbols
+}
+
+/// A name in a class or module; the file itself has no name.
+fn within(outer: &str, name: &str) -> String {
+    match outer {
+        "" => name.to_string(),
+        outer => format!("{outer}.{name}"),
+    }
+}
+
+impl Resolver<'_, '_> {
+    /// A call, and whether it is noise.
+    fn call(&self, site: &CallSite<'_>) -> (Call, bool) {
+        let mut through_self = matches!(site.callee.first(), Some(Step::This | Step::Super));
+        if let Some(Step::Name(name)) = site.callee.first() {
+            through_self |= self.language.self_names.contains(name);
+            through_self |= *name == "super" && self.language.separator != "::";
+            through_self |= self.receiver(site.scope, name);
+        }
+        let value = self.follow(site.scope, &site.callee, MAX_HOPS);
+        // `super()` itself is no method.
+        let is_builtin = matches!(value, Value::Builtin | Value::Above(_));
+        let (resolved, resolution) = match value {
+            Value::Symbol(name) => {
+                let own = through_self
+                    || (self.language.implicit_this
+                        && site.callee.len() == 1
+                        && self.is_method(&name));
+                let resolution = if own {
+                    Resolution::SelfMethod
+                } else {
+                    Resolution::Direct
+                };
+                (Some(name), resolution)
+            }
+            Value::Import(path) => (Some(path), Resolution::Import),
+            _ => (None, Resolution::Unresolved),
+        };
+        let is_noise = is_builtin || self.is_noise(site, resolution);
+        let caller = site
+            .caller
+            .and_then(|caller| self.found.symbols.get(caller));
+        let call = Call {
+            caller: caller.map(|symbol| symbol.name.clone()),
+            callee: site.written.clone(),
+            resolved,
+            resolution,
+            line: site.line,
+        };
+        (call, is_noise)
+    }
+
+    fn receiver(&self, scope: usize, name: &str) -> bool {
+        let scope = self.found.scopes.get(scope);
+        let binding = scope.and_then(|scope| scope.bindings.get(name));
+        matches!(binding, Some(Binding::Value(steps)) if steps[..] == [Step::This])
+    }
+
+    /// Whether the file has a symbol or a module of this name.
+    fn is_known(&self, name: &str) -> bool {
+        self.kinds.contains_key(name) || self.scopes.contains_key(name)
+    }
+
+    /// A constructor is called by those who have no object yet.
+    fn is_method(&self, name: &str) -> bool {
+        let mut parts = name.rsplit('.');
+        parts.next() != parts.next()
+            && matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
+    }
+
+    fn is_noise(&self, site: &CallSite<'_>, resolution: Resolution) -> bool {
+        let names: Vec<&str> = site
+            .callee
+            .iter()
+            .filter_map(|step| match step {
+                Step::Name(name) => Some(*name),
+                _ => None,
+            })
+            .collect();
+        if let [.., object, _] = names[..]
+            && LOGGERS.contains(&object)
+        {
+            return matches!(resolution, Resolution::Unresolved | Resolution::Import);
+        }
+        let method = names.last().copied().unwrap_or_default();
+        resolution == Resolution::Unresolved
+            && site.callee.len() > 1
+            && self.language.builtin_methods.contains(&method)
+    }
+
+    fn follow(&self, scope: usize, chain: &[Step<'_>], hops: usize) -> Value {
+        let Some((first, rest)) = chain.split_first() else {
+            return Value::Unknown;
+        };
+        let mut value = match first {
+            Step::Name(name) => self.name(scope, name, hops),
+            Step::This => self.this(scope),
+            Step::Super => self.above(scope),
+            Step::Literal => Value::Builtin,
+            Step::Other | Step::Call => Value::Unknown,
+        };
+        for step in rest {
+            value = match (value, step) {
+                (Value::Unknown, _) => return Value::Unknown,
+                (value, Step::Name(name)) => self.member(value, name, hops),
+                (value, Step::Call) => self.called(value, hops),
+                _ => return Value::Unknown,
+            };
+        }
+        value
+    }
+
+    fn this(&self, scope: usize) -> Value {
+        let owner = self
+            .found
+            .scopes
+            .get(scope)
+            .and_then(|scope| scope.owner.clone());
+        owner.map_or(Value::Unknown, Value::Object)
+    }
+
+    fn above(&self, scope: usize) -> Value {
+        match self.this(scope) {
+            Value::Object(class) => Value::Above(class),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// `super` as a path.
+    fn module_above(&self, scope: usize) -> Value {
+        let mut at = Some(scope);
+        while let Some(scope) = at.and_then(|index| self.found.scopes.get(index)) {
+            let above = scope
+                .parent
+                .and_then(|parent| self.found.scopes.get(parent));
+            if let (ScopeKind::Space, Some(above)) = (scope.kind, above) {
+                return Value::Symbol(above.name.clone());
+            }
+            at = scope.parent;
+        }
+        Value::Import("super".to_string())
+    }
+
+    /// What a name means where it stands.
+    fn name(&self, scope: usize, name: &str, hops: usize) -> Value {
+        if hops == 0 {
+            return Value::Unknown;
+        }
+        match name {
+            "crate" if self.language.separator == "::" => return Value::Import(name.to_string()),
+            "Self" | "cls" if self.language.self_names.contains(&name) => {
+                let owner = self
+                    .found
+                    .scopes
+                    .get(scope)
+                    .and_then(|scope| scope.owner.clone());
+                return owner.map_or(Value::Unknown, Value::Symbol);
+            }
+            _ if self.language.self_names.contains(&name) => return self.this(scope),
+            "super" if self.language.separator == "::" => return self.module_above(scope),
+            "super" => return self.above(scope),
+            _ => {}
+        }
+        let mut at = Some(scope);
+        let mut first = true;
+        while let Some(index) = at {
+            let Some(scope) = self.found.scopes.get(index) else {
+                break;
+            };
+            // The body of a class is no scope to its methods, unless the language says so.
+            let visible = first || scope.kind != ScopeKind::Class || self.language.implicit_this;
+            first = false;
+            at = scope.parent;
+            if !visible {
+                continue;
+            }
+            let qualified = within(&scope.name, name);
+            let binding = scope.bindings.get(name);
+            let symbol = self.is_known(&qualified);
+            match binding {
+                Some(Binding::Import(path)) => return Value::Import(path.clone()),
+                Some(_) if symbol => return Value::Symbol(qualified),
+                Some(Binding::Value(chain)) => return self.follow(index, chain, hops - 1),
+                Some(Binding::Unknown) => return Value::Unknown,
+                None if symbol => return Value::Symbol(qualified),
+                None => {}
+            }
+            if scope.kind == ScopeKind::Class && self.language.implicit_this {
+                let member = self.member(Value::Object(scope.name.clone()), name, hops - 1);
+                if matches!(member, Value::Symbol(_)) {
+                    return member;
+                }
+            }
+            if let (None, Some(owner)) = (binding, &scope.owner)
+                && self.language.implicit_this
+                && scope.kind == ScopeKind::Function
+            {
+                let member = self.member(Value::Object(owner.clone()), name, hops - 1);
+                if matches!(member, Value::Symbol(_)) {
+                    return member;
+                }
+            }
+        }
+        if self.builtins.contains(name) {
+            return Value::Builtin;
+        }
+        let file = self.found.scopes.first();
+        match file.and_then(|file| file.bindings.get("*")) {
+            Some(Binding::Import(path)) => Value::Import(self.joined(path, name)),
+            _ => Value::Unknown,
+        }
+    }
+
+    fn joined(&self, path: &str, name: &str) -> String {
+        match path.ends_with("()") {
+            true => format!("{path}.{name}"),
+            false => format!("{path}{}{name}", self.language.separator),
+        }
+    }
+
+    fn member(&self, value: Value, name: &str, hops: usize) -> Value {
+        if hops == 0 {
+            return Value::Unknown;
+        }
+        match value {
+            Value::Import(path) => Value::Import(self.joined(&path, name)),
+            Value::Builtin => Value::Builtin,
+            Value::Above(class) => self.inherited(&class, name, hops),
+            Value::Symbol(class) | Value::Object(class) => {
+                let qualified = within(&class, name);
+                if self.is_known(&qualified) {
+                    return Value::Symbol(qualified);
+                }
+                let attribute = self.found.attributes.get(&class);
+                match attribute.and_then(|attributes| attributes.get(name)) {
+                    Some(Binding::Import(path)) => Value::Import(path.clone()),
+                    Some(Binding::Value(chain)) => {
+                        let scope = self.scope_of(&class);
+                        self.follow(scope, chain, hops - 1)
+                    }
+                    Some(Binding::Unknown) => Value::Unknown,
+                    None => self.inherited(&class, name, hops),
+                }
+            }
+            Value::Unknown => Value::Unknown,
+        }
+    }
+
+    /// Where the names in a class are looked up.
+    fn scope_of(&self, class: &str) -> usize {
+        self.scopes.get(class).copied().unwrap_or(0)
+    }
+
+    /// A member of the classes above: one of this file that has it, or else the only imported one.
+    fn inherited(&self, class: &str, name: &str, hops: usize) -> Value {
+        let Some((scope, bases)) = self.found.bases.get(class) else {
+            return Value::Unknown;
+        };
+        let mut imported = Vec::new();
+        for base in bases {
+            match self.follow(*scope, base, hops - 1) {
+                Value::Symbol(above) if above != class => {
+                    match self.member(Value::Object(above), name, hops - 1) {
+                        Value::Unknown => {}
+                        Value::Import(path) => imported.push(path),
+                        found => return found,
+                    }
+                }
+                Value::Import(path) => imported.push(self.joined(&path, name)),
+                Value::Builtin if self.language.builtin_methods.contains(&name) => {
+                    return Value::Builtin;
+                }
+                _ => {}
+            }
+        }
+        match imported.len() {
+            1 => imported.pop().map_or(Value::Unknown, Value::Import),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// What a call gives.
+    fn called(&self, value: Value, hops: usize) -> Value {
+        match value {
+            Value::Import(path) => {
+                let last = path.rsplit(['.', ':']).next().unwrap_or_default();
+                // By convention, what has a capital is a class.
+                match last.trim_start_matches('_').starts_with(char::is_uppercase) {
+                    true => Value::Import(path),
+                    false => Value::Import(format!("{path}()")),
+                }
+            }
+            Value::Symbol(name) => match self.kinds.get(name.as_str()) {
+                Some(kind) if kind.is_function() => match self.found.returns.get(&name) {
+                    Some((scope, chain)) if hops > 0 => {
+                        match self.follow(*scope, chain, hops - 1) {
+                            Value::Symbol(class) => Value::Object(class),
+                            Value::Import(path) => Value::Import(path),
+                            Value::Builtin => Value::Builtin,
+                            _ => Value::Unknown,
+                        }
+                    }
+                    _ => Value::Unknown,
+                },
+                _ => Value::Object(name),
+            },
+            Value::Builtin => Value::Builtin,
+            Value::Above(class) => Value::Above(class),
+            Value::Object(_) | Value::Unknown => Value::Unknown,
+        }
+    }
+}
