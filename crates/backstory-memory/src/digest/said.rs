@@ -248,6 +248,20 @@ pub(crate) fn is_waiting(reply: &str) -> bool {
     .any(|words| has_words(&plain, words))
 }
 
+/// Headings of what is left to do.
+#[rustfmt::skip]
+const HEADINGS: &[&str] = &[
+    "next step", "what's next", "remaining", "follow-up", "follow up", "to do", "todo", "left to do", "still open",
+];
+
+/// How sentences begin that name it.
+#[rustfmt::skip]
+const ORDERS: &[&str] = &["next:", "next,", "next i", "next up", "you should", "you'll need", "you will need"];
+
+/// How agents offer to do it.
+#[rustfmt::skip]
+const OFFERS: &[&str] = &["would you like", "want me to", "shall i", "should i", "do you want"];
+
 /// What is left to do, as the end of a reply names it: the items below a heading that says so, or sentences that do.
 pub(crate) fn next_steps(reply: &str) -> Vec<String> {
     let mut steps = Vec::new();
@@ -258,57 +272,22 @@ pub(crate) fn next_steps(reply: &str) -> Vec<String> {
         let item =
             line.trim_start_matches(|mark: char| "-*•".contains(mark) || mark.is_ascii_digit());
         let is_item = item.len() < line.len() && item.starts_with([' ', '.', ')']);
-        let is_heading = lower.len() < 60
-            && [
-                "next step",
-                "what's next",
-                "remaining",
-                "follow-up",
-                "follow up",
-                "to do",
-                "todo",
-                "left to do",
-                "still open",
-            ]
-            .iter()
-            .any(|words| lower.contains(words));
+        let is_heading = lower.len() < 60 && HEADINGS.iter().any(|words| lower.contains(words));
         if is_heading && !is_item {
             listed = true;
         } else if listed && is_item {
             steps.push(tidy(item));
         } else if !line.is_empty() {
             listed = false;
-            let sentence = [
-                "next:",
-                "next,",
-                "next i",
-                "next up",
-                "you should",
-                "you'll need",
-                "you will need",
-                "would you like",
-                "want me to",
-                "shall i",
-                "should i",
-                "do you want",
-            ]
-            .iter()
-            .any(|words| lower.starts_with(words));
+            let opens = |openings: &[&str]| openings.iter().any(|words| lower.starts_with(words));
+            let sentence = opens(ORDERS) || opens(OFFERS);
             let last = line
                 .rsplit(['.', '!'])
                 .map(str::trim)
                 .find(|part| !part.is_empty())
                 .unwrap_or(line);
-            let asks = last.ends_with('?')
-                && [
-                    "would you like",
-                    "want me to",
-                    "shall i",
-                    "should i",
-                    "do you want",
-                ]
-                .iter()
-                .any(|words| last.to_lowercase().contains(words));
+            let offers = last.to_lowercase();
+            let asks = last.ends_with('?') && OFFERS.iter().any(|words| offers.contains(words));
             if sentence {
                 steps.push(tidy(line));
             } else if asks {

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_project_has_the_domain_of_its_root_or_name() {
         let map = [
-            ("/work/shop", "sales"),
+            ("/home/ada/shop", "sales"),
             ("shop", "shops"),
             ("notes", "writing"),
         ];
@@ -67,9 +67,9 @@ mod tests {
                 .into(),
             ..PatternFilter::default()
         };
-        assert_eq!(filter.domain_of("/work/shop/"), Some("sales"));
+        assert_eq!(filter.domain_of("/home/ada/shop/"), Some("sales"));
         assert_eq!(filter.domain_of("/elsewhere/shop"), Some("shops"));
         assert_eq!(filter.domain_of("notes"), Some("writing"));
-        assert_eq!(filter.domain_of("/work"), None);
+        assert_eq!(filter.domain_of("/home/ada"), None);
     }
 }

@@ -25,7 +25,7 @@ fn candidate(id: &str, title: &str, frequency: u64, agents: &[&str]) -> Pattern 
         frequency,
         sessions: vec!["session-1".to_string(), "session-2".to_string()],
         agents: agents.iter().map(|agent| (*agent).to_string()).collect(),
-        projects: vec!["/work/shop".to_string()],
+        projects: vec!["/home/ada/shop".to_string()],
         domains: vec!["sales".to_string()],
         first_seen: Some(1_700_000_000_000),
         last_seen: None,
