@@ -156,8 +156,15 @@ impl IndexUpdate {
 
     /// Takes events right when they are stored, which saves reading them again: those of sessions that begin here.
     pub(crate) fn feed(&mut self, taken: &Taken) -> Result<()> {
+        for session in &taken.extended {
+            self.fed.remove(session);
+        }
         for events in taken.events.chunk_by(|a, b| a.session == b.session) {
-            let Some(first) = events.first() else {
+            // What was lengthened is read again as a whole; fed here it would only have to be removed.
+            let Some(first) = events
+                .first()
+                .filter(|first| !taken.extended.contains(&first.session))
+            else {
                 continue;
             };
             // Put back below, unless events are missing in between.
@@ -173,9 +180,6 @@ impl IndexUpdate {
             }
             let fed = fed + events.len() as u64;
             self.fed.insert(first.session, (fed, documents));
-        }
-        for session in &taken.extended {
-            self.fed.remove(session);
         }
         Ok(())
     }
