@@ -68,7 +68,7 @@ impl Look {
 
     fn of(kind: &str, named: bool) -> Look {
         match (kind, named) {
-            ("parenthesized_expression", true) => Look::Transparent,
+            ("parenthesized_expression" | "decorated_definition", true) => Look::Transparent,
             ("string_start", true) => Look::StringStart,
             ("string_end", true) => Look::Silent,
             (_, true) => Look::Named,

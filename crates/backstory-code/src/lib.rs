@@ -4,6 +4,7 @@
 //! recurses on the depth of a tree, for files are whatever people have on disk.
 
 mod chain;
+mod compare;
 mod header;
 mod language;
 mod languages;
@@ -16,6 +17,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use compare::{Change, SymbolChange, compare};
 pub use language::Language;
 pub use languages::LANGUAGES;
 pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol};

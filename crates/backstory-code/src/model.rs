@@ -1,9 +1,9 @@
 //! What is found in a source file.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a symbol is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Kind {
@@ -44,7 +44,7 @@ impl Kind {
 }
 
 /// A function, method or type.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// Qualified within the file: `Class.method`, `outer.inner`.
     pub name: String,
@@ -64,8 +64,9 @@ pub struct Symbol {
     pub line_end: usize,
     /// The same as long as only comments, documentation, layout or its own name change.
     pub body_hash: u64,
+    /// Of a type: the same as long as it itself does not change, whatever becomes of its members. Of a function: the body's.
+    pub own_hash: u64,
     /// Whether it is defined here, not only declared.
-    #[serde(skip)]
     pub has_body: bool,
 }
 

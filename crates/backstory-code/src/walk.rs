@@ -22,6 +22,8 @@ struct Frame {
     depth: usize,
     scope: usize,
     symbol: Option<usize>,
+    /// Where it begins, and from where on it counts, in what is hashed.
+    hash_begin: usize,
     hash_start: usize,
 }
 
@@ -41,6 +43,8 @@ struct Walk<'t> {
     comment: Option<Comment>,
     decorators: Vec<String>,
     decorators_depth: usize,
+    /// Where they begin in what is hashed: they belong to what they decorate.
+    decorators_start: usize,
     /// A statement that is documentation.
     documentation: usize,
     /// Where the last token was.
@@ -63,6 +67,7 @@ pub(crate) fn walk<'t>(
         comment: None,
         decorators: Vec::new(),
         decorators_depth: 0,
+        decorators_start: 0,
         documentation: 0,
         last_row: 0,
     };
@@ -156,6 +161,9 @@ impl<'t> Walk<'t> {
             Role::Scope { name, class } => self.space(node, name, class, depth),
             Role::Decorator => {
                 self.decorators_depth = depth;
+                if self.decorators.is_empty() {
+                    self.decorators_start = self.hashing.opened();
+                }
                 let decorator = one_line(self.compiled, node, self.source);
                 self.decorators.push(decorator);
                 if let Some(comment) = &mut self.comment {
@@ -203,9 +211,10 @@ impl<'t> Walk<'t> {
                 return;
             };
             let Some(symbol) = frame.symbol else { continue };
-            let hash = self.hashing.finish(frame.hash_start);
+            let (hash, own) = self.hashing.finish(frame.hash_begin, frame.hash_start);
             if let Some(symbol) = self.found.symbols.get_mut(symbol) {
                 symbol.body_hash = hash;
+                symbol.own_hash = if symbol.kind.is_function() { hash } else { own };
                 // Grammars count comments after the last statement in.
                 symbol.line_end = symbol.line_start.max(self.last_row + 1);
             }
@@ -237,6 +246,7 @@ impl<'t> Walk<'t> {
 
     fn define(&mut self, node: Node<'t>, definition: Definition<'t>, depth: usize) {
         let decorators = std::mem::take(&mut self.decorators);
+        let is_decorated = !decorators.is_empty();
         if self.frames.len() > MAX_NESTING {
             return;
         }
@@ -293,6 +303,7 @@ impl<'t> Walk<'t> {
             line_start: first_row + 1,
             line_end: 0,
             body_hash: 0,
+            own_hash: 0,
             has_body: definition.body.is_some(),
         };
         let returned = ["return_type", "result"]
@@ -309,6 +320,12 @@ impl<'t> Walk<'t> {
             false => ScopeKind::Class,
         };
         self.enter_scope(depth, scope_kind, name, owner, Some(symbol));
+        if let Some(frame) = self.frames.last_mut()
+            && is_decorated
+        {
+            frame.hash_begin = self.decorators_start;
+            frame.hash_start = self.decorators_start;
+        }
         if let Some(receiver) = definition.receiver {
             self.receiver(&receiver);
         }
@@ -366,6 +383,7 @@ impl<'t> Walk<'t> {
             depth,
             scope: self.found.scopes.len() - 1,
             symbol,
+            hash_begin: self.hashing.opened(),
             hash_start: self.hashing.position(),
         });
     }

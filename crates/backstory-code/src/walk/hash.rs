@@ -3,6 +3,8 @@
 //! Nodes are written down in order, with their place in their parent, without comments, quotes, separators and redundant
 //! parentheses. When a definition ends, what was written for it is replaced by its hash; so each token is hashed once.
 
+use std::hash::Hasher;
+
 use tree_sitter::Node;
 use twox_hash::XxHash3_64;
 
@@ -11,6 +13,10 @@ use crate::language::{Look, text};
 #[derive(Default)]
 pub(super) struct Hashing {
     written: Vec<u8>,
+    /// Where the node that was opened last begins.
+    opened: usize,
+    /// Where definitions begin, and where the hash lies that stands for what was written of each.
+    nested: Vec<(usize, usize)>,
     /// The name of the definition itself does not count.
     name: usize,
 }
@@ -27,7 +33,13 @@ impl Hashing {
         self.written.len()
     }
 
+    /// Where the node that was opened last begins; one that does not count begins where it is.
+    pub(super) fn opened(&self) -> usize {
+        self.opened
+    }
+
     pub(super) fn open(&mut self, node: Node<'_>, look: Look, field: u16) {
+        self.opened = self.written.len();
         match look {
             Look::Silent | Look::Transparent => {}
             Look::Token => self.put(node.kind_id()),
@@ -60,13 +72,22 @@ impl Hashing {
         }
     }
 
-    /// What has been written since, as a hash in its place.
-    pub(super) fn finish(&mut self, start: usize) -> u64 {
+    /// What has been written since, as a hash in its place; and the hash of it without the definitions within.
+    pub(super) fn finish(&mut self, begin: usize, start: usize) -> (u64, u64) {
         let start = start.min(self.written.len());
         let hash = XxHash3_64::oneshot(&self.written[start..]);
+        let first = self.nested.partition_point(|(_, place)| *place < start);
+        let mut own = XxHash3_64::new();
+        let mut from = start;
+        for (begin, place) in self.nested.drain(first..) {
+            own.write(self.written.get(from..begin).unwrap_or_default());
+            from = place + size_of::<u64>();
+        }
+        own.write(self.written.get(from..).unwrap_or_default());
         self.written.truncate(start);
+        self.nested.push((begin, start));
         self.written.extend_from_slice(&hash.to_le_bytes());
-        hash
+        (hash, own.finish())
     }
 
     fn put(&mut self, number: u16) {
