@@ -109,14 +109,14 @@ fn by_name(symbols: &[Symbol]) -> BTreeMap<&str, Vec<&Symbol>> {
     names
 }
 
-fn hashes(symbols: &[&Symbol]) -> Vec<u64> {
-    let mut hashes: Vec<u64> = symbols.iter().map(|symbol| symbol.own_hash).collect();
+fn hashes(symbols: &[&Symbol]) -> Vec<u32> {
+    let mut hashes: Vec<u32> = symbols.iter().map(|symbol| symbol.own_hash).collect();
     hashes.sort_unstable();
     hashes
 }
 
 /// The names of symbols whose body no other has.
-fn unique_bodies<'s>(symbols: impl Iterator<Item = &'s Symbol>) -> HashMap<(Kind, u64), &'s str> {
+fn unique_bodies<'s>(symbols: impl Iterator<Item = &'s Symbol>) -> HashMap<(Kind, u32), &'s str> {
     let mut names = HashMap::new();
     let mut several = HashSet::new();
     for symbol in symbols.filter(|symbol| symbol.has_body) {

@@ -21,4 +21,4 @@ pub use compare::{Change, SymbolChange, compare};
 pub use language::Language;
 pub use languages::LANGUAGES;
 pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol};
-pub use parse::{MAX_BYTES, outline};
+pub use parse::{MAX_BYTES, Parsed, outline};

@@ -63,9 +63,9 @@ pub struct Symbol {
     /// The last line of the definition.
     pub line_end: usize,
     /// The same as long as only comments, documentation, layout or its own name change.
-    pub body_hash: u64,
+    pub body_hash: u32,
     /// Of a type: the same as long as it itself does not change, whatever becomes of its members. Of a function: the body's.
-    pub own_hash: u64,
+    pub own_hash: u32,
     /// Whether it is defined here, not only declared.
     pub has_body: bool,
 }

@@ -37,6 +37,8 @@ struct Walk<'t> {
     language: &'t Language,
     compiled: &'t Compiled,
     source: &'t str,
+    /// Whether calls are wanted, and so what names mean.
+    with_calls: bool,
     found: Found<'t>,
     frames: Vec<Frame>,
     hashing: Hashing,
@@ -56,11 +58,13 @@ pub(crate) fn walk<'t>(
     compiled: &'t Compiled,
     tree: &'t Tree,
     source: &'t str,
+    with_calls: bool,
 ) -> Found<'t> {
     let mut walk = Walk {
         language,
         compiled,
         source,
+        with_calls,
         found: Found::default(),
         frames: Vec::new(),
         hashing: Hashing::default(),
@@ -156,7 +160,8 @@ impl<'t> Walk<'t> {
             }
             Role::CustomOrBind(custom, target, value, kind) => match custom(node, self.source) {
                 Some(definition) => self.define(node, definition, depth),
-                None => self.bind(node, target, value, kind),
+                None if self.with_calls => self.bind(node, target, value, kind),
+                None => {}
             },
             Role::Scope { name, class } => self.space(node, name, class, depth),
             Role::Decorator => {
@@ -170,6 +175,8 @@ impl<'t> Walk<'t> {
                     comment.last_row = node.end_position().row;
                 }
             }
+            // What follows only matters for calls.
+            _ if !self.with_calls => {}
             Role::Call(callee) => {
                 if let Some(callee) = node.child_by_field_name(callee) {
                     self.call(node, callee.start_byte()..callee.end_byte());
@@ -213,8 +220,10 @@ impl<'t> Walk<'t> {
             let Some(symbol) = frame.symbol else { continue };
             let (hash, own) = self.hashing.finish(frame.hash_begin, frame.hash_start);
             if let Some(symbol) = self.found.symbols.get_mut(symbol) {
-                symbol.body_hash = hash;
-                symbol.own_hash = if symbol.kind.is_function() { hash } else { own };
+                let own = if symbol.kind.is_function() { hash } else { own };
+                // Half of it tells as much as anybody needs: these are compared with what had the same name.
+                symbol.body_hash = hash as u32;
+                symbol.own_hash = own as u32;
                 // Grammars count comments after the last statement in.
                 symbol.line_end = symbol.line_start.max(self.last_row + 1);
             }

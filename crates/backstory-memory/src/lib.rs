@@ -26,6 +26,7 @@
 //! Nothing here prints, reads the environment or looks at the clock.
 
 mod blame;
+mod code;
 mod digest;
 mod discover;
 mod error;
@@ -33,8 +34,10 @@ mod forget;
 mod models;
 mod patterns;
 mod pipeline;
+mod place;
 mod project;
 mod read;
+mod replay;
 mod retain;
 mod retention;
 mod search;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use backstory_session::redact::Redactor;
 use backstory_store::{Counts, Store, lock_file};
 
+use crate::code;
 use crate::digest::Digester;
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
@@ -163,6 +164,11 @@ impl Memory {
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
+        let t = Instant::now();
+        if std::env::var("NORENEW").is_err() {code::renew(&self.home, &mut self.store)?;}
+        if std::env::var("TT").is_ok() {
+            println!("RENEW {:?} of {:?}", t.elapsed(), started.elapsed());
+        }
         let indexed = match index {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),

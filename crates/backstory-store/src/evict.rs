@@ -54,7 +54,7 @@ impl Store {
                (SELECT MAX(modified_ns) / 1000000 FROM session_streams JOIN streams ON streams.id = session_streams.stream \
                 JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = sessions.id), \
                sessions.events - sessions.evicted, sessions.pinned, \
-               COALESCE(digests.events, 0) >= sessions.events AND (sessions.events > 0 OR NOT EXISTS \
+               MIN(COALESCE(digests.events, 0), sessions.coded) >= sessions.events AND (sessions.events > 0 OR NOT EXISTS \
                  (SELECT 1 FROM sessions AS parent LEFT JOIN digests AS known ON known.session = parent.id \
                   WHERE parent.agent = sessions.agent AND parent.session = sessions.parent \
                   AND COALESCE(known.events, 0) < parent.events)), \

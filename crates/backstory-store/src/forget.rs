@@ -260,7 +260,8 @@ impl Forgetting<'_> {
             },
         )?;
         self.transaction.execute_batch(
-            "DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
+            "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
+             DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
              DELETE FROM skipped_records WHERE stream IN going_streams;",
         )?;
@@ -276,7 +277,9 @@ impl Forgetting<'_> {
              DELETE FROM streams WHERE source IN (SELECT source FROM streams WHERE id IN going_streams) AND NOT EXISTS \
                (SELECT 1 FROM streams AS other WHERE other.source = streams.source AND other.length > 0); \
              DELETE FROM source_files WHERE id NOT IN (SELECT source FROM streams); \
-             DELETE FROM projects WHERE id NOT IN (SELECT project FROM sessions WHERE project IS NOT NULL); \
+             DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
+             DELETE FROM projects WHERE id NOT IN \
+               (SELECT project FROM sessions WHERE project IS NOT NULL UNION SELECT project FROM code_files); \
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
              DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
                SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \

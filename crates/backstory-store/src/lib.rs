@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod code;
 mod digests;
 mod embedded;
 mod error;
@@ -22,6 +23,10 @@ mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
+pub use code::{
+    Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
+    WriteRow,
+};
 pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};

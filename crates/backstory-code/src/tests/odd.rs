@@ -72,7 +72,7 @@ fn what_does_not_parse_is_said() {
     );
 }
 
-fn hashes(name: &str, source: &str) -> Vec<u64> {
+fn hashes(name: &str, source: &str) -> Vec<u32> {
     outlined(name, source)
         .symbols
         .iter()

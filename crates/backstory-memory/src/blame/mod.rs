@@ -6,10 +6,8 @@
 //! lines that are found as they were written.
 
 mod git;
-mod lane;
-mod lines;
-mod place;
 mod steps;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -19,13 +17,13 @@ use std::path::Path;
 use backstory_session::{Change, Kind};
 use backstory_store::EventRange;
 
-use self::lane::Lane;
-use self::lines::{Interner, Line, filled};
-use self::place::{Place, Target};
 use self::steps::Step;
+use self::target::Target;
 use crate::Memory;
 use crate::error::{Error, Result};
+use crate::place::Place;
 use crate::read::read_one;
+use crate::replay::{Interner, Lane, Line, filled};
 
 /// Who wrote the lines of a file.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,10 +4,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_session::FileEdit;
-use backstory_store::{BlockReader, ChangeRow, EventRange, EventRow, Store};
+use backstory_store::{BlockReader, ChangeRow, EventRange, Store};
 
-use super::place::{Place, Target};
+use super::target::Target;
 use crate::error::Result;
+use crate::place::Place;
+use crate::replay::edits_of;
 
 /// A file that was renamed more often than this is followed no further.
 const MOST_NAMES: usize = 32;
@@ -109,10 +111,7 @@ fn step(
     let Some(result) = result.filter(|result| !result.error) else {
         return Ok(None);
     };
-    let mut edits = edits(bytes, &row.agent, &result)?;
-    if edits.is_empty() {
-        edits = self::edits(bytes, &row.agent, &call)?;
-    }
+    let edits = edits_of(bytes, &row.agent, &call, &result)?;
     let mut placed = Vec::new();
     for edit in edits {
         let to = edit.moved_to.as_deref();
@@ -136,11 +135,4 @@ fn step(
         edits: placed,
         order: result.seq,
     }))
-}
-
-fn edits(bytes: &mut BlockReader<'_>, agent: &str, event: &EventRow) -> Result<Vec<FileEdit>> {
-    let span = bytes.read(event.stream, event.span.offset, event.span.length)?;
-    Ok(backstory_session::reader(agent)
-        .map(|reader| reader.edits(&span, event.span.part))
-        .unwrap_or_default())
 }

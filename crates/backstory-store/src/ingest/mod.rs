@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
-use rusqlite::{CachedStatement, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
 use self::session::{Session, parent_kind, without_nul};
@@ -322,6 +322,9 @@ impl Batch<'_> {
                 "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
             )?
             .execute((session, seq))?;
+        self.transaction
+            .prepare_cached("UPDATE sessions SET coded = ?2 - 1 WHERE id = ?1 AND coded >= ?2")?
+            .execute((session, seq))?;
         index::mark_changed(&self.transaction, session, seq)
     }
 
@@ -333,7 +336,7 @@ impl Batch<'_> {
             return Ok(());
         };
         let project = match facts.cwd.as_ref().and_then(|cwd| chunk.projects.get(cwd)) {
-            Some(project) => Some(self.project(project)?),
+            Some(project) => Some(project_row(&self.transaction, project)?),
             None => None,
         };
         let session = self.session(chunk.agent, name)?;
@@ -417,25 +420,6 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn project(&mut self, project: &Project) -> Result<i64> {
-        let by_remote = "SELECT id FROM projects WHERE remote = ?1";
-        if let Some(remote) = &project.remote
-            && let Some(id) = self
-                .transaction
-                .prepare_cached(by_remote)?
-                .query_row([remote], |row| row.get(0))
-                .optional()?
-        {
-            return Ok(id);
-        }
-        let insert = "INSERT INTO projects (root, remote) VALUES (?1, ?2) \
-             ON CONFLICT (root) DO UPDATE SET remote = COALESCE(remote, excluded.remote) RETURNING id";
-        Ok(self
-            .transaction
-            .prepare_cached(insert)?
-            .query_row((&project.root, &project.remote), |row| row.get(0))?)
-    }
-
     fn name(&mut self, name: &str) -> Result<i64> {
         if let Some(id) = self.names.get(name) {
             return Ok(*id);
@@ -481,4 +465,22 @@ impl Store {
         )?;
         Ok(transaction.commit()?)
     }
+}
+
+/// The row of a project, made if need be: by its remote, for clones are one, else by its root.
+pub(crate) fn project_row(connection: &Connection, project: &Project) -> Result<i64> {
+    let by_remote = "SELECT id FROM projects WHERE remote = ?1";
+    if let Some(remote) = &project.remote
+        && let Some(id) = connection
+            .prepare_cached(by_remote)?
+            .query_row([remote], |row| row.get(0))
+            .optional()?
+    {
+        return Ok(id);
+    }
+    let insert = "INSERT INTO projects (root, remote) VALUES (?1, ?2) \
+         ON CONFLICT (root) DO UPDATE SET remote = COALESCE(remote, excluded.remote) RETURNING id";
+    Ok(connection
+        .prepare_cached(insert)?
+        .query_row((&project.root, &project.remote), |row| row.get(0))?)
 }

@@ -12,21 +12,21 @@ const MOST_GUIDED: usize = 200_000;
 
 /// A line: what it says, and the step that wrote it; `None` when no agent did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) id: u32,
-    pub(super) by: Option<u32>,
+pub(crate) struct Line {
+    pub(crate) id: u32,
+    pub(crate) by: Option<u32>,
 }
 
 /// Gives equal lines equal numbers.
 #[derive(Default)]
-pub(super) struct Interner {
+pub(crate) struct Interner {
     ids: HashMap<String, u32>,
     texts: Vec<String>,
 }
 
 impl Interner {
     /// The number of a line.
-    pub(super) fn id(&mut self, text: &str) -> u32 {
+    pub(crate) fn id(&mut self, text: &str) -> u32 {
         let text = text.strip_suffix('\r').unwrap_or(text);
         if let Some(id) = self.ids.get(text) {
             return *id;
@@ -38,17 +38,27 @@ impl Interner {
     }
 
     /// The lines of a text.
-    pub(super) fn lines(&mut self, text: &str) -> Vec<u32> {
+    pub(crate) fn lines(&mut self, text: &str) -> Vec<u32> {
         text.lines().map(|line| self.id(line)).collect()
     }
 
     /// What a line says.
-    pub(super) fn text(&self, id: u32) -> &str {
+    pub(crate) fn text(&self, id: u32) -> &str {
         self.texts.get(id as usize).map_or("", String::as_str)
     }
 
+    /// Lines as one text.
+    pub(crate) fn whole(&self, lines: &[Line]) -> String {
+        let mut whole = String::new();
+        for line in lines {
+            whole.push_str(self.text(line.id));
+            whole.push('\n');
+        }
+        whole
+    }
+
     /// Whether a line says anything that tells it from others.
-    pub(super) fn tells(&self, id: u32) -> bool {
+    pub(crate) fn tells(&self, id: u32) -> bool {
         self.text(id)
             .chars()
             .filter(|c| c.is_alphanumeric())
@@ -58,15 +68,15 @@ impl Interner {
 }
 
 /// A hunk by numbers: what it looks for, and what it writes.
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     /// The lines that were there.
-    pub(super) old: Vec<u32>,
+    pub(crate) old: Vec<u32>,
     /// Stretches in their order: so many lines kept, then so many removed, then these added.
-    pub(super) stretches: Vec<(usize, usize, Vec<u32>)>,
+    pub(crate) stretches: Vec<(usize, usize, Vec<u32>)>,
 }
 
 impl Replacement {
-    pub(super) fn of(hunk: &Hunk, interner: &mut Interner) -> Self {
+    pub(crate) fn of(hunk: &Hunk, interner: &mut Interner) -> Self {
         let mut old = Vec::new();
         let mut stretches = vec![(0, 0, Vec::new())];
         for line in &hunk.lines {
@@ -93,7 +103,7 @@ impl Replacement {
     }
 
     /// Without the empty line that it ends with, if it is kept: patches have one too many at the end of a file.
-    pub(super) fn without_last(&self, interner: &Interner) -> Option<Self> {
+    pub(crate) fn without_last(&self, interner: &Interner) -> Option<Self> {
         let last = self.old.last().filter(|id| interner.text(**id).is_empty());
         let (kept, removed, added) = self.stretches.last()?;
         if last.is_none() || *kept == 0 || *removed > 0 || !added.is_empty() {
@@ -110,7 +120,7 @@ impl Replacement {
     }
 
     /// What becomes of the lines that were looked for.
-    pub(super) fn apply(&self, found: &[Line], step: u32) -> Vec<Line> {
+    pub(crate) fn apply(&self, found: &[Line], step: u32) -> Vec<Line> {
         let mut written = Vec::new();
         let mut rest = found;
         for (kept, removed, added) in &self.stretches {
@@ -125,7 +135,7 @@ impl Replacement {
 }
 
 /// A text that took the place of another: lines that both have keep who wrote them, others are by the step.
-pub(super) fn rewritten(old: &[Line], new: &[u32], by: Option<u32>) -> Vec<Line> {
+pub(crate) fn rewritten(old: &[Line], new: &[u32], by: Option<u32>) -> Vec<Line> {
     let mut lines: Vec<Line> = new.iter().map(|id| Line { id: *id, by }).collect();
     for (old_at, new_at, length) in same(old, new) {
         for offset in 0..length {
@@ -136,7 +146,7 @@ pub(super) fn rewritten(old: &[Line], new: &[u32], by: Option<u32>) -> Vec<Line>
 }
 
 /// Fills in who wrote the lines that nobody is known for, from a text that shares lines with this one.
-pub(super) fn filled(lines: &mut [Line], from: &[Line]) {
+pub(crate) fn filled(lines: &mut [Line], from: &[Line]) {
     let ids: Vec<u32> = lines.iter().map(|line| line.id).collect();
     for (from_at, at, length) in same(from, &ids) {
         for offset in 0..length {

@@ -1,33 +1,12 @@
-//! Which file a path in a log means.
+//! Which file is asked about, and whether a path in a log means it.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use backstory_store::{ChangeRow, Project};
 
+use crate::place::{Place, below, normal, real};
 use crate::project::{project_of, worktree_root};
-
-/// A file: the worktree, clone or folder that it is in, and its path there.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub(super) base: PathBuf,
-    pub(super) name: String,
-}
-
-impl Place {
-    /// Where agents put worktrees of their own the worktree is what names are relative to, even when it is gone.
-    fn new(base: &Path, name: &str) -> Self {
-        let (folder, name) = within_worktree(name).unwrap_or(("", name));
-        Place {
-            base: if folder.is_empty() {
-                base.to_path_buf()
-            } else {
-                base.join(folder)
-            },
-            name: name.to_string(),
-        }
-    }
-}
 
 /// The file that is asked about.
 pub(super) struct Target {
@@ -100,42 +79,8 @@ impl Target {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
-        let real = std::fs::canonicalize(path).ok().or_else(|| {
-            let folder = std::fs::canonicalize(path.parent()?).ok()?;
-            Some(folder.join(path.file_name()?))
-        });
-        let real = real.unwrap_or_else(|| path.to_path_buf());
+        let real = real(path);
         self.known.insert(path.to_path_buf(), real.clone());
         real
     }
-}
-
-/// Where agents put worktrees of their own: the worktree's folder, and the path in it.
-fn within_worktree(name: &str) -> Option<(&str, &str)> {
-    let rest = [".claude/worktrees/", ".worktrees/"]
-        .iter()
-        .find_map(|mark| name.strip_prefix(mark))?;
-    let (_, inner) = rest.split_once('/')?;
-    let folder = name[..name.len() - inner.len()].trim_end_matches('/');
-    Some((folder, inner))
-}
-
-fn below(path: &Path, base: &Path) -> Option<String> {
-    let name = path.strip_prefix(base).ok()?;
-    Some(name.to_string_lossy().into_owned())
-}
-
-/// A path without `.` and `..`, by its words alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }

@@ -11,13 +11,13 @@ const NEAR: usize = 3;
 
 /// A file as far as it is known.
 #[derive(Default)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     /// Its text; `None` until the logs tell it.
-    pub(super) text: Option<Vec<Line>>,
+    pub(crate) text: Option<Vec<Line>>,
     /// What was written to it at places that could not be found.
     loose: Vec<Fragment>,
     /// The step that changed it last.
-    pub(super) last: u32,
+    pub(crate) last: u32,
 }
 
 /// Lines that a step left behind, each with whether the step wrote it.
@@ -28,7 +28,7 @@ struct Fragment {
 
 impl Lane {
     /// Does what a step did to the file.
-    pub(super) fn apply(&mut self, edit: &FileEdit, step: u32, interner: &mut Interner) {
+    pub(crate) fn apply(&mut self, edit: &FileEdit, step: u32, interner: &mut Interner) {
         self.last = step;
         if let Some(before) = &edit.before {
             let before = interner.lines(before);
@@ -54,8 +54,18 @@ impl Lane {
         }
     }
 
+    /// The whole text, if it is known.
+    pub(crate) fn whole(&self, interner: &Interner) -> Option<String> {
+        self.text.as_ref().map(|lines| interner.whole(lines))
+    }
+
+    /// How much was written to it at places that could not be found.
+    pub(crate) fn loose(&self) -> usize {
+        self.loose.len()
+    }
+
     /// Takes a text for the file's, whatever was thought to be in it.
-    pub(super) fn synchronise(&mut self, text: &[u32], interner: &Interner) {
+    pub(crate) fn synchronise(&mut self, text: &[u32], interner: &Interner) {
         let old = self.text.take().unwrap_or_default();
         let mut lines = rewritten(&old, text, None);
         self.settle(&mut lines, interner);
@@ -64,7 +74,7 @@ impl Lane {
     }
 
     /// Finds what was left loose, the newest first: as a whole where it is there once, else those lines that are there once.
-    pub(super) fn settle(&self, lines: &mut [Line], interner: &Interner) {
+    pub(crate) fn settle(&self, lines: &mut [Line], interner: &Interner) {
         if self.loose.is_empty() {
             return;
         }
@@ -285,11 +295,7 @@ fn substitute(
     interner: &mut Interner,
 ) -> Option<()> {
     let old = string.old.replace("\r\n", "\n");
-    let mut whole = String::new();
-    for line in text.iter() {
-        whole.push_str(interner.text(line.id));
-        whole.push('\n');
-    }
+    let whole = interner.whole(text);
     if old.is_empty() {
         return None;
     }

@@ -1,0 +1,171 @@
+//! What a change did to symbols when only the changed lines are known, not the file around them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_code::{Change, Language, Symbol, SymbolChange, outline};
+use backstory_session::{Change as FileChange, Hunk, HunkLine};
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// The symbols that a change can be seen to have touched: those that begin or end to be defined in it, and those around a line that
+/// it added or removed, as far as their beginning is in sight.
+pub(super) fn fragment_changes(language: &Language, change: &FileChange) -> Vec<SymbolChange> {
+    let mut found: BTreeMap<String, SymbolChange> = BTreeMap::new();
+    let mut take = |old: &str, new: &str| {
+        for change in between(language, old, new) {
+            found.insert(change.name.clone(), change);
+        }
+    };
+    match change {
+        FileChange::Hunks(hunks) => {
+            for hunk in hunks {
+                let (old, new) = sides(hunk);
+                take(&old, &new);
+            }
+        }
+        FileChange::Strings(strings) => {
+            for string in strings {
+                take(&string.old, &string.new);
+            }
+        }
+        FileChange::Written(_) | FileChange::Deleted => {}
+    }
+    found.into_values().collect()
+}
+
+/// The lines of a hunk before and after, below the lines that say where it is.
+fn sides(hunk: &Hunk) -> (String, String) {
+    let (mut old, mut new) = (String::new(), String::new());
+    let put = |text: &mut String, line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    for line in &hunk.after {
+        put(&mut old, line);
+        put(&mut new, line);
+    }
+    for line in &hunk.lines {
+        match line {
+            HunkLine::Kept(line) => {
+                put(&mut old, line);
+                put(&mut new, line);
+            }
+            HunkLine::Removed(line) => put(&mut old, line),
+            HunkLine::Added(line) => put(&mut new, line),
+        }
+    }
+    (old, new)
+}
+
+fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
+    let look = |text: &str| outline(language, text.as_bytes()).map(|outline| outline.symbols);
+    let (Ok(before), Ok(after)) = (look(old), look(new)) else {
+        return Vec::new();
+    };
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for op in capture_diff_slices(Algorithm::Patience, &old, &new) {
+        if op.tag() != DiffTag::Equal {
+            removed.extend(op.old_range().filter(|line| !old[*line].trim().is_empty()));
+            added.extend(op.new_range().filter(|line| !new[*line].trim().is_empty()));
+        }
+    }
+    let names = |symbols: &[Symbol]| -> BTreeSet<String> {
+        symbols.iter().map(|symbol| symbol.name.clone()).collect()
+    };
+    let (known, there) = (names(&before), names(&after));
+    let mut changes = Vec::new();
+    let mut told = BTreeSet::new();
+    for (symbols, lines) in [(&after, &added), (&before, &removed)] {
+        for line in lines {
+            let Some(symbol) = around(symbols, line + 1) else {
+                continue;
+            };
+            if !told.insert(symbol.name.clone()) {
+                continue;
+            }
+            let change = match (known.contains(&symbol.name), there.contains(&symbol.name)) {
+                (false, _) => Change::New,
+                (_, false) => Change::Deleted,
+                _ => Change::Modified,
+            };
+            changes.push(SymbolChange {
+                name: symbol.name.clone(),
+                kind: symbol.kind,
+                change,
+                earlier: None,
+            });
+        }
+    }
+    changes
+}
+
+/// The innermost symbol around a line.
+fn around(symbols: &[Symbol], line: usize) -> Option<&Symbol> {
+    let around = symbols
+        .iter()
+        .filter(|symbol| (symbol.line_start..=symbol.line_end).contains(&line));
+    around.min_by_key(|symbol| symbol.line_end - symbol.line_start)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Lines of a patch, with their signs.
+    fn check(name: &str, after: &[&str], patch: &str, expect: &[&str]) {
+        let line = |line: &str| {
+            let text = line[1..].to_string();
+            match &line[..1] {
+                "-" => HunkLine::Removed(text),
+                "+" => HunkLine::Added(text),
+                _ => HunkLine::Kept(text),
+            }
+        };
+        let hunk = Hunk {
+            after: after.iter().map(ToString::to_string).collect(),
+            lines: patch.lines().map(line).collect(),
+            ..Hunk::default()
+        };
+        let language = Language::of_path(Path::new(name)).unwrap();
+        let told: Vec<String> = fragment_changes(language, &FileChange::Hunks(vec![hunk]))
+            .iter()
+            .map(|change| format!("{} {}", change.change.name(), change.name))
+            .collect();
+        assert_eq!(told, expect, "{patch}");
+    }
+
+    #[test]
+    fn what_begins_in_the_lines_is_known() {
+        check(
+            "a.py",
+            &[],
+            " def pay(sum):\n-    return sum\n+    return sum + 1\n \n+def refund(sum):\n+    return -sum\n",
+            &["modified pay", "new refund"],
+        );
+        check(
+            "a.rs",
+            &[],
+            " fn pay(sum: u32) -> u32 {\n-    sum\n+    sum + 1\n }\n-fn old() {}\n",
+            &["deleted old", "modified pay"],
+        );
+        check(
+            "a.py",
+            &[],
+            "     total = 0\n-    total += 1\n+    total += 2\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn the_line_above_says_where_it_is() {
+        check(
+            "a.py",
+            &["class Shop:", "    def pay(self, sum):"],
+            "         total = 0\n-        total += 1\n+        total += 2\n",
+            &["modified Shop.pay"],
+        );
+    }
+}

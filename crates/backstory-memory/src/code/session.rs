@@ -1,0 +1,314 @@
+//! What one session did to source files, turn by turn. Knows nothing of what others did, so sessions can be read side by side.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use backstory_code::{Language, Parsed, SymbolChange};
+use backstory_session::{Change as FileChange, FileEdit};
+use backstory_store::{BlockReader, EventRange, EventRow, Store, Uncoded};
+
+use super::files::{Files, SourceFile};
+use super::fragment::fragment_changes;
+use super::look::Look;
+use crate::error::Result;
+use crate::replay::{Interner, Lane, edits_of};
+
+/// So many writes before one are looked at to find the text that it changed.
+const MOST_EARLIER: usize = 64;
+/// Of so many files the syntax trees are kept, for what is edited is soon edited again. A tree takes ten times its text.
+const MOST_TREES: usize = 4;
+
+/// What a session did, in its order.
+pub(super) enum Step {
+    /// A turn changed a file.
+    Edited(Edited),
+    /// A file has another name.
+    Moved { from: SourceFile, to: SourceFile },
+}
+
+/// What all edits of a file in one turn did together.
+pub(super) struct Edited {
+    pub(super) file: SourceFile,
+    pub(super) turn: i64,
+    pub(super) at: Option<i64>,
+    /// What it was before.
+    pub(super) before: State,
+    /// What it is now.
+    pub(super) after: State,
+    /// What can be said of changes whose place in the file is not known.
+    pub(super) fragments: Vec<SymbolChange>,
+}
+
+/// What is known of a file at a time.
+#[derive(Debug, Clone)]
+pub(super) enum State {
+    /// Nothing.
+    Unknown,
+    /// Nothing, but that all of it is written anew: most likely it was not there.
+    Overwritten,
+    /// It is not there.
+    Absent,
+    /// Its text is nothing that people write.
+    Odd,
+    /// This.
+    Seen(Look),
+}
+
+/// A file that the turn at hand has changed.
+struct Open {
+    file: SourceFile,
+    language: &'static Language,
+    before: State,
+    parsed: Option<Parsed>,
+    before_text: Option<String>,
+    fragments: Vec<SymbolChange>,
+    is_deleted: bool,
+    at: Option<i64>,
+}
+
+/// Reads what a session did since it was last looked at.
+pub(super) struct SessionReading<'s> {
+    store: &'s Store,
+    bytes: BlockReader<'s>,
+    session: &'s Uncoded,
+    files: Files,
+    interner: Interner,
+    lanes: HashMap<SourceFile, Lane>,
+    /// The turn at hand, and what it changed, in the order in which it began to.
+    turn: i64,
+    open: Vec<Open>,
+    trees: Vec<(SourceFile, Parsed, Look)>,
+    steps: Vec<Step>,
+}
+
+impl<'s> SessionReading<'s> {
+    pub(super) fn new(store: &'s Store, session: &'s Uncoded) -> Self {
+        SessionReading {
+            store,
+            bytes: store.bytes(),
+            session,
+            files: Files::of(session),
+            interner: Interner::default(),
+            lanes: HashMap::new(),
+            turn: 0,
+            open: Vec::new(),
+            trees: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// What all successful edits of source files did.
+    pub(super) fn steps(mut self) -> Result<Vec<Step>> {
+        let session = self.session.session;
+        let answered = self.store.answered(session, self.session.coded)?;
+        for rows in answered.chunk_by(|a, b| a.result == b.result) {
+            let is_source = |path: &Option<String>| match path {
+                Some(path) => language_of(path).is_some(),
+                None => true,
+            };
+            let Some(first) = rows.iter().find(|row| is_source(&row.path)) else {
+                continue;
+            };
+            let event = |seq| -> Result<Option<EventRow>> {
+                Ok(self.store.events(session, EventRange::One(seq))?.pop())
+            };
+            let (Some(call), Some(result)) = (event(first.call)?, event(first.result)?) else {
+                continue;
+            };
+            if self.turn != call.turn as i64 {
+                self.close_turn();
+                self.turn = call.turn as i64;
+            }
+            let at = result.at.or(call.at);
+            for edit in edits_of(&mut self.bytes, &self.session.agent, &call, &result)? {
+                self.edit(edit, call.seq, at)?;
+            }
+        }
+        self.close_turn();
+        Ok(self.steps)
+    }
+
+    fn edit(&mut self, mut edit: FileEdit, call: u64, at: Option<i64>) -> Result<()> {
+        let Some(file) = self.files.locate(&edit.path) else {
+            return Ok(());
+        };
+        let Some(language) = language_of(&file.name) else {
+            return Ok(());
+        };
+        let moved_to = edit.moved_to.take();
+        if edit.change != FileChange::Hunks(Vec::new()) {
+            self.change(&file, language, &mut edit, call, at)?;
+        }
+        let Some(to) = moved_to.and_then(|to| self.files.locate(&to)) else {
+            return Ok(());
+        };
+        if let Some(place) = self.open.iter().position(|open| open.file == file) {
+            let open = self.open.remove(place);
+            self.close(open);
+        }
+        if let Some(lane) = self.lanes.remove(&file) {
+            self.lanes.insert(to.clone(), lane);
+        }
+        self.steps.push(Step::Moved { from: file, to });
+        Ok(())
+    }
+
+    fn change(
+        &mut self,
+        file: &SourceFile,
+        language: &'static Language,
+        edit: &mut FileEdit,
+        call: u64,
+        at: Option<i64>,
+    ) -> Result<()> {
+        let mut lane = self.lanes.remove(file).unwrap_or_default();
+        if let Some(before) = edit.before.take() {
+            let lines = self.interner.lines(&before);
+            lane.synchronise(&lines, &self.interner);
+        } else if lane.text.is_none() && lane.loose() == 0 && needs_text(&edit.change) {
+            self.recall(&mut lane, &edit.path, call)?;
+        }
+        let place = self.open.iter().position(|open| open.file == *file);
+        let place = place.unwrap_or_else(|| {
+            let before = lane.whole(&self.interner);
+            let is_written = matches!(edit.change, FileChange::Written(_));
+            let open = self.begin(file, language, before, is_written);
+            self.open.push(open);
+            self.open.len() - 1
+        });
+        let loose = lane.loose();
+        lane.apply(edit, 0, &mut self.interner);
+        let open = &mut self.open[place];
+        open.at = at.or(open.at);
+        open.is_deleted = edit.change == FileChange::Deleted;
+        if lane.loose() > loose {
+            let fragments = fragment_changes(language, &edit.change);
+            open.fragments.extend(fragments);
+        }
+        self.lanes.insert(file.clone(), lane);
+        Ok(())
+    }
+
+    /// The first change of a file in a turn.
+    fn begin(
+        &mut self,
+        file: &SourceFile,
+        language: &'static Language,
+        text: Option<String>,
+        is_written: bool,
+    ) -> Open {
+        let known = self
+            .trees
+            .iter()
+            .position(|(known, parsed, _)| known == file && Some(parsed.text()) == text.as_deref());
+        let (before, parsed) = match (&text, known) {
+            (_, Some(known)) => {
+                let (_, parsed, look) = self.trees.remove(known);
+                (State::Seen(look), Some(parsed))
+            }
+            (None, _) if is_written => (State::Overwritten, None),
+            (None, _) => (State::Unknown, None),
+            (Some(text), _) if text.is_empty() => (State::Absent, None),
+            (Some(text), _) => match Parsed::new(language, text.clone()) {
+                Ok(parsed) => (State::Seen(Look::new(text, parsed.symbols())), Some(parsed)),
+                Err(_) => (State::Odd, None),
+            },
+        };
+        Open {
+            file: file.clone(),
+            language,
+            before,
+            parsed,
+            before_text: text,
+            fragments: Vec::new(),
+            is_deleted: false,
+            at: None,
+        }
+    }
+
+    fn close_turn(&mut self) {
+        for open in std::mem::take(&mut self.open) {
+            self.close(open);
+        }
+    }
+
+    fn close(&mut self, open: Open) {
+        let lane = self.lanes.get(&open.file);
+        let text = lane
+            .filter(|lane| lane.loose() == 0)
+            .and_then(|lane| lane.whole(&self.interner));
+        let after = match text {
+            _ if open.is_deleted => State::Absent,
+            None => State::Unknown,
+            Some(text) if open.before_text.as_deref() == Some(&text) => return,
+            Some(text) => {
+                let parsed = match &open.parsed {
+                    Some(parsed) => parsed.then(text),
+                    None => Parsed::new(open.language, text),
+                };
+                match parsed {
+                    Ok(parsed) => {
+                        let look = Look::new(parsed.text(), parsed.outline());
+                        self.trees.truncate(MOST_TREES - 1);
+                        let tree = (open.file.clone(), parsed, look.clone());
+                        self.trees.insert(0, tree);
+                        State::Seen(look)
+                    }
+                    Err(_) => State::Odd,
+                }
+            }
+        };
+        self.steps.push(Step::Edited(Edited {
+            file: open.file,
+            turn: self.turn,
+            at: open.at,
+            before: open.before,
+            after,
+            fragments: open.fragments,
+        }));
+    }
+
+    /// Finds the text of a file in what was written to it before, in this session and in earlier ones of its project.
+    fn recall(&mut self, lane: &mut Lane, path: &str, call: u64) -> Result<()> {
+        let session = self.session.session;
+        let writes = self
+            .store
+            .writes_before(path, session, call, MOST_EARLIER)?;
+        let mut steps = Vec::new();
+        for write in writes {
+            let range = EventRange::One(write.call);
+            let call = self.store.events(write.session, range)?.pop();
+            let result = self.store.result_of(write.session, write.call)?;
+            let (Some(call), Some(result)) = (call, result.filter(|result| !result.error)) else {
+                continue;
+            };
+            let edits = edits_of(&mut self.bytes, &write.agent, &call, &result)?;
+            let edits: Vec<FileEdit> = edits
+                .into_iter()
+                .filter(|edit| edit.path == path && edit.moved_to.is_none())
+                .collect();
+            let is_whole = edits.first().is_some_and(|edit| {
+                edit.before.is_some()
+                    || matches!(edit.change, FileChange::Written(_) | FileChange::Deleted)
+            });
+            steps.push(edits);
+            if is_whole {
+                for edit in steps.iter().rev().flatten() {
+                    lane.apply(edit, 0, &mut self.interner);
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The language of a source file.
+pub(super) fn language_of(path: &str) -> Option<&'static Language> {
+    Language::of_path(Path::new(path))
+}
+
+/// Whether what a change did can only be known with the text before it.
+fn needs_text(change: &FileChange) -> bool {
+    matches!(change, FileChange::Hunks(_) | FileChange::Strings(_))
+}
