@@ -62,10 +62,14 @@ pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
         }
     }
     let has_errors = found.has_errors;
+    let symbols = match language.forward_declarations {
+        true => defined(found.symbols),
+        false => found.symbols,
+    };
     Outline {
         calls,
         left_out,
-        symbols: defined(found.symbols),
+        symbols,
         has_errors,
     }
 }

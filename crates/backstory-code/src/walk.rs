@@ -5,7 +5,7 @@ mod hash;
 
 use tree_sitter::{Node, Tree};
 
-use crate::chain::{chain, written};
+use crate::chain::{chain, inner_of, written};
 use crate::header::{header, next, one_line};
 use crate::language::{Compiled, Definition, Language, Role, text};
 use crate::model::{Kind, Symbol};
@@ -41,6 +41,8 @@ struct Walk<'t> {
     comment: Option<Comment>,
     decorators: Vec<String>,
     decorators_depth: usize,
+    /// What is before this is no code.
+    no_code: usize,
     /// A statement that is documentation.
     documentation: usize,
     /// Where the last token was.
@@ -63,6 +65,7 @@ pub(crate) fn walk<'t>(
         comment: None,
         decorators: Vec::new(),
         decorators_depth: 0,
+        no_code: 0,
         documentation: 0,
         last_row: 0,
     };
@@ -182,7 +185,8 @@ impl<'t> Walk<'t> {
             Role::Bases => self.bases(node),
             Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
             Role::Names => self.names(node),
-            Role::Tokens => self.tokens(node),
+            Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
+            Role::NoCode => self.no_code = node.end_byte(),
             _ => {}
         }
         true
@@ -324,7 +328,9 @@ impl<'t> Walk<'t> {
         };
         let steps = chain(self.compiled, name, self.source);
         let written = match written(&steps) {
-            written if written.contains('…') => text(name, self.source).replace("::", "."),
+            written if written.contains('…') => {
+                text(self.unwrapped(name), self.source).replace("::", ".")
+            }
             written => written,
         };
         let outer = self.found.scopes.get(self.scope());
@@ -343,6 +349,17 @@ impl<'t> Walk<'t> {
         };
         let owner = class.then(|| name.clone());
         self.enter_scope(depth, kind, name, owner, None);
+    }
+
+    /// What is in references and the like.
+    fn unwrapped(&self, node: Node<'t>) -> Node<'t> {
+        let mut unwrapped = node;
+        while let Role::Wrapper(field) = self.role(unwrapped)
+            && let Some(inner) = inner_of(unwrapped, field)
+        {
+            unwrapped = inner;
+        }
+        unwrapped
     }
 
     fn enter_scope(

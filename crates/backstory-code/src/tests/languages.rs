@@ -119,6 +119,47 @@ fn helper(
 }
 
 #[test]
+fn rust_names_implementations_by_the_type() {
+    check(
+        "rust",
+        r##"impl A for &'a mut str { fn one() {} }
+impl A for &[u8; 2] { fn two() {} }
+impl A for &a::B<T> { fn three() {} }
+impl dyn A { fn four() {} }
+impl A for (B, c::D) { fn five() {} }
+#[cfg(one)]
+struct Two { a: u8 }
+#[cfg(not(one))]
+struct Two;
+"##,
+        &[
+            "method str.one 1-1: fn one()",
+            "method [u8; 2].two 2-2: fn two()",
+            "method a.B.three 3-3: fn three()",
+            "method dyn A.four 4-4: fn four()",
+            "method (B, c.D).five 5-5: fn five()",
+            "struct Two 7-7: struct Two | #[cfg(one)]",
+            "struct Two 9-9: struct Two | #[cfg(not(one))]",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn java_declares_what_is_defined_elsewhere() {
+    check(
+        "java",
+        "interface A { void f(int a); default void f() {} }\n",
+        &[
+            "interface A 1-1: interface A",
+            "method A.f 1-1: void f(int a)",
+            "method A.f 1-1: default void f()",
+        ],
+        &[],
+    );
+}
+
+#[test]
 fn typescript() {
     check(
         "typescript",
