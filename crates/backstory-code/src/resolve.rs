@@ -105,6 +105,11 @@ fn within(outer: &str, name: &str) -> String {
     }
 }
 
+/// By convention, what has a capital is a class.
+fn is_capital(name: &str) -> bool {
+    name.trim_start_matches('_').starts_with(char::is_uppercase)
+}
+
 impl Resolver<'_, '_> {
     /// A call, and whether it is noise.
     fn call(&self, site: &CallSite<'_>) -> (Call, bool) {
@@ -363,6 +368,8 @@ impl Resolver<'_, '_> {
                         found => return found,
                     }
                 }
+                // A class that objects hold is rather given to them by a class below.
+                Value::Import(_) if is_capital(name) => {}
                 Value::Import(path) => imported.push(self.joined(&path, name)),
                 Value::Builtin if self.language.builtin_methods.contains(&name) => {
                     return Value::Builtin;
@@ -381,8 +388,7 @@ impl Resolver<'_, '_> {
         match value {
             Value::Import(path) => {
                 let last = path.rsplit(['.', ':']).next().unwrap_or_default();
-                // By convention, what has a capital is a class.
-                match last.trim_start_matches('_').starts_with(char::is_uppercase) {
+                match is_capital(last) {
                     true => Value::Import(path),
                     false => Value::Import(format!("{path}()")),
                 }

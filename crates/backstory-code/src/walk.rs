@@ -9,7 +9,7 @@ use crate::chain::{chain, inner_of, written};
 use crate::header::{header, next, one_line};
 use crate::language::{Compiled, Definition, Language, Role, text};
 use crate::model::{Kind, Symbol};
-use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind, bind};
+use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind};
 use hash::Hashing;
 
 /// What is nested deeper has no name of its own.
@@ -177,9 +177,7 @@ impl<'t> Walk<'t> {
             }
             Role::Import => {
                 for (name, path) in (self.language.imports)(node, self.source) {
-                    if let Some(scope) = self.current() {
-                        bind(&mut scope.bindings, &name, Binding::Import(path));
-                    }
+                    self.hold(&name, Binding::Import(path));
                 }
             }
             Role::Bases => self.bases(node),

@@ -63,6 +63,34 @@ def outer():
 }
 
 #[test]
+fn python_objects_hold_what_they_are_given() {
+    check(
+        "python",
+        r##"import base
+class A(base.Base):
+    from history import History
+    def f(self):
+        self.one, self.two = pair()
+        self.one()
+        self.History()
+        self.Other()
+        self.other()
+"##,
+        &[
+            "class A 2-9: class A(base.Base)",
+            "method A.f 4-9: def f(self)",
+        ],
+        &[
+            "A.f > pair = ? (unresolved)",
+            "A.f > self.one = ? (unresolved)",
+            "A.f > self.History = history.History (import)",
+            "A.f > self.Other = ? (unresolved)",
+            "A.f > self.other = base.Base.other (import)",
+        ],
+    );
+}
+
+#[test]
 fn rust() {
     check(
         "rust",
