@@ -79,7 +79,8 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
     steps
 }
 
-fn inner_of<'t>(node: Node<'t>, field: &str) -> Option<Node<'t>> {
+/// What a wrapper is around.
+pub(crate) fn inner_of<'t>(node: Node<'t>, field: &str) -> Option<Node<'t>> {
     match field {
         "" => node.named_child(0),
         field => node.child_by_field_name(field),

@@ -24,6 +24,8 @@ pub struct Language {
     pub(crate) self_names: &'static [&'static str],
     /// Methods call each other without naming the object.
     pub(crate) implicit_this: bool,
+    /// What is defined may be declared before in the same file.
+    pub(crate) forward_declarations: bool,
     /// A comment before a definition is its documentation if it begins so; none: documentation is a string in the body.
     pub(crate) doc_prefixes: &'static [&'static str],
     /// What everybody has, and nobody wants to see called.
@@ -126,6 +128,8 @@ pub(crate) enum Role {
     Names,
     /// Tokens of a macro, among which calls can only be guessed.
     Tokens,
+    /// Has tokens that are none of a macro.
+    NoCode,
 }
 
 /// A definition, before its surroundings are known.

@@ -1,4 +1,4 @@
-//! Source text to symbols and calls.
+//! Source text to symbols and calls, and stack traces to frames.
 //!
 //! Opens no file, knows no session. A language is a table in `languages/`; everything else here is the same for all of them. Nothing
 //! recurses on the depth of a tree, for files are whatever people have on disk.
@@ -12,6 +12,7 @@ mod model;
 mod parse;
 mod resolve;
 mod scope;
+mod trace;
 mod walk;
 
 #[cfg(test)]
@@ -22,3 +23,4 @@ pub use language::Language;
 pub use languages::LANGUAGES;
 pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol};
 pub use parse::{MAX_BYTES, Parsed, outline};
+pub use trace::{Frame, traces};

@@ -62,10 +62,14 @@ pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
         }
     }
     let has_errors = found.has_errors;
+    let symbols = match language.forward_declarations {
+        true => defined(found.symbols),
+        false => found.symbols,
+    };
     Outline {
         calls,
         left_out,
-        symbols: defined(found.symbols),
+        symbols,
         has_errors,
     }
 }
@@ -99,6 +103,11 @@ fn within(outer: &str, name: &str) -> String {
         "" => name.to_string(),
         outer => format!("{outer}.{name}"),
     }
+}
+
+/// By convention, what has a capital is a class.
+fn is_capital(name: &str) -> bool {
+    name.trim_start_matches('_').starts_with(char::is_uppercase)
 }
 
 impl Resolver<'_, '_> {
@@ -359,6 +368,8 @@ impl Resolver<'_, '_> {
                         found => return found,
                     }
                 }
+                // A class that objects hold is rather given to them by a class below.
+                Value::Import(_) if is_capital(name) => {}
                 Value::Import(path) => imported.push(self.joined(&path, name)),
                 Value::Builtin if self.language.builtin_methods.contains(&name) => {
                     return Value::Builtin;
@@ -377,8 +388,7 @@ impl Resolver<'_, '_> {
         match value {
             Value::Import(path) => {
                 let last = path.rsplit(['.', ':']).next().unwrap_or_default();
-                // By convention, what has a capital is a class.
-                match last.trim_start_matches('_').starts_with(char::is_uppercase) {
+                match is_capital(last) {
                     true => Value::Import(path),
                     false => Value::Import(format!("{path}()")),
                 }

@@ -5,11 +5,11 @@ mod hash;
 
 use tree_sitter::{Node, Tree};
 
-use crate::chain::{chain, written};
+use crate::chain::{chain, inner_of, written};
 use crate::header::{header, next, one_line};
 use crate::language::{Compiled, Definition, Language, Role, text};
 use crate::model::{Kind, Symbol};
-use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind, bind};
+use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind};
 use hash::Hashing;
 
 /// What is nested deeper has no name of its own.
@@ -47,6 +47,8 @@ struct Walk<'t> {
     decorators_depth: usize,
     /// Where they begin in what is hashed: they belong to what they decorate.
     decorators_start: usize,
+    /// What is before this is no code.
+    no_code: usize,
     /// A statement that is documentation.
     documentation: usize,
     /// Where the last token was.
@@ -72,6 +74,7 @@ pub(crate) fn walk<'t>(
         decorators: Vec::new(),
         decorators_depth: 0,
         decorators_start: 0,
+        no_code: 0,
         documentation: 0,
         last_row: 0,
     };
@@ -189,15 +192,14 @@ impl<'t> Walk<'t> {
             }
             Role::Import => {
                 for (name, path) in (self.language.imports)(node, self.source) {
-                    if let Some(scope) = self.current() {
-                        bind(&mut scope.bindings, &name, Binding::Import(path));
-                    }
+                    self.hold(&name, Binding::Import(path));
                 }
             }
             Role::Bases => self.bases(node),
             Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
             Role::Names => self.names(node),
-            Role::Tokens => self.tokens(node),
+            Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
+            Role::NoCode => self.no_code = node.end_byte(),
             _ => {}
         }
         true
@@ -350,7 +352,9 @@ impl<'t> Walk<'t> {
         };
         let steps = chain(self.compiled, name, self.source);
         let written = match written(&steps) {
-            written if written.contains('…') => text(name, self.source).replace("::", "."),
+            written if written.contains('…') => {
+                text(self.unwrapped(name), self.source).replace("::", ".")
+            }
             written => written,
         };
         let outer = self.found.scopes.get(self.scope());
@@ -369,6 +373,17 @@ impl<'t> Walk<'t> {
         };
         let owner = class.then(|| name.clone());
         self.enter_scope(depth, kind, name, owner, None);
+    }
+
+    /// What is in references and the like.
+    fn unwrapped(&self, node: Node<'t>) -> Node<'t> {
+        let mut unwrapped = node;
+        while let Role::Wrapper(field) = self.role(unwrapped)
+            && let Some(inner) = inner_of(unwrapped, field)
+        {
+            unwrapped = inner;
+        }
+        unwrapped
     }
 
     fn enter_scope(

@@ -43,6 +43,7 @@ pub(super) static GO: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: false,
+    forward_declarations: false,
     doc_prefixes: &["//", "/*"],
     builtins: &[
         "append", "bool", "byte", "cap", "clear", "close", "complex", "copy", "delete", "error",

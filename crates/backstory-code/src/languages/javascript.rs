@@ -55,6 +55,7 @@ pub(super) static JAVASCRIPT: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: false,
+    forward_declarations: false,
     doc_prefixes: &["/**", "//"],
     builtins: BUILTINS,
     builtin_methods: BUILTIN_METHODS,

@@ -63,11 +63,13 @@ pub(super) static RUST: Language = Language {
         ("parameter", Role::Bind("pattern", "", "type")),
         ("closure_parameters", Role::Names),
         ("token_tree", Role::Tokens),
+        ("attribute", Role::NoCode),
     ],
     imports,
     separator: "::",
     self_names: &["Self"],
     implicit_this: false,
+    forward_declarations: false,
     doc_prefixes: &["///", "/**"],
     builtins: &[
         "Some", "None", "Ok", "Err", "Box", "Vec", "String", "Option", "Result", "drop", "Default",

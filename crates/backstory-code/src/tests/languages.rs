@@ -63,6 +63,34 @@ def outer():
 }
 
 #[test]
+fn python_objects_hold_what_they_are_given() {
+    check(
+        "python",
+        r##"import base
+class A(base.Base):
+    from history import History
+    def f(self):
+        self.one, self.two = pair()
+        self.one()
+        self.History()
+        self.Other()
+        self.other()
+"##,
+        &[
+            "class A 2-9: class A(base.Base)",
+            "method A.f 4-9: def f(self)",
+        ],
+        &[
+            "A.f > pair = ? (unresolved)",
+            "A.f > self.one = ? (unresolved)",
+            "A.f > self.History = history.History (import)",
+            "A.f > self.Other = ? (unresolved)",
+            "A.f > self.other = base.Base.other (import)",
+        ],
+    );
+}
+
+#[test]
 fn rust() {
     check(
         "rust",
@@ -115,6 +143,47 @@ fn helper(
             "tests.it > Thing::new = Thing.new (direct)",
             "tests.it > t.go = Thing.go (direct)",
         ],
+    );
+}
+
+#[test]
+fn rust_names_implementations_by_the_type() {
+    check(
+        "rust",
+        r##"impl A for &'a mut str { fn one() {} }
+impl A for &[u8; 2] { fn two() {} }
+impl A for &a::B<T> { fn three() {} }
+impl dyn A { fn four() {} }
+impl A for (B, c::D) { fn five() {} }
+#[cfg(one)]
+struct Two { a: u8 }
+#[cfg(not(one))]
+struct Two;
+"##,
+        &[
+            "method str.one 1-1: fn one()",
+            "method [u8; 2].two 2-2: fn two()",
+            "method a.B.three 3-3: fn three()",
+            "method dyn A.four 4-4: fn four()",
+            "method (B, c.D).five 5-5: fn five()",
+            "struct Two 7-7: struct Two | #[cfg(one)]",
+            "struct Two 9-9: struct Two | #[cfg(not(one))]",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn java_declares_what_is_defined_elsewhere() {
+    check(
+        "java",
+        "interface A { void f(int a); default void f() {} }\n",
+        &[
+            "interface A 1-1: interface A",
+            "method A.f 1-1: void f(int a)",
+            "method A.f 1-1: default void f()",
+        ],
+        &[],
     );
 }
 

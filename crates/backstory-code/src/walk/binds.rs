@@ -63,20 +63,20 @@ impl<'t> Walk<'t> {
             (None, None) => Binding::Unknown,
         };
         match self.role(target) {
-            Role::Name => {
-                let name = text(target, self.source);
-                if let Some(scope) = self.current() {
-                    // What a class body holds, its objects hold too.
-                    let owner = (scope.kind == ScopeKind::Class).then(|| scope.name.clone());
-                    bind(&mut scope.bindings, name, binding.clone());
-                    if let Some(owner) = owner {
-                        let attributes = self.found.attributes.entry(owner).or_default();
-                        bind(attributes, name, binding);
-                    }
-                }
-            }
+            Role::Name => self.hold(text(target, self.source), binding),
             Role::Member(..) => self.attribute(target, binding),
             _ => self.names(target),
+        }
+    }
+
+    /// A name of the scope; what a class body holds, its objects hold too.
+    pub(super) fn hold(&mut self, name: &str, binding: Binding<'t>) {
+        let Some(scope) = self.current() else { return };
+        let owner = (scope.kind == ScopeKind::Class).then(|| scope.name.clone());
+        bind(&mut scope.bindings, name, binding.clone());
+        if let Some(owner) = owner {
+            let attributes = self.found.attributes.entry(owner).or_default();
+            bind(attributes, name, binding);
         }
     }
 
@@ -137,8 +137,9 @@ impl<'t> Walk<'t> {
         for child in node.named_children(&mut cursor).take(MAX_PATTERN) {
             match self.role(child) {
                 Role::Name => names.push(text(child, self.source)),
+                Role::Member(..) => self.attribute(child, Binding::Unknown),
                 // Bound on their own when the walk comes to them.
-                Role::Bind(..) | Role::CustomOrBind(..) | Role::Member(..) => {}
+                Role::Bind(..) | Role::CustomOrBind(..) => {}
                 _ => below(child, MAX_PATTERN, |inner| {
                     if matches!(self.role(inner), Role::Name) {
                         names.push(text(inner, self.source));
