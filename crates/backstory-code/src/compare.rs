@@ -21,7 +21,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// All of them.
+    /// All of them. Stores count on their order.
     pub const ALL: [Change; 4] = [
         Change::New,
         Change::Modified,

@@ -19,6 +19,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them. Stores count on their order.
+    pub const ALL: [Kind; 9] = [
+        Kind::Function,
+        Kind::AsyncFunction,
+        Kind::Method,
+        Kind::AsyncMethod,
+        Kind::Class,
+        Kind::Struct,
+        Kind::Trait,
+        Kind::Interface,
+        Kind::Enum,
+    ];
+
     /// Whether this is something that runs.
     pub fn is_function(self) -> bool {
         matches!(

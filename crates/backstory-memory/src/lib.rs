@@ -52,6 +52,10 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::Store;
 
+pub use backstory_code::{
+    Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
+    Skipped, Symbol,
+};
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
@@ -59,6 +63,11 @@ pub use backstory_store::{
     SkippedRow, StreamRow,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
+pub use code::{
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
+    SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
+    last_name, repository_around, scan_file, scan_folder,
+};
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};

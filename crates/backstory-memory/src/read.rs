@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_session::Touch;
+use backstory_session::{Kind, Touch};
 use backstory_store::{
     BlockReader, EventRange, EventRow, SessionFilter, SessionHead, SessionRow, Store, StreamRow,
 };
 
 use crate::Memory;
+use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
 /// How much of a stream is in memory at once when it is given back.
@@ -88,6 +89,24 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// What was asked in a turn; of one whose text is gone, what was noted of it.
+pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<Option<String>> {
+    let events = store.events(session.id, EventRange::Turn(turn))?;
+    if let Some(asked) = events.iter().find(|event| event.kind == Kind::Prompt) {
+        let shown = read_one(store, &mut store.bytes(), session, asked.seq)?;
+        return Ok(shown.map(|shown| shown.text));
+    }
+    let noted = digest::evicted(store, session)?;
+    let asked = noted
+        .into_iter()
+        .find(|noted| noted.kind == Kind::Prompt && noted.turn == turn);
+    Ok(asked.map(
+        |Noted {
+             texts: [said, ..], ..
+         }| said,
+    ))
 }
 
 /// Calls `each` with the events of a session and their text, in order.

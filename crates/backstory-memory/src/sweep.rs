@@ -6,7 +6,7 @@ use std::time::Instant;
 use backstory_session::redact::Redactor;
 use backstory_store::{Counts, Store, lock_file};
 
-use crate::code;
+use crate::code::{self, Runs};
 use crate::digest::Digester;
 use crate::discover::{Discovery, Problem, Sources, discover};
 use crate::error::Result;
@@ -139,6 +139,7 @@ impl Memory {
             store: &mut self.store,
             index,
             digester: Digester::default(),
+            runs: Runs::default(),
             pending: Vec::new(),
             bytes: 0,
             counts: Counts::default(),
@@ -158,17 +159,16 @@ impl Memory {
         writer.commit()?;
         report.take(&writer.counts);
         let Writer {
-            index, digester, ..
+            index,
+            digester,
+            runs,
+            ..
         } = writer;
         report.problems.extend(problems);
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
-        let t = Instant::now();
-        if std::env::var("NORENEW").is_err() {code::renew(&self.home, &mut self.store)?;}
-        if std::env::var("TT").is_ok() {
-            println!("RENEW {:?} of {:?}", t.elapsed(), started.elapsed());
-        }
+        code::renew(&self.home, &mut self.store, runs)?;
         let indexed = match index {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
@@ -228,6 +228,7 @@ struct Writer<'s, 'a> {
     store: &'s mut Store,
     index: Option<IndexUpdate>,
     digester: Digester,
+    runs: Runs,
     pending: Vec<backstory_store::Chunk<'a>>,
     bytes: u64,
     counts: Counts,
@@ -260,6 +261,7 @@ impl<'a> Writer<'_, 'a> {
             self.index = None;
         }
         self.digester.feed(self.store, &taken)?;
+        self.runs.feed(&taken);
         let counts = taken.counts;
         self.bytes = 0;
         self.counts.events += counts.events;

@@ -54,9 +54,9 @@ pub struct WriteRow {
 pub struct CodeFile {
     /// Its row.
     pub id: i64,
-    /// The root of its project.
-    pub root: String,
-    /// Its path below that.
+    /// Its project.
+    pub project: Project,
+    /// Its path below the root of that.
     pub name: String,
     /// The file that it was before it was moved.
     pub moved_from: Option<i64>,
@@ -86,8 +86,8 @@ pub struct SymbolRow {
     pub file: i64,
     /// The symbol; empty for the file itself.
     pub name: String,
-    /// What it is.
-    pub kind: Option<String>,
+    /// What it is, in the writer's own numbers.
+    pub kind: Option<u8>,
     /// What was done, in the writer's own numbers.
     pub change: u8,
     /// The name before it was renamed.
@@ -107,8 +107,6 @@ pub struct RunEdge {
     pub callee: String,
     /// How often it was seen.
     pub seen: u64,
-    /// Whether a later look at the file says that it is not there any more.
-    pub contradicted: bool,
     /// The session where it was seen last.
     pub session: i64,
     /// The event there.
@@ -120,9 +118,9 @@ pub struct RunEdge {
 /// Which changes of symbols.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SymbolFilter {
-    /// Of these sessions; all when there is none.
-    pub sessions: Vec<i64>,
-    /// Of these files; all when there is none.
+    /// Of this session.
+    pub session: Option<i64>,
+    /// Of these files.
     pub files: Option<Vec<i64>>,
     /// Not before this.
     pub since: Option<i64>,
@@ -154,13 +152,12 @@ impl Store {
     pub fn answered(&self, session: i64, after: u64) -> Result<Vec<Answered>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT results.call, results.seq, paths.path FROM events AS results \
-             JOIN touches ON touches.session = results.session AND touches.seq = results.call AND action > 0 \
+             JOIN touches INDEXED BY touches_by_event ON touches.session = ?1 AND touches.seq = results.call AND action > 0 \
              JOIN paths ON paths.id = touches.path \
              WHERE results.session = ?1 AND results.seq > ?2 AND results.call IS NOT NULL AND results.error IS NULL \
-             UNION SELECT results.call, results.seq, NULL FROM events AS results \
-             JOIN events AS calls ON calls.session = results.session AND calls.seq = results.call \
-             WHERE results.session = ?1 AND results.seq > ?2 AND results.call IS NOT NULL AND results.error IS NULL \
-             AND instr(calls.command, 'mv ') > 0 ORDER BY 2, 1, 3",
+             UNION ALL SELECT results.call, results.seq, NULL FROM events AS calls \
+             JOIN events AS results ON results.session = ?1 AND results.seq > MAX(?2, calls.seq) AND results.call = calls.seq \
+             WHERE calls.session = ?1 AND instr(calls.command, 'mv ') > 0 AND results.error IS NULL ORDER BY 2, 1, 3",
         )?;
         let rows = statement.query_map((session, after), |row| {
             Ok(Answered {
@@ -198,28 +195,21 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The row of a source file, if it is known.
-    pub fn code_file(&self, project: &Project, name: &str) -> Result<Option<i64>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT code_files.id FROM code_files JOIN projects ON projects.id = project \
-             WHERE name = ?3 AND (remote = ?2 OR root = ?1) ORDER BY remote IS ?2 DESC LIMIT 1",
-        )?;
-        let found = statement.query_row((&project.root, &project.remote, name), |row| row.get(0));
-        Ok(found.optional()?)
-    }
-
     /// All source files that are known.
     pub fn code_files(&self) -> Result<Vec<CodeFile>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT code_files.id, root, name, moved_from FROM code_files JOIN projects ON projects.id = project \
+            "SELECT code_files.id, root, remote, name, moved_from FROM code_files JOIN projects ON projects.id = project \
              ORDER BY root, name",
         )?;
         let rows = statement.query_map([], |row| {
             Ok(CodeFile {
                 id: row.get(0)?,
-                root: row.get(1)?,
-                name: row.get(2)?,
-                moved_from: row.get(3)?,
+                project: Project {
+                    root: row.get(1)?,
+                    remote: row.get(2)?,
+                },
+                name: row.get(3)?,
+                moved_from: row.get(4)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -227,37 +217,16 @@ impl Store {
 
     /// A file as it was last seen whole.
     pub fn snapshot(&self, file: i64) -> Result<Option<Snapshot>> {
-        let query = "SELECT at, text_hash, broken_at, symbols FROM snapshots WHERE file = ?1";
-        let mut statement = self.connection.prepare_cached(query)?;
-        let found = statement
-            .query_row([file], |row| {
-                Ok(Snapshot {
-                    at: row.get(0)?,
-                    text_hash: row.get(1)?,
-                    broken_at: row.get(2)?,
-                    symbols: row.get(3)?,
-                })
-            })
-            .optional()?;
-        let Some(mut snapshot) = found else {
-            return Ok(None);
-        };
-        snapshot.symbols = decompress(&snapshot.symbols)?;
-        Ok(Some(snapshot))
+        snapshot(&self.connection, file)
     }
 
     /// What turns did to symbols, the newest first.
     pub fn symbol_changes(&self, filter: &SymbolFilter) -> Result<Vec<SymbolRow>> {
-        let list = |ids: &[i64]| {
-            let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
-            ids.join(",")
-        };
-        let mut conditions = vec!["(?1 IS NULL OR at >= ?1)".to_string()];
-        if !filter.sessions.is_empty() {
-            conditions.push(format!("session IN ({})", list(&filter.sessions)));
-        }
+        let mut conditions =
+            vec!["(?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR session = ?2)".to_string()];
         if let Some(files) = &filter.files {
-            conditions.push(format!("file IN ({})", list(files)));
+            let files: Vec<String> = files.iter().map(i64::to_string).collect();
+            conditions.push(format!("file IN ({})", files.join(",")));
         }
         let query = format!(
             "SELECT session, turn, file, name, kind, change, earlier, at FROM symbol_changes WHERE {} \
@@ -265,15 +234,31 @@ impl Store {
             conditions.join(" AND ")
         );
         let mut statement = self.connection.prepare(&query)?;
-        let rows = statement.query_map([filter.since], symbol_from_row)?;
+        let rows = statement.query_map((filter.since, filter.session), symbol_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Calls that were seen in stack traces, those of the given files only.
     pub fn run_edges(&self, files: &[i64]) -> Result<Vec<RunEdge>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT file, caller, callee, seen, session, seq, at FROM run_edges WHERE file = ?1",
+        )?;
         let mut edges = Vec::new();
         for file in files {
-            edges.extend(run_edges(&self.connection, *file)?);
+            let rows = statement.query_map([file], |row| {
+                Ok(RunEdge {
+                    file: row.get(0)?,
+                    caller: row.get(1)?,
+                    callee: row.get(2)?,
+                    seen: row.get(3)?,
+                    session: row.get(4)?,
+                    seq: row.get(5)?,
+                    at: row.get(6)?,
+                })
+            })?;
+            for row in rows {
+                edges.push(row?);
+            }
         }
         Ok(edges)
     }
@@ -310,6 +295,14 @@ impl Coding<'_> {
             .prepare_cached(insert)?
             .execute((project, name))?;
         Ok(self.transaction.last_insert_rowid())
+    }
+
+    /// A file as it was last seen whole.
+    pub fn snapshot(&self, project: &Project, name: &str) -> Result<Option<Snapshot>> {
+        match code_file(&self.transaction, project, name)? {
+            Some(file) => snapshot(&self.transaction, file),
+            None => Ok(None),
+        }
     }
 
     /// The only file of a project that has this name in some folder.
@@ -393,7 +386,7 @@ impl Coding<'_> {
             row.turn,
             row.file,
             &row.name,
-            &row.kind,
+            row.kind,
             row.change,
             &row.earlier,
             row.at,
@@ -412,7 +405,7 @@ impl Coding<'_> {
     /// Counts a call that was seen in a stack trace.
     pub fn ran(&self, edge: &RunEdge) -> Result<()> {
         let insert = "INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, contradicted = 0, \
+             ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, \
              session = excluded.session, seq = excluded.seq, at = excluded.at";
         self.transaction.prepare_cached(insert)?.execute((
             edge.file,
@@ -423,29 +416,6 @@ impl Coding<'_> {
             edge.seq,
             edge.at,
         ))?;
-        Ok(())
-    }
-
-    /// Marks the calls of a file that were seen to happen and that a later look at the file does not have any more.
-    pub fn contradict(
-        &self,
-        file: i64,
-        at: i64,
-        is_there: impl Fn(&str, &str) -> bool,
-    ) -> Result<()> {
-        for edge in run_edges(&self.transaction, file)? {
-            if edge.at.is_some_and(|seen| seen < at)
-                && edge.contradicted == is_there(&edge.caller, &edge.callee)
-            {
-                let update = "UPDATE run_edges SET contradicted = ?4 WHERE file = ?1 AND caller = ?2 AND callee = ?3";
-                self.transaction.prepare_cached(update)?.execute((
-                    file,
-                    &edge.caller,
-                    &edge.callee,
-                    !edge.contradicted,
-                ))?;
-            }
-        }
         Ok(())
     }
 
@@ -468,23 +438,33 @@ impl Coding<'_> {
     }
 }
 
-fn run_edges(connection: &Connection, file: i64) -> Result<Vec<RunEdge>> {
+fn code_file(connection: &Connection, project: &Project, name: &str) -> Result<Option<i64>> {
     let mut statement = connection.prepare_cached(
-        "SELECT file, caller, callee, seen, contradicted, session, seq, at FROM run_edges WHERE file = ?1",
+        "SELECT code_files.id FROM code_files JOIN projects ON projects.id = project \
+         WHERE name = ?3 AND (remote = ?2 OR root = ?1) ORDER BY remote IS ?2 DESC LIMIT 1",
     )?;
-    let rows = statement.query_map([file], |row| {
-        Ok(RunEdge {
-            file: row.get(0)?,
-            caller: row.get(1)?,
-            callee: row.get(2)?,
-            seen: row.get(3)?,
-            contradicted: row.get(4)?,
-            session: row.get(5)?,
-            seq: row.get(6)?,
-            at: row.get(7)?,
+    let found = statement.query_row((&project.root, &project.remote, name), |row| row.get(0));
+    Ok(found.optional()?)
+}
+
+fn snapshot(connection: &Connection, file: i64) -> Result<Option<Snapshot>> {
+    let query = "SELECT at, text_hash, broken_at, symbols FROM snapshots WHERE file = ?1";
+    let mut statement = connection.prepare_cached(query)?;
+    let found = statement
+        .query_row([file], |row| {
+            Ok(Snapshot {
+                at: row.get(0)?,
+                text_hash: row.get(1)?,
+                broken_at: row.get(2)?,
+                symbols: row.get(3)?,
+            })
         })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+        .optional()?;
+    let Some(mut snapshot) = found else {
+        return Ok(None);
+    };
+    snapshot.symbols = decompress(&snapshot.symbols)?;
+    Ok(Some(snapshot))
 }
 
 fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRow> {

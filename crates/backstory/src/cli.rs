@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
-pub(crate) use code::{CallsArgs, MapArgs};
+pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 
 /// The memory of your coding agents.
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     Patterns(PatternsArgs),
     Map(MapArgs),
     Calls(CallsArgs),
+    Changes(ChangesArgs),
+    Why(WhyArgs),
+    Report(ReportArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

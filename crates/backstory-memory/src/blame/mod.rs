@@ -14,15 +14,14 @@ mod tests;
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_session::{Change, Kind};
-use backstory_store::EventRange;
+use backstory_session::Change;
 
 use self::steps::Step;
 use self::target::Target;
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::place::Place;
-use crate::read::read_one;
+use crate::read::prompt;
 use crate::replay::{Interner, Lane, Line, filled};
 
 /// Who wrote the lines of a file.
@@ -114,22 +113,13 @@ impl Memory {
 
     fn turn_behind(&self, step: &Step) -> Result<BlamedTurn> {
         let heads = self.store.session_heads([step.session])?;
-        let mut prompt = None;
-        if let Some(head) = heads.get(&step.session) {
-            let range = EventRange::Turn(step.turn);
-            let first = self.store.events(step.session, range)?;
-            let first = first.iter().find(|event| event.kind == Kind::Prompt);
-            if let Some(first) = first {
-                let mut bytes = self.store.bytes();
-                prompt =
-                    read_one(&self.store, &mut bytes, head, first.seq)?.map(|shown| shown.text);
-            }
-        }
+        let head = heads.get(&step.session);
+        let prompt = match head {
+            Some(head) => prompt(&self.store, head, step.turn)?,
+            None => None,
+        };
         Ok(BlamedTurn {
-            session: heads
-                .get(&step.session)
-                .map(|head| head.session.clone())
-                .unwrap_or_default(),
+            session: head.map(|head| head.session.clone()).unwrap_or_default(),
             agent: step.agent.clone(),
             turn: step.turn,
             prompt,

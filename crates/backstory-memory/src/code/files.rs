@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use backstory_store::{Project, Uncoded};
+use backstory_store::{CodeFile, Project, Uncoded};
 
 use crate::place::{Place, below, normal, real};
 use crate::project::{project_of, worktree_root};
@@ -27,6 +27,39 @@ impl SourceFile {
     }
 }
 
+/// The worktree, clone or folder around a path that is asked about.
+pub(super) struct Here {
+    base: PathBuf,
+    project: Project,
+}
+
+impl Here {
+    /// `path` is without links.
+    pub(super) fn around(path: &Path) -> Self {
+        let base = worktree_root(path).unwrap_or(path);
+        Here {
+            base: base.to_path_buf(),
+            project: project_of(base),
+        }
+    }
+
+    /// The folder that it begins with.
+    pub(super) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Where a known file is: here, if it is of the same project, else where that project is.
+    pub(super) fn path_of(&self, file: &CodeFile) -> PathBuf {
+        let same_remote =
+            file.project.remote.is_some() && file.project.remote == self.project.remote;
+        if same_remote || file.project.root == self.project.root {
+            self.base.join(&file.name)
+        } else {
+            Path::new(&file.project.root).join(&file.name)
+        }
+    }
+}
+
 /// What paths mean in one session.
 pub(super) struct Files {
     cwd: Option<PathBuf>,
@@ -41,11 +74,6 @@ impl Files {
             project: session.project.clone(),
             known: HashMap::new(),
         }
-    }
-
-    /// The project that the session worked on.
-    pub(super) fn project(&self) -> Option<&Project> {
-        self.project.as_ref()
     }
 
     /// The file that a path means; `None` when nobody can tell.

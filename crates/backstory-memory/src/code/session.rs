@@ -248,7 +248,7 @@ impl<'s> SessionReading<'s> {
                 };
                 match parsed {
                     Ok(parsed) => {
-                        let look = Look::new(parsed.text(), parsed.outline());
+                        let look = Look::new(parsed.text(), parsed.symbols());
                         self.trees.truncate(MOST_TREES - 1);
                         let tree = (open.file.clone(), parsed, look.clone());
                         self.trees.insert(0, tree);
@@ -268,35 +268,42 @@ impl<'s> SessionReading<'s> {
         }));
     }
 
-    /// Finds the text of a file in what was written to it before, in this session and in earlier ones of its project.
+    /// Finds the text of a file in what was written to it before, in this session and in earlier ones of its project, under this name
+    /// and under those that it had.
     fn recall(&mut self, lane: &mut Lane, path: &str, call: u64) -> Result<()> {
-        let session = self.session.session;
-        let writes = self
-            .store
-            .writes_before(path, session, call, MOST_EARLIER)?;
-        let mut steps = Vec::new();
-        for write in writes {
-            let range = EventRange::One(write.call);
-            let call = self.store.events(write.session, range)?.pop();
-            let result = self.store.result_of(write.session, write.call)?;
-            let (Some(call), Some(result)) = (call, result.filter(|result| !result.error)) else {
-                continue;
-            };
-            let edits = edits_of(&mut self.bytes, &write.agent, &call, &result)?;
-            let edits: Vec<FileEdit> = edits
-                .into_iter()
-                .filter(|edit| edit.path == path && edit.moved_to.is_none())
-                .collect();
-            let is_whole = edits.first().is_some_and(|edit| {
-                edit.before.is_some()
-                    || matches!(edit.change, FileChange::Written(_) | FileChange::Deleted)
-            });
-            steps.push(edits);
-            if is_whole {
-                for edit in steps.iter().rev().flatten() {
-                    lane.apply(edit, 0, &mut self.interner);
+        let mut steps: Vec<FileEdit> = Vec::new();
+        let mut from = Some((path.to_string(), self.session.session, call));
+        while let Some((path, session, call)) = from.take() {
+            let left = MOST_EARLIER.saturating_sub(steps.len());
+            for write in self.store.writes_before(&path, session, call, left)? {
+                let range = EventRange::One(write.call);
+                let call = self.store.events(write.session, range)?.pop();
+                let result = self.store.result_of(write.session, write.call)?;
+                let (Some(call), Some(result)) = (call, result.filter(|result| !result.error))
+                else {
+                    continue;
+                };
+                let edits = edits_of(&mut self.bytes, &write.agent, &call, &result)?;
+                let is_same = |edit: &&FileEdit| {
+                    edit.moved_to.as_deref().unwrap_or(&edit.path) == path.as_str()
+                };
+                for edit in edits.iter().rev().filter(is_same) {
+                    steps.push(edit.clone());
+                    let is_written =
+                        matches!(edit.change, FileChange::Written(_) | FileChange::Deleted);
+                    if edit.before.is_some() || is_written {
+                        for edit in steps.iter().rev() {
+                            lane.apply(edit, 0, &mut self.interner);
+                        }
+                        return Ok(());
+                    }
+                    if edit.moved_to.is_some() {
+                        from = Some((edit.path.clone(), write.session, write.call));
+                    }
                 }
-                break;
+                if from.is_some() {
+                    break;
+                }
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ pub(super) fn snapshot_of(look: &Look, at: i64) -> Snapshot {
     }
 }
 
-/// A look that was stored. Calls, decorators and documentation were not.
+/// A look that was stored. Decorators and documentation were not.
 pub(super) fn look_of(snapshot: &Snapshot) -> Look {
     let kept: Kept = serde_json::from_slice(&snapshot.symbols).unwrap_or_default();
     let symbol = |kept: KeptSymbol| {
@@ -63,6 +63,9 @@ pub(super) fn look_of(snapshot: &Snapshot) -> Look {
             has_body,
         }
     };
-    let symbols = kept.symbols.into_iter().map(symbol).collect();
-    Look::kept(snapshot.text_hash, symbols, kept.has_errors)
+    Look {
+        text_hash: snapshot.text_hash,
+        symbols: kept.symbols.into_iter().map(symbol).collect(),
+        has_errors: kept.has_errors,
+    }
 }

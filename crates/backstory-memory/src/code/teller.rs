@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_code::{Change, SymbolChange, compare};
-use backstory_store::Store;
+use backstory_store::Coding;
 
 use super::files::SourceFile;
 use super::look::Look;
@@ -51,16 +51,16 @@ impl Fact {
 
 /// Compares what one session did with the last good look at each file.
 pub(super) struct Teller<'s> {
-    store: &'s Store,
+    coding: &'s Coding<'s>,
     /// The last good look at files, by this session; `None` for those that are gone.
     looks: HashMap<SourceFile, Option<Look>>,
     facts: Vec<Fact>,
 }
 
 impl<'s> Teller<'s> {
-    pub(super) fn new(store: &'s Store) -> Self {
+    pub(super) fn new(coding: &'s Coding<'s>) -> Self {
         Teller {
-            store,
+            coding,
             looks: HashMap::new(),
             facts: Vec::new(),
         }
@@ -142,9 +142,7 @@ impl<'s> Teller<'s> {
         if let Some(look) = self.looks.get(file) {
             return Ok(look.clone());
         }
-        let Some(row) = self.store.code_file(&file.project, &file.name)? else {
-            return Ok(None);
-        };
-        Ok(self.store.snapshot(row)?.as_ref().map(look_of))
+        let snapshot = self.coding.snapshot(&file.project, &file.name)?;
+        Ok(snapshot.as_ref().map(look_of))
     }
 }

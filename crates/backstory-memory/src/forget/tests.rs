@@ -40,6 +40,15 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
         Ok(())
     };
     trial.memory.store.stored_bytes(in_block).unwrap();
+    for file in trial.memory.store.code_files().unwrap() {
+        let snapshot = trial.memory.store.snapshot(file.id).unwrap();
+        let symbols = snapshot
+            .map(|snapshot| snapshot.symbols)
+            .unwrap_or_default();
+        if finder.find(&symbols).is_some() {
+            places.push(format!("snapshot of {}", file.name));
+        }
+    }
     places
 }
 
@@ -52,6 +61,13 @@ fn marked(session: u32) -> Vec<String> {
     let call = json!({"role": "assistant", "model": "claude-test", "id": "m1", "content": [
         {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": format!("/home/ada/shop/{MARKER}.rs")}}]});
     let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": format!("fn {MARKER}() {{}}")}]});
+    let path = format!("/home/ada/shop/{MARKER}.py");
+    let write = json!({"role": "assistant", "model": "claude-test", "id": "m2", "content": [
+        {"type": "tool_use", "id": "t2", "name": "Write", "input": {"file_path": path, "content": format!("def {MARKER}(): pass\n")}}]});
+    let trace = format!(
+        "Traceback (most recent call last):\n  File \"{path}\", line 1, in <module>\n    a\n  File \"{path}\", line 2, in {MARKER}\nE: no\n"
+    );
+    let written = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": trace}]});
     let branch = |line: String| line.replacen('{', &format!("{{\"gitBranch\":\"{MARKER}\","), 1);
     vec![
         branch(record(
@@ -74,6 +90,8 @@ fn marked(session: u32) -> Vec<String> {
             "{}\n",
             json!({"type": "custom-title", "customTitle": format!("About {MARKER}"), "sessionId": id(session)})
         ),
+        branch(record(session, "m-5", at(3), "assistant", &write)),
+        branch(record(session, "m-6", at(3), "user", &written)),
         branch(record(
             session,
             "m-4",

@@ -27,7 +27,7 @@ CREATE TABLE symbol_changes (
   turn INTEGER NOT NULL,
   file INTEGER NOT NULL,
   name TEXT NOT NULL,
-  kind TEXT,
+  kind INTEGER,
   change INTEGER NOT NULL,
   -- The name before it was renamed.
   earlier TEXT,
@@ -36,13 +36,12 @@ CREATE TABLE symbol_changes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX symbol_changes_by_file ON symbol_changes (file);
 
--- Calls that were seen in stack traces, and whether a later look at the file says that they are not there any more.
+-- Calls that were seen in stack traces.
 CREATE TABLE run_edges (
   file INTEGER NOT NULL,
   caller TEXT NOT NULL,
   callee TEXT NOT NULL,
   seen INTEGER NOT NULL,
-  contradicted INTEGER NOT NULL DEFAULT 0,
   -- Where it was seen last.
   session INTEGER NOT NULL,
   seq INTEGER NOT NULL,

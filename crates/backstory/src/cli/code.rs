@@ -1,4 +1,4 @@
-//! `map` and `calls`.
+//! What can be typed about source code.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,9 @@ pub(crate) struct MapArgs {
     /// A source file, or a folder with some.
     #[arg(value_name = "FILE|FOLDER")]
     pub(crate) path: PathBuf,
+    /// Mark what is new or modified since: 3d, 2w, 12h, a date, or the beginning of a session.
+    #[arg(long, value_name = "WHEN|SESSION")]
+    pub(crate) since: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -21,7 +24,8 @@ pub(crate) struct MapArgs {
 /// Show who calls whom.
 ///
 /// Of NAME, callers and callees are looked for in all files of the repository around the current folder. Calls are resolved within
-/// a file and by its imports; what cannot be known that way is found by name alone and marked as unresolved.
+/// a file and by its imports; what cannot be known that way is found by name alone and marked as unresolved. Calls that were seen in
+/// stack traces in the logs of agents are marked as seen, and are surer.
 #[derive(Debug, Args)]
 pub(crate) struct CallsArgs {
     /// A function, method or type: `name` or `Class.name`.
@@ -39,6 +43,64 @@ pub(crate) struct CallsArgs {
     /// Callers of callers and callees of callees, up to so many steps.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) depth: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show which functions agents changed, turn by turn, the newest first.
+///
+/// What a turn did to source files is found in the logs: no hook is needed, and sessions of years ago count as well.
+#[derive(Debug, Args)]
+pub(crate) struct ChangesArgs {
+    /// Only what this session did: its id, or the beginning of it.
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only since: 3d, 2w, 12h, a date, or the beginning of a session.
+    #[arg(long, value_name = "WHEN|SESSION")]
+    pub(crate) since: Option<String>,
+    /// Only of this file or folder, under whatever names it had.
+    #[arg(long, value_name = "FILE|FOLDER")]
+    pub(crate) file: Option<PathBuf>,
+    /// Show at most so many turns; 0 shows all.
+    #[arg(long, short = 'n', default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell the life of a function: which turns made and changed it, and what was asked in them.
+///
+/// The newest comes first. A function is followed back through renames of itself and of its file.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// A function, method or type: `name` or `Class.name`.
+    #[arg(value_name = "SYMBOL")]
+    pub(crate) name: String,
+    /// Only in this file or folder.
+    #[arg(long, value_name = "FILE|FOLDER")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Report on the code of a project: what agents changed of late, and who calls whom.
+///
+/// With --mermaid, the call graph around what changed is printed in the language of Mermaid, to be pasted into Markdown: a box a
+/// file, a node a function, new and modified ones coloured, calls that were seen to happen thick and those that are guesses dotted.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A folder of the project.
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// Count what changed since: 3d, 2w, 12h, a date, or the beginning of a session.
+    #[arg(long, value_name = "WHEN|SESSION", default_value = "30d")]
+    pub(crate) since: String,
+    /// Print the call graph for Mermaid.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) mermaid: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

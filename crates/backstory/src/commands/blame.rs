@@ -9,13 +9,9 @@ use serde_json::json;
 
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
+use crate::naming::{citation, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
 use crate::setting::Setting;
-
-/// So much of a session's id is enough to tell it from others.
-const SHORT_ID: usize = 8;
-/// So many characters of a prompt are shown.
-const SHORT_PROMPT: usize = 100;
 
 pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error> {
     let (file, range) = file_and_range(&arguments.file)?;
@@ -107,7 +103,8 @@ fn print_lines_json(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), E
 
 fn print_text(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {
     let mut out = stdout();
-    let names: Vec<String> = blame.turns.iter().map(short_name).collect();
+    let name = |turn: &BlamedTurn| citation(&turn.session, Some(turn.turn));
+    let names: Vec<String> = blame.turns.iter().map(name).collect();
     let wide = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let name_width = wide(&mut names.iter().map(String::len));
     let agent_width = wide(&mut blame.turns.iter().map(|turn| turn.agent.len()));
@@ -141,32 +138,10 @@ fn print_text(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> 
         writeln!(out)?;
     }
     for turn in shown {
-        let prompt = blame.turns[turn].prompt.as_deref().unwrap_or("-");
-        let prompt = harmless(prompt)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let short: String = prompt.chars().take(SHORT_PROMPT).collect();
-        let more = if short.len() < prompt.len() {
-            "…"
-        } else {
-            ""
-        };
+        let prompt = short_prompt(blame.turns[turn].prompt.as_deref());
         let name = &names[turn];
-        writeln!(out, "{BOLD}{name:<name_width$}{BOLD:#}  {short}{more}")?;
+        writeln!(out, "{BOLD}{name:<name_width$}{BOLD:#}  {prompt}")?;
     }
     out.flush()?;
     Ok(())
-}
-
-/// `SESSION#TURN`, short; a subagent by its own id, for it shares its session's.
-fn short_name(turn: &BlamedTurn) -> String {
-    let id: String = match turn.session.split_once('/') {
-        Some((session, agent)) => {
-            let session: String = session.chars().take(SHORT_ID).collect();
-            format!("{session}/{agent}")
-        }
-        None => turn.session.chars().take(SHORT_ID).collect(),
-    };
-    format!("{id}#{}", turn.turn)
 }

@@ -1,8 +1,75 @@
-//! `map` and `calls`: what source files on disk define and call.
+//! `map`, `calls`, `changes`, `why` and `report`: what source files define and call, and which turns changed them.
 
 mod calls;
+mod changes;
 mod map;
-mod scan;
+mod mermaid;
+mod report;
+mod why;
+
+use std::path::Path;
+
+use backstory_memory::{LANGUAGES, Memory, SourceFolder, SymbolChange, scan_folder};
 
 pub(super) use calls::run as calls;
+pub(super) use changes::run as changes;
 pub(super) use map::run as map;
+pub(super) use report::run as report;
+pub(super) use why::run as why;
+
+use crate::error::Error;
+use crate::output::{harmless, parse_time, warn};
+use crate::setting::{Setting, now};
+
+/// A time that somebody typed, or the beginning of a session.
+fn moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
+    let wrong = match parse_time(typed, now()) {
+        Ok(at) => return Ok(at),
+        Err(wrong) => wrong,
+    };
+    match memory.session(typed) {
+        Ok(session) => Ok(session.started_at.unwrap_or_default()),
+        Err(_) => Err(wrong.hint("or write the id of a session, or the beginning of one")),
+    }
+}
+
+/// The memory, if there is one: source files can be looked at without.
+fn memory_if_any(setting: &Setting) -> Option<Memory> {
+    setting.memory().ok()
+}
+
+/// Looks into the source files of a folder, and says which could not be read.
+fn scanned(folder: &Path) -> SourceFolder {
+    let found = scan_folder(folder);
+    for problem in &found.problems {
+        warn(&format!("{}: {}", problem.path.display(), problem.reason));
+    }
+    found
+}
+
+/// A path as people type it.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(here).unwrap_or(path);
+    let path = path.strip_prefix(".").unwrap_or(path);
+    harmless(&path.display().to_string())
+}
+
+/// For whoever has none of these.
+fn known_languages() -> String {
+    let names: Vec<String> = LANGUAGES
+        .iter()
+        .map(|language| format!("{} (.{})", language.name, language.extensions.join(", .")))
+        .collect();
+    format!("known are {}", names.join("; "))
+}
+
+/// The sign of a change, as in a diff.
+fn sign(change: SymbolChange) -> char {
+    match change {
+        SymbolChange::New => '+',
+        SymbolChange::Modified => '~',
+        SymbolChange::Deleted => '-',
+        SymbolChange::Renamed => '→',
+    }
+}

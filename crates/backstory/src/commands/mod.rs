@@ -32,9 +32,6 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
             completions::run(arguments);
             return Ok(());
         }
-        // These read source files and no memory.
-        Command::Map(arguments) => return code::map(arguments),
-        Command::Calls(arguments) => return code::calls(arguments),
         _ => Setting::new(cli)?,
     };
     match &cli.command {
@@ -47,6 +44,11 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Tail(arguments) => show::tail(&setting, arguments),
         Command::Digest(arguments) => digest::run(&setting, arguments),
         Command::Blame(arguments) => blame::run(&setting, arguments),
+        Command::Map(arguments) => code::map(&setting, arguments),
+        Command::Calls(arguments) => code::calls(&setting, arguments),
+        Command::Changes(arguments) => code::changes(&setting, arguments),
+        Command::Why(arguments) => code::why(&setting, arguments),
+        Command::Report(arguments) => code::report(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),
@@ -57,6 +59,6 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
-        Command::Completions(_) | Command::Map(_) | Command::Calls(_) => Ok(()),
+        Command::Completions(_) => Ok(()),
     }
 }

@@ -107,6 +107,8 @@ impl Environment {
         }
         text.push_str(&format!("{:#}\n", self.json(&["usage", "session"])));
         text.push_str(&format!("{:#}\n", self.json(&["usage", "daily"])));
+        // Exits with 1 when there is none.
+        text.push_str(&self.run(&["changes", "--limit", "0", "--json"]).stdout);
         text
     }
 

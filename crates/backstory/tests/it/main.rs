@@ -4,6 +4,7 @@
 mod environment;
 
 mod blame;
+mod changes;
 mod code;
 mod commands;
 mod crash;

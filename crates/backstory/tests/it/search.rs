@@ -995,7 +995,8 @@ fn a_store_of_before_there_was_search_is_searchable() {
             "DROP TABLE unindexed; DROP TABLE embedded; DROP INDEX touches_by_event; \
              DELETE FROM settings WHERE name = 'index-seal'; DROP TABLE digests; DROP TABLE notes; DROP TABLE forgotten; \
              ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN evicted; \
-             ALTER TABLE sessions DROP COLUMN evicted_at; PRAGMA user_version = 1;",
+             ALTER TABLE sessions DROP COLUMN evicted_at; DROP TABLE code_files; DROP TABLE snapshots; DROP TABLE symbol_changes; \
+             DROP TABLE run_edges; ALTER TABLE sessions DROP COLUMN coded; PRAGMA user_version = 1;",
         )
         .unwrap();
     drop(database);

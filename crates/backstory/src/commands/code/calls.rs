@@ -2,48 +2,34 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
+use std::path::Path;
 
-use backstory_code::{Call, Resolution};
+use backstory_memory::{
+    CallEdge, Resolution, RunCall, SourceOutline, call_graph, repository_around, scan_file,
+};
 use serde_json::{Value, json};
 
-use super::scan::{self, Scanned};
+use super::{known_languages, memory_if_any, scanned, shown};
 use crate::cli::CallsArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, YELLOW, harmless, print_json, stdout, warn};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, harmless, print_json, stdout, warn};
+use crate::setting::Setting;
 
 /// What calls outside of every function.
 const MODULE: &str = "<module>";
 
-/// A call, and where it is.
-#[derive(Clone, Copy)]
-struct Edge<'s> {
-    file: &'s str,
-    call: &'s Call,
-}
-
 /// A symbol that is looked for; without a file, in any.
-type Wanted = (String, Option<String>);
+type Wanted = (String, Option<usize>);
 
-pub(crate) fn run(arguments: &CallsArgs) -> Result<(), Error> {
-    let scanned = match &arguments.file {
-        Some(file) if file.is_file() => vec![scan::file(file)?],
-        Some(file) => return Err(Error::usage(format!("there is no file {}", file.display()))),
-        None => scan::folder(&scan::repository(&std::env::current_dir()?)),
+pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
+    let here = std::env::current_dir()?;
+    let files = match &arguments.file {
+        Some(file) => one_file(file)?,
+        None => scanned(repository_around(&here)).files,
     };
-    if let (
-        Some(_),
-        [
-            Scanned {
-                path,
-                outline: Err(skipped),
-                ..
-            },
-        ],
-    ) = (&arguments.file, &scanned[..])
-    {
-        warn(&format!("{path} was left out: {}", skipped.reason()));
-    }
-    let edges: Vec<Edge<'_>> = scanned.iter().flat_map(edges_of).collect();
+    let runs = seen_calls(setting, arguments.file.as_deref().unwrap_or(&here));
+    let graph = call_graph(&files, &runs);
+    let edges: Vec<&CallEdge<'_>> = graph.edges.iter().collect();
     let found = match &arguments.name {
         None => edges,
         Some(name) => {
@@ -60,37 +46,50 @@ pub(crate) fn run(arguments: &CallsArgs) -> Result<(), Error> {
         }
     };
     if arguments.json {
-        print_json(&json!({ "edges": found.iter().map(edge_json).collect::<Vec<Value>>() }))?;
+        let edges = found.iter().map(|edge| edge_json(&files, edge));
+        print_json(&json!({ "edges": edges.collect::<Vec<Value>>() }))?;
     }
     if found.is_empty() {
-        return Err(nothing(arguments, &scanned));
+        return Err(nothing(arguments, &files));
     }
     if !arguments.json {
-        print_text(&found)?;
+        print_text(&files, &found)?;
     }
     Ok(())
 }
 
-fn edges_of(scanned: &Scanned) -> Vec<Edge<'_>> {
-    let Ok(outline) = &scanned.outline else {
-        return Vec::new();
+fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
+    if !file.is_file() {
+        return Err(Error::usage(format!("there is no file {}", file.display())));
+    }
+    let scanned =
+        scan_file(file).map_err(|error| Error::usage(format!("{}: {error}", file.display())))?;
+    let Some(scanned) = scanned else {
+        let message = format!("{} is in no language that is known here", file.display());
+        return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
     };
-    let edge = |call| Edge {
-        file: scanned.path.as_str(),
-        call,
-    };
-    outline.calls.iter().map(edge).collect()
+    if let Err(skipped) = &scanned.outline {
+        let path = shown(&scanned.path);
+        warn(&format!("{path} was left out: {}", skipped.reason()));
+    }
+    Ok(vec![scanned])
 }
 
-fn nothing(arguments: &CallsArgs, scanned: &[Scanned]) -> Error {
+/// Calls that were seen to happen, if there is a memory that knows of some.
+fn seen_calls(setting: &Setting, path: &Path) -> Vec<RunCall> {
+    let calls = memory_if_any(setting).and_then(|memory| memory.run_calls(path).ok());
+    calls.unwrap_or_default()
+}
+
+fn nothing(arguments: &CallsArgs, files: &[SourceOutline]) -> Error {
     let message = match (&arguments.name, &arguments.file) {
         (Some(name), _) => format!("no call from or to {name} was found"),
         (None, Some(file)) => format!("nothing is called in {}", file.display()),
         (None, None) => "nothing is called".to_string(),
     };
     let error = Error::new(ErrorKind::NotFound, message);
-    match (scanned.is_empty(), arguments.name.is_some()) {
-        (true, _) => error.hint(scan::known_languages()),
+    match (files.is_empty(), arguments.name.is_some()) {
+        (true, _) => error.hint(known_languages()),
         (_, true) => error.hint("`backstory map .` shows what is defined here"),
         _ => error,
     }
@@ -103,65 +102,63 @@ fn ends_with(path: &str, name: &str) -> bool {
 }
 
 /// What an edge leads to, as well as it is known.
-fn target<'s>(edge: &Edge<'s>) -> &'s str {
+fn target<'s>(edge: &CallEdge<'s>) -> &'s str {
     edge.call.resolved.as_deref().unwrap_or(&edge.call.callee)
 }
 
 /// Whether a call within its file can lead to another file.
-fn stays(edge: &Edge<'_>) -> bool {
+fn stays(edge: &CallEdge<'_>) -> bool {
     matches!(
         edge.call.resolution,
         Resolution::Direct | Resolution::SelfMethod
     )
 }
 
-fn leads_to(edge: &Edge<'_>, (name, file): &Wanted) -> bool {
-    let elsewhere = file
-        .as_deref()
-        .is_some_and(|file| stays(edge) && file != edge.file);
+fn leads_to(edge: &CallEdge<'_>, (name, file): &Wanted) -> bool {
+    let elsewhere = file.is_some_and(|file| stays(edge) && file != edge.file);
     !elsewhere && ends_with(target(edge), name)
 }
 
-fn callers<'s>(edges: &[Edge<'s>], name: &str, depth: u32) -> Vec<Edge<'s>> {
-    let next = |edge: &Edge<'_>| Some((edge.call.caller.clone()?, Some(edge.file.to_string())));
+fn callers<'g, 's>(edges: &[&'g CallEdge<'s>], name: &str, depth: u32) -> Vec<&'g CallEdge<'s>> {
+    let next = |edge: &CallEdge<'_>| Some((edge.call.caller.clone()?, Some(edge.file)));
     steps(edges, name, depth, leads_to, next)
 }
 
-fn callees<'s>(edges: &[Edge<'s>], name: &str, depth: u32) -> Vec<Edge<'s>> {
-    let comes_from = |edge: &Edge<'_>, (name, file): &Wanted| {
-        let here = file.as_deref().is_none_or(|file| file == edge.file);
+fn callees<'g, 's>(edges: &[&'g CallEdge<'s>], name: &str, depth: u32) -> Vec<&'g CallEdge<'s>> {
+    let comes_from = |edge: &CallEdge<'_>, (name, file): &Wanted| {
+        let here = file.is_none_or(|file| file == edge.file);
         here && ends_with(edge.call.caller.as_deref().unwrap_or(MODULE), name)
     };
-    let next = |edge: &Edge<'_>| match edge.call.resolution {
+    let next = |edge: &CallEdge<'_>| match edge.call.resolution {
         Resolution::Unresolved => None,
         Resolution::Import => {
             let last = target(edge).rsplit(['.', ':']).next()?;
-            Some((last.to_string(), None))
+            Some((last.to_string(), edge.target.map(|target| target.file)))
         }
-        _ => Some((target(edge).to_string(), Some(edge.file.to_string()))),
+        _ => Some((target(edge).to_string(), Some(edge.file))),
     };
     steps(edges, name, depth, comes_from, next)
 }
 
 /// From a name along edges, the near ones first.
-fn steps<'s>(
-    edges: &[Edge<'s>],
+fn steps<'g, 's>(
+    edges: &[&'g CallEdge<'s>],
     name: &str,
     depth: u32,
-    matches: impl Fn(&Edge<'_>, &Wanted) -> bool,
-    next: impl Fn(&Edge<'_>) -> Option<Wanted>,
-) -> Vec<Edge<'s>> {
+    matches: impl Fn(&CallEdge<'_>, &Wanted) -> bool,
+    next: impl Fn(&CallEdge<'_>) -> Option<Wanted>,
+) -> Vec<&'g CallEdge<'s>> {
     let mut found = Vec::new();
     let mut known: BTreeSet<Wanted> = BTreeSet::new();
     let mut wanted: BTreeSet<Wanted> = BTreeSet::from([(name.to_string(), None)]);
     for _ in 0..depth {
-        let new: Vec<Edge<'_>> = edges
+        let new: Vec<&CallEdge<'_>> = edges
             .iter()
             .filter(|edge| wanted.iter().any(|wanted| matches(edge, wanted)))
             .copied()
             .collect();
         known.append(&mut wanted);
-        wanted = new.iter().filter_map(&next).collect();
+        wanted = new.iter().filter_map(|edge| next(edge)).collect();
         wanted.retain(|wanted| !known.contains(wanted));
         found.extend(new);
         if wanted.is_empty() {
@@ -171,28 +168,34 @@ fn steps<'s>(
     found
 }
 
-fn edge_json(edge: &Edge<'_>) -> Value {
+fn edge_json(files: &[SourceOutline], edge: &CallEdge<'_>) -> Value {
+    let path = |file: usize| files.get(file).map(|file| shown(&file.path));
     json!({
         "caller": edge.call.caller.as_deref().unwrap_or(MODULE),
         "callee": edge.call.callee,
         "resolved": edge.call.resolved,
         "resolution": edge.call.resolution.name(),
-        "file": edge.file,
+        "file": path(edge.file),
         "line": edge.call.line,
+        "target_file": edge.target.and_then(|target| path(target.file)),
+        "confidence": (edge.confidence() * 1000.0).round() / 1000.0,
+        "seen": edge.seen,
+        "contradicted": edge.is_contradicted,
     })
 }
 
-fn print_text(edges: &[Edge<'_>]) -> Result<(), Error> {
+fn print_text(files: &[SourceOutline], edges: &[&CallEdge<'_>]) -> Result<(), Error> {
     let mut out = stdout();
     let mut last = None;
     for edge in edges {
         let caller = edge.call.caller.as_deref().unwrap_or(MODULE);
         if last != Some((edge.file, caller)) {
+            let path = files.get(edge.file).map(|file| shown(&file.path));
             writeln!(
                 out,
                 "{BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}",
                 harmless(caller),
-                harmless(edge.file)
+                path.unwrap_or_default()
             )?;
         }
         last = Some((edge.file, caller));
@@ -205,10 +208,18 @@ fn print_text(edges: &[Edge<'_>]) -> Result<(), Error> {
             Resolution::Unresolved => YELLOW,
             _ => DIM,
         };
-        let how = edge.call.resolution.name();
+        let mut how = edge.call.resolution.name().to_string();
+        if edge.is_contradicted {
+            how.push_str(", but not there");
+        }
+        let seen = match edge.seen {
+            0 => String::new(),
+            1 => "  seen once".to_string(),
+            seen => format!("  seen {seen} times"),
+        };
         writeln!(
             out,
-            "  {:>5}  {callee}{DIM}{told}{DIM:#}  {colour}{how}{colour:#}",
+            "  {:>5}  {callee}{DIM}{told}{DIM:#}  {colour}{how}{colour:#}{GREEN}{seen}{GREEN:#}",
             edge.call.line
         )?;
     }

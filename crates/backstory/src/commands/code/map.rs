@@ -2,57 +2,80 @@
 
 use std::io::Write;
 
-use backstory_code::{Outline, Symbol};
+use backstory_memory::{FileState, Outline, SourceOutline, Symbol, scan_file};
 use serde_json::{Value, json};
 
-use super::scan::{self, Scanned};
+use super::{known_languages, moment, scanned, shown};
 use crate::cli::MapArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{BOLD, DIM, harmless, print_json, stdout, warn};
+use crate::setting::Setting;
 
 /// So much of each file of a folder is shown, about 150 tokens.
 const MOST_LETTERS: usize = 600;
 /// Signatures in the overview of a folder are cut.
 const MOST_SIGNATURE: usize = 90;
 
-pub(crate) fn run(arguments: &MapArgs) -> Result<(), Error> {
+pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let is_folder = path.is_dir();
     if !path.exists() {
         return Err(Error::usage(format!("there is no {}", path.display())));
     }
-    let scanned = match is_folder {
-        true => scan::folder(path),
-        false => vec![scan::file(path)?],
+    let files = match is_folder {
+        true => scanned(path).files,
+        false => {
+            let scanned = scan_file(path)
+                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            scanned.into_iter().collect()
+        }
+    };
+    if files.is_empty() {
+        let message = match is_folder {
+            true => format!("nothing is defined in {}", path.display()),
+            false => format!("{} is in no language that is known here", path.display()),
+        };
+        if arguments.json && is_folder {
+            print_json(&map_json(&[], &[]))?;
+        }
+        return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
+    }
+    let states = match &arguments.since {
+        Some(since) => {
+            let memory = setting.memory()?;
+            memory.code_states(&files, moment(&memory, since)?)?
+        }
+        None => files.iter().map(|_| FileState::default()).collect(),
     };
     if arguments.json {
-        print_json(&map_json(&scanned))?;
+        print_json(&map_json(&files, &states))?;
     }
-    for file in &scanned {
+    for file in &files {
         if let Err(skipped) = &file.outline {
-            warn(&format!("{} was left out: {}", file.path, skipped.reason()));
+            warn(&format!(
+                "{} was left out: {}",
+                shown(&file.path),
+                skipped.reason()
+            ));
         }
     }
-    let outlines: Vec<(&Scanned, &Outline)> = scanned
+    let outlines: Vec<(&SourceOutline, &Outline, &FileState)> = files
         .iter()
-        .filter_map(|file| Some((file, file.outline.as_ref().ok()?)))
+        .zip(&states)
+        .filter_map(|(file, state)| Some((file, file.outline.as_ref().ok()?, state)))
         .collect();
     if outlines
         .iter()
-        .all(|(_, outline)| outline.symbols.is_empty())
+        .all(|(_, outline, _)| outline.symbols.is_empty())
     {
         let message = format!("nothing is defined in {}", path.display());
-        let error = Error::new(ErrorKind::NotFound, message);
-        return Err(match scanned.is_empty() {
-            true => error.hint(scan::known_languages()),
-            false => error,
-        });
+        return Err(Error::new(ErrorKind::NotFound, message));
     }
     if arguments.json {
         return Ok(());
     }
     let mut out = stdout();
-    for (file, outline) in outlines {
+    for (file, outline, state) in outlines {
         if is_folder && outline.symbols.is_empty() {
             continue;
         }
@@ -61,17 +84,13 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Error> {
         } else {
             ""
         };
-        writeln!(
-            out,
-            "{BOLD}{}{BOLD:#}{DIM}{note}{DIM:#}",
-            harmless(&file.path)
-        )?;
+        writeln!(out, "{BOLD}{}{BOLD:#}{DIM}{note}{DIM:#}", shown(&file.path))?;
         let lines = match is_folder {
-            true => overview(&outline.symbols),
+            true => overview(&outline.symbols, state),
             false => outline
                 .symbols
                 .iter()
-                .map(|symbol| line(symbol, usize::MAX))
+                .map(|symbol| line(symbol, state, usize::MAX))
                 .collect(),
         };
         for line in lines {
@@ -82,23 +101,27 @@ pub(crate) fn run(arguments: &MapArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn map_json(scanned: &[Scanned]) -> Value {
+fn map_json(scanned: &[SourceOutline], states: &[FileState]) -> Value {
     let (mut files, mut skipped) = (Vec::new(), Vec::new());
-    for file in scanned {
+    for (file, state) in scanned.iter().zip(states) {
+        let path = shown(&file.path);
         match &file.outline {
-            Ok(outline) => files.push(json!({
-                "path": file.path,
-                "language": file.language.name,
-                "has_errors": outline.has_errors,
-                "symbols": outline.symbols.iter().map(symbol_json).collect::<Vec<Value>>(),
-            })),
-            Err(reason) => skipped.push(json!({ "path": file.path, "reason": reason.reason() })),
+            Ok(outline) => {
+                let symbols = outline.symbols.iter();
+                files.push(json!({
+                    "path": path,
+                    "language": file.language.name,
+                    "has_errors": outline.has_errors,
+                    "symbols": symbols.map(|symbol| symbol_json(symbol, state)).collect::<Vec<Value>>(),
+                }));
+            }
+            Err(reason) => skipped.push(json!({ "path": path, "reason": reason.reason() })),
         }
     }
     json!({ "files": files, "skipped": skipped })
 }
 
-fn symbol_json(symbol: &Symbol) -> Value {
+fn symbol_json(symbol: &Symbol, state: &FileState) -> Value {
     json!({
         "name": symbol.name,
         "kind": symbol.kind.name(),
@@ -108,7 +131,7 @@ fn symbol_json(symbol: &Symbol) -> Value {
         "doc": symbol.doc,
         "line_start": symbol.line_start,
         "line_end": symbol.line_end,
-        "change": null,
+        "change": state.of(&symbol.name),
     })
 }
 
@@ -117,26 +140,30 @@ fn depth(symbol: &Symbol) -> usize {
 }
 
 /// One symbol, indented by what it is in.
-fn line(symbol: &Symbol, most: usize) -> String {
+fn line(symbol: &Symbol, state: &FileState, most: usize) -> String {
     let mut signature = symbol.signature.clone();
     if let Some((cut, _)) = signature.char_indices().nth(most) {
         signature.truncate(cut);
         signature.push('…');
     }
     let indent = "  ".repeat(depth(symbol) + 1);
+    let change = match state.of(&symbol.name) {
+        Some(change) => format!("  {}", change.to_uppercase()),
+        None => String::new(),
+    };
     format!(
-        "{indent}{signature}  {}-{}",
+        "{indent}{signature}  {}-{}{change}",
         symbol.line_start, symbol.line_end
     )
 }
 
 /// As much of a file as fits: all of it, or what is at the top, from the first symbol on.
-fn overview(symbols: &[Symbol]) -> Vec<String> {
+fn overview(symbols: &[Symbol], state: &FileState) -> Vec<String> {
     let fits =
         |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MOST_LETTERS;
     let all: Vec<String> = symbols
         .iter()
-        .map(|symbol| line(symbol, MOST_SIGNATURE))
+        .map(|symbol| line(symbol, state, MOST_SIGNATURE))
         .collect();
     if fits(&all) {
         return all;
@@ -158,7 +185,7 @@ fn overview(symbols: &[Symbol]) -> Vec<String> {
             .iter()
             .filter(|other| other.name.starts_with(&prefix))
             .count();
-        let mut text = line(symbol, MOST_SIGNATURE);
+        let mut text = line(symbol, state, MOST_SIGNATURE);
         if within > 0 {
             text.push_str(&format!(", {within} within"));
         }

@@ -1,0 +1,93 @@
+//! A look at a file that was just written.
+
+use std::path::Path;
+
+use backstory_code::{MAX_BYTES, Parsed};
+use backstory_store::{LIVE_TURN, SessionHead};
+
+use super::files::SourceFile;
+use super::look::Look;
+use super::save::save;
+use super::session::{Edited, State, Step, language_of};
+use super::teller::{Fact, Teller};
+use crate::Memory;
+use crate::error::{Error, Result};
+use crate::place::real;
+
+/// What a look at a file found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// So many symbols are not what they were.
+    Changed(usize),
+    /// It has errors that were not there before, as if somebody were in the middle of something: the last good look counts on.
+    Broken,
+    /// It is in no language that is known here, or nothing that people write.
+    NotSource,
+}
+
+impl Memory {
+    /// Looks at a file that a session has just written, and stores how it is now and what changed. Until its log is swept, the turn is
+    /// not known. `before` is the text that was there, if whoever wrote it tells; else the last look counts.
+    pub fn see_file(
+        &mut self,
+        path: &Path,
+        session: &SessionHead,
+        before: Option<&str>,
+        at: i64,
+    ) -> Result<Seen> {
+        let path = real(path);
+        let unreadable = |source| Error::Path {
+            path: path.clone(),
+            source,
+        };
+        let (Some(file), Some(language)) = (
+            SourceFile::on_disk(&path),
+            language_of(&path.to_string_lossy()),
+        ) else {
+            return Ok(Seen::NotSource);
+        };
+        if std::fs::metadata(&path).map_err(unreadable)?.len() > MAX_BYTES as u64 {
+            return Ok(Seen::NotSource);
+        }
+        let bytes = std::fs::read(&path).map_err(unreadable)?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Ok(Seen::NotSource);
+        };
+        let parse = |text: &str| {
+            // As texts out of logs are: whatever ends their lines.
+            let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
+            let parsed = Parsed::new(language, text).ok()?;
+            Some(Look::new(parsed.text(), parsed.symbols()))
+        };
+        let Some(after) = parse(&text) else {
+            return Ok(Seen::NotSource);
+        };
+        let before = match before {
+            Some("") => State::Absent,
+            Some(before) => parse(before).map_or(State::Odd, State::Seen),
+            None => State::Unknown,
+        };
+        let step = Step::Edited(Edited {
+            file,
+            turn: LIVE_TURN,
+            at: Some(at),
+            before,
+            after: State::Seen(after),
+            fragments: Vec::new(),
+        });
+        let mut coding = self.store.coding()?;
+        let facts = Teller::new(&coding).tell(vec![step])?;
+        for fact in &facts {
+            save(&mut coding, session.id, fact)?;
+        }
+        coding.commit()?;
+        let changed = facts.iter().map(|fact| match fact {
+            Fact::Changed { symbols, .. } => symbols.len(),
+            _ => 0,
+        });
+        match facts.iter().any(|fact| matches!(fact, Fact::Broken { .. })) {
+            true => Ok(Seen::Broken),
+            false => Ok(Seen::Changed(changed.sum())),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Calls that were seen to happen: stack traces in what tools answered.
+
+use std::collections::{BTreeMap, HashMap};
+
+use backstory_code::{Frame, Language, traces};
+use backstory_session::Kind;
+use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
+
+use super::files::Files;
+use crate::error::Result;
+use crate::read::visit;
+
+/// Folders of code that somebody else wrote.
+const FOREIGN: &[&str] = &[
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    "venv",
+    "target",
+    "vendor",
+];
+
+/// One function was seen to call another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    /// The file of the caller, as it was printed.
+    file: String,
+    /// The caller; empty for the file itself.
+    caller: String,
+    callee: String,
+    seq: u64,
+    at: Option<i64>,
+}
+
+/// Gathers them while a sweep stores events, which saves reading all answers again.
+#[derive(Default)]
+pub(crate) struct Runs {
+    fed: HashMap<i64, Fed>,
+}
+
+/// What was seen in a stretch of a session.
+struct Fed {
+    first: u64,
+    last: u64,
+    runs: Vec<Run>,
+}
+
+impl Runs {
+    /// Takes events right after they were stored.
+    pub(crate) fn feed(&mut self, taken: &Taken) {
+        for events in taken.events.chunk_by(|a, b| a.session == b.session) {
+            for stored in events {
+                let fed = self.fed.entry(stored.session).or_insert_with(|| Fed {
+                    first: stored.seq,
+                    last: stored.seq - 1,
+                    runs: Vec::new(),
+                });
+                // With a gap it is of no use.
+                if fed.last + 1 != stored.seq {
+                    fed.last = 0;
+                    continue;
+                }
+                fed.last = stored.seq;
+                if stored.event.kind == Kind::ToolResult {
+                    look(
+                        &stored.event.text,
+                        stored.seq,
+                        stored.event.at,
+                        &mut fed.runs,
+                    );
+                }
+            }
+        }
+        for session in &taken.extended {
+            self.fed.remove(session);
+        }
+    }
+
+    /// What was seen in the events of a session that were not looked at.
+    pub(super) fn of(&mut self, store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
+        let fed = self.fed.remove(&session.session);
+        let is_whole = |fed: &Fed| fed.first <= session.coded + 1 && fed.last == session.events;
+        if let Some(fed) = fed.filter(is_whole) {
+            return Ok(fed.runs);
+        }
+        let mut runs = Vec::new();
+        let range = EventRange::From(session.coded + 1);
+        visit(store, session.session, &session.agent, range, |event| {
+            if event.row.kind == Kind::ToolResult {
+                look(&event.text, event.row.seq, event.row.at, &mut runs);
+            }
+            Ok(())
+        })?;
+        Ok(runs)
+    }
+}
+
+/// The calls in the traces of a text.
+fn look(text: &str, seq: u64, at: Option<i64>, runs: &mut Vec<Run>) {
+    for trace in traces(text) {
+        for pair in trace.windows(2) {
+            let [caller, callee] = pair else { continue };
+            if let (Some(file), Some(caller), Some(callee)) =
+                (source_of(caller), name_of(caller), name_of(callee))
+                && !callee.is_empty()
+            {
+                runs.push(Run {
+                    file: file.to_string(),
+                    caller: caller.to_string(),
+                    callee: callee.to_string(),
+                    seq,
+                    at,
+                });
+            }
+        }
+    }
+}
+
+/// The source file of a frame, unless somebody else wrote it.
+fn source_of(frame: &Frame) -> Option<&str> {
+    let file = frame.file.as_deref()?;
+    let is_foreign = file.split(['/', '\\']).any(|name| FOREIGN.contains(&name));
+    let is_source = Language::of_path(file.as_ref()).is_some();
+    (is_source && !is_foreign).then_some(file)
+}
+
+/// The name of a function; empty for the file itself, `None` for what has no name.
+fn name_of(frame: &Frame) -> Option<&str> {
+    match frame.function.as_str() {
+        "<module>" => Some(""),
+        name if name.starts_with('<') => None,
+        name => Some(name),
+    }
+}
+
+/// Stores what was seen in files of the session's project.
+pub(super) fn save_runs(coding: &Coding<'_>, session: &Uncoded, runs: &[Run]) -> Result<()> {
+    let Some(project) = session.project.as_ref().filter(|_| !runs.is_empty()) else {
+        return Ok(());
+    };
+    let mut files = Files::of(session);
+    let mut edges: BTreeMap<(i64, &str, &str), RunEdge> = BTreeMap::new();
+    for run in runs {
+        let file = match files.locate(&run.file) {
+            // Java tells no folders.
+            _ if !run.file.contains(['/', '\\']) => coding.file_named(project, &run.file)?,
+            Some(file) if file.project == *project => Some(coding.file(&file.project, &file.name)?),
+            _ => None,
+        };
+        let Some(file) = file else { continue };
+        let edge = edges.entry((file, &run.caller, &run.callee));
+        let edge = edge.or_insert_with(|| RunEdge {
+            file,
+            caller: run.caller.clone(),
+            callee: run.callee.clone(),
+            seen: 0,
+            session: session.session,
+            seq: run.seq,
+            at: run.at,
+        });
+        edge.seen += 1;
+        (edge.seq, edge.at) = (run.seq, run.at);
+    }
+    for edge in edges.values() {
+        coding.ran(edge)?;
+    }
+    Ok(())
+}

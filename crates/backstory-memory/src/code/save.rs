@@ -1,0 +1,106 @@
+//! Storing what was learned.
+
+use backstory_code::{Change, Kind, SymbolChange};
+use backstory_store::{Coding, SymbolRow};
+
+use super::snapshot::snapshot_of;
+use super::teller::Fact;
+use crate::error::Result;
+
+/// Stores one fact.
+pub(super) fn save(coding: &mut Coding<'_>, session: i64, fact: &Fact) -> Result<()> {
+    let file = coding.file(&fact.file().project, &fact.file().name)?;
+    match fact {
+        Fact::Changed {
+            turn,
+            at,
+            change,
+            symbols,
+            ..
+        } => {
+            let row = SymbolRow {
+                session,
+                turn: *turn,
+                file,
+                name: String::new(),
+                kind: None,
+                change: number(*change),
+                earlier: None,
+                at: *at,
+            };
+            save_change(coding, &row)?;
+            for symbol in symbols {
+                save_change(coding, &symbol_row(&row, symbol))?;
+            }
+        }
+        Fact::Seen { at, look, .. } => coding.see(file, session, &snapshot_of(look, *at))?,
+        Fact::Broken { at, .. } => coding.broken(file, *at)?,
+        Fact::Gone { at, .. } => coding.gone(file, *at)?,
+        Fact::Moved { to, .. } => coding.moved(file, coding.file(&to.project, &to.name)?)?,
+    }
+    Ok(())
+}
+
+fn symbol_row(file: &SymbolRow, symbol: &SymbolChange) -> SymbolRow {
+    SymbolRow {
+        name: symbol.name.clone(),
+        kind: Some(kind_number(symbol.kind)),
+        change: number(symbol.change),
+        earlier: symbol.earlier.clone(),
+        ..file.clone()
+    }
+}
+
+/// A turn that is looked at in pieces, because the log grew meanwhile, is told as one.
+fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
+    let mut row = row.clone();
+    let now = change_of(row.change);
+    if let (Change::Renamed, Some(earlier)) = (now, &row.earlier) {
+        let before = SymbolRow {
+            name: earlier.clone(),
+            ..row.clone()
+        };
+        if let Some(known) = coding.known(&before)? {
+            coding.unchange(&before)?;
+            if change_of(known.change) == Change::New {
+                row.change = number(Change::New);
+                row.earlier = None;
+            }
+        }
+    }
+    let known = coding.known(&row)?;
+    let now = match (known.map(|known| change_of(known.change)), now) {
+        (Some(Change::New), Change::Deleted) => {
+            coding.unchange(&row)?;
+            return Ok(());
+        }
+        (Some(Change::New), Change::Modified) => Change::New,
+        (Some(Change::Renamed), Change::Modified) => return Ok(()),
+        (Some(Change::Deleted), Change::New) => Change::Modified,
+        _ => change_of(row.change),
+    };
+    row.change = number(now);
+    coding.change(&row)?;
+    Ok(())
+}
+
+/// What a stored number stands for.
+pub(super) fn change_of(number: u8) -> Change {
+    let known = Change::ALL.get(usize::from(number));
+    known.copied().unwrap_or(Change::Modified)
+}
+
+fn number(change: Change) -> u8 {
+    let place = Change::ALL.iter().position(|known| *known == change);
+    place.unwrap_or_default() as u8
+}
+
+/// What a stored number stands for.
+pub(super) fn kind_of(number: u8) -> Option<Kind> {
+    Kind::ALL.get(usize::from(number)).copied()
+}
+
+fn kind_number(kind: Kind) -> u8 {
+    let place = Kind::ALL.iter().position(|known| *known == kind);
+    place.unwrap_or_default() as u8
+}

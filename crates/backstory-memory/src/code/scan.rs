@@ -1,0 +1,109 @@
+//! Source files on disk, as git would see them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use backstory_code::{Language, MAX_BYTES, Outline, Skipped, outline};
+use ignore::WalkBuilder;
+
+use crate::discover::Problem;
+use crate::project::worktree_root;
+
+/// Folders of code that somebody else wrote.
+const FOREIGN: &[&str] = &["node_modules", "target", "vendor"];
+
+/// What is in a source file.
+#[derive(Debug, Clone)]
+pub struct SourceOutline {
+    /// Its path.
+    pub path: PathBuf,
+    /// The language that it is in.
+    pub language: &'static Language,
+    /// What it defines and calls, or why it was not looked into.
+    pub outline: Result<Outline, Skipped>,
+}
+
+/// What is in the source files of a folder.
+#[derive(Debug, Clone, Default)]
+pub struct SourceFolder {
+    /// The files, in the order of their names.
+    pub files: Vec<SourceOutline>,
+    /// Those that could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks into a source file; `None` when it is in no language that is known here.
+pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
+    let language = Language::of_path(path);
+    language.map(|language| scan(path, language)).transpose()
+}
+
+/// Looks into every source file below a folder, but for those that git would ignore.
+pub fn scan_folder(folder: &Path) -> SourceFolder {
+    let foreign = |entry: &ignore::DirEntry| {
+        let name = entry.file_name().to_str().unwrap_or_default();
+        entry.depth() > 0 && FOREIGN.contains(&name)
+    };
+    let walk = WalkBuilder::new(folder)
+        .require_git(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(move |entry| !foreign(entry))
+        .build();
+    let files: Vec<(PathBuf, &'static Language)> = walk
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .filter_map(|entry| Some((entry.path().to_path_buf(), Language::of_path(entry.path())?)))
+        .collect();
+    outlines(&files)
+}
+
+/// The repository around a folder, or the folder itself.
+pub fn repository_around(folder: &Path) -> &Path {
+    worktree_root(folder).unwrap_or(folder)
+}
+
+/// On all cores, in order.
+fn outlines(files: &[(PathBuf, &'static Language)]) -> SourceFolder {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(SourceFolder::default());
+    let work = || {
+        while let Some((path, language)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let scanned = scan(path, language);
+            let Ok(mut found) = found.lock() else { return };
+            match scanned {
+                Ok(scanned) => found.files.push(scanned),
+                Err(error) => found.problems.push(Problem {
+                    path: path.clone(),
+                    reason: error.to_string(),
+                }),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 1..cores.min(files.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.files.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+        .problems
+        .sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+fn scan(path: &Path, language: &'static Language) -> std::io::Result<SourceOutline> {
+    let too_large = std::fs::metadata(path)?.len() > MAX_BYTES as u64;
+    let outline = match too_large {
+        true => Err(Skipped::TooLarge),
+        false => outline(language, &std::fs::read(path)?),
+    };
+    Ok(SourceOutline {
+        path: path.to_path_buf(),
+        language,
+        outline,
+    })
+}

@@ -1,0 +1,163 @@
+//! Agents at work on files, and what is remembered of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::ChangeFilter;
+use crate::trial::{DAY, NOW, Trial, id};
+
+/// Where the agents work. It is not there.
+pub(super) const ROOT: &str = "/home/ada/shop";
+
+/// Agents at work. Session 1 to 9 are Claude Code's, higher ones are Codex'.
+pub(super) struct Bench {
+    pub(super) trial: Trial,
+    files: BTreeMap<String, String>,
+    moment: i64,
+    calls: u32,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        Bench {
+            trial: Trial::new(),
+            files: BTreeMap::new(),
+            moment: NOW - 10 * DAY,
+            calls: 0,
+        }
+    }
+
+    fn time(&mut self) -> String {
+        self.moment += 1000;
+        let time = jiff::Timestamp::from_millisecond(self.moment);
+        time.unwrap().to_string()
+    }
+
+    fn claude(&mut self, session: u32, kind: &str, message: &Value, twin: &Value) {
+        let mut line = json!({
+            "type": kind, "uuid": format!("u{}", self.moment), "sessionId": id(session), "timestamp": self.time(), "cwd": ROOT,
+            "message": message,
+        });
+        if !twin.is_null() {
+            line["toolUseResult"] = twin.clone();
+        }
+        self.trial
+            .append(&format!("{session}"), &[format!("{line}\n")]);
+    }
+
+    fn codex(&mut self, session: u32, kind: &str, payload: &Value) {
+        let line = json!({"timestamp": self.time(), "type": kind, "payload": payload});
+        let name = format!("rollout-2026-05-01T00-00-00-{}", id(session));
+        self.trial.append(&name, &[format!("{line}\n")]);
+    }
+
+    /// Begins a turn.
+    pub(super) fn ask(&mut self, session: u32, words: &str) {
+        if session < 10 {
+            let message = json!({"role": "user", "content": words});
+            self.claude(session, "user", &message, &Value::Null);
+            return;
+        }
+        let begins = !self
+            .trial
+            .log(&format!("rollout-2026-05-01T00-00-00-{}", id(session)))
+            .exists();
+        if begins {
+            let meta =
+                json!({"id": id(session), "cwd": ROOT, "cli_version": "0.99.0", "source": "cli"});
+            self.codex(session, "session_meta", &meta);
+        }
+        let content = json!([{"type": "input_text", "text": words}]);
+        let message = json!({"type": "message", "role": "user", "content": content});
+        self.codex(session, "response_item", &message);
+    }
+
+    /// Claude Code calls a tool.
+    pub(super) fn call(
+        &mut self,
+        session: u32,
+        tool: &str,
+        input: &Value,
+        said: &str,
+        twin: &Value,
+    ) {
+        self.calls += 1;
+        let call_id = format!("toolu_{}", self.calls);
+        let call = json!({"type": "tool_use", "id": call_id, "name": tool, "input": input});
+        let message =
+            json!({"role": "assistant", "id": call_id, "model": "claude-test", "content": [call]});
+        self.claude(session, "assistant", &message, &Value::Null);
+        let result = json!({"type": "tool_result", "tool_use_id": call_id, "content": said, "is_error": said.starts_with('<')});
+        let message = json!({"role": "user", "content": [result]});
+        self.claude(session, "user", &message, twin);
+    }
+
+    /// Claude Code writes a whole file.
+    pub(super) fn write(&mut self, session: u32, name: &str, text: &str) {
+        let path = format!("{ROOT}/{name}");
+        let before = self.files.insert(name.to_string(), text.to_string());
+        let kind = if before.is_some() { "update" } else { "create" };
+        let input = json!({"file_path": path, "content": text});
+        let twin = json!({"type": kind, "filePath": path, "content": text, "originalFile": before});
+        self.call(session, "Write", &input, "done", &twin);
+    }
+
+    /// Claude Code replaces a string.
+    pub(super) fn edit(&mut self, session: u32, name: &str, old: &str, new: &str) {
+        let path = format!("{ROOT}/{name}");
+        let before = self.files[name].clone();
+        assert!(before.contains(old), "{before:?} has no {old:?}");
+        self.files
+            .insert(name.to_string(), before.replacen(old, new, 1));
+        let input = json!({"file_path": path, "old_string": old, "new_string": new});
+        let twin =
+            json!({"filePath": path, "oldString": old, "newString": new, "originalFile": before});
+        self.call(session, "Edit", &input, "done", &twin);
+    }
+
+    /// Codex applies a patch, given without its first and last line.
+    pub(super) fn patch(&mut self, session: u32, patch: &str) {
+        self.calls += 1;
+        let call_id = format!("call_{}", self.calls);
+        let input = format!("*** Begin Patch\n{patch}\n*** End Patch");
+        let call = json!({"type": "custom_tool_call", "name": "apply_patch", "input": input, "call_id": call_id, "status": "completed"});
+        self.codex(session, "response_item", &call);
+        let output = json!({"type": "custom_tool_call_output", "call_id": call_id, "output": "Success. Updated the following files:"});
+        self.codex(session, "response_item", &output);
+    }
+
+    pub(super) fn sweep(&mut self) {
+        self.trial.sweep();
+    }
+
+    /// All changes, the oldest first: `1#2 ~shop.py +pay ~Shop.sum →new(old)`.
+    pub(super) fn told(&self) -> Vec<String> {
+        let turns = self.trial.memory.code_changes(&ChangeFilter::default());
+        let mut told = Vec::new();
+        for turn in turns.unwrap().iter().rev() {
+            let session = u32::from_str_radix(&turn.session.session[..8], 16).unwrap();
+            for file in &turn.files {
+                let number = turn
+                    .turn
+                    .map_or("live".to_string(), |turn| turn.to_string());
+                let mut line = format!(
+                    "{session}#{number} {}{}",
+                    &file.change.name()[..1],
+                    file.name
+                );
+                for symbol in &file.symbols {
+                    let earlier = symbol.earlier.as_ref().map(|name| format!("({name})"));
+                    line.push_str(&format!(
+                        " {}:{}{}",
+                        &symbol.change.name()[..1],
+                        symbol.name,
+                        earlier.unwrap_or_default()
+                    ));
+                }
+                told.push(line);
+            }
+        }
+        told
+    }
+}

@@ -1,0 +1,112 @@
+//! `changes`.
+
+use std::io::Write;
+
+use backstory_memory::{ChangeFilter, ChangedSymbol, FileSymbols, SymbolKind, TurnChanges};
+use serde_json::{Value, json};
+
+use super::{moment, sign};
+use crate::cli::ChangesArgs;
+use crate::error::{Error, ErrorKind};
+use crate::naming::{citation, short_prompt};
+use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
+use crate::setting::Setting;
+
+pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let session = match &arguments.session {
+        Some(session) => Some(memory.session(session)?.id),
+        None => None,
+    };
+    let since = match &arguments.since {
+        Some(since) => Some(moment(&memory, since)?),
+        None => None,
+    };
+    let turns = memory.code_changes(&ChangeFilter {
+        session,
+        since,
+        path: arguments.file.clone(),
+        limit: arguments.limit,
+    })?;
+    if arguments.json {
+        print_json(
+            &json!({ "changes": turns.iter().flat_map(turn_json).collect::<Vec<Value>>() }),
+        )?;
+    }
+    if turns.is_empty() {
+        return Err(match arguments.json {
+            true => Error::silent(),
+            false => Error::new(
+                ErrorKind::NotFound,
+                "no agent is known to have changed such a function",
+            )
+            .hint("`backstory sweep` takes in what is new in the agents' logs"),
+        });
+    }
+    match arguments.json {
+        true => Ok(()),
+        false => print_text(&turns),
+    }
+}
+
+fn turn_json(turn: &TurnChanges) -> Vec<Value> {
+    let file = |file: &FileSymbols| {
+        json!({
+            "session": turn.session.session,
+            "agent": turn.session.agent,
+            "turn": turn.turn,
+            "timestamp": rfc3339(turn.at),
+            "prompt": turn.prompt,
+            "project": file.root,
+            "file": file.name,
+            "change": file.change.name(),
+            "symbols": file.symbols.iter().map(symbol_json).collect::<Vec<Value>>(),
+        })
+    };
+    turn.files.iter().map(file).collect()
+}
+
+fn symbol_json(symbol: &ChangedSymbol) -> Value {
+    json!({
+        "name": symbol.name,
+        "kind": symbol.kind.map(SymbolKind::name),
+        "change": symbol.change.name(),
+        "earlier": symbol.earlier,
+    })
+}
+
+fn print_text(turns: &[TurnChanges]) -> Result<(), Error> {
+    let mut out = stdout();
+    let mut first = true;
+    for turn in turns {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        writeln!(
+            out,
+            "{BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}  {DIM}{}{DIM:#}  {}",
+            citation(&turn.session.session, turn.turn),
+            turn.session.agent,
+            local_time(turn.at),
+            short_prompt(turn.prompt.as_deref()),
+        )?;
+        for file in &turn.files {
+            writeln!(out, "  {} {}", sign(file.change), harmless(&file.name))?;
+            for symbol in &file.symbols {
+                let earlier = match &symbol.earlier {
+                    Some(earlier) => format!(", was {}", harmless(earlier)),
+                    None => String::new(),
+                };
+                let kind = symbol.kind.map_or("", SymbolKind::name).replace('_', " ");
+                writeln!(
+                    out,
+                    "      {} {}  {DIM}{kind}{earlier}{DIM:#}",
+                    sign(symbol.change),
+                    harmless(&symbol.name)
+                )?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}

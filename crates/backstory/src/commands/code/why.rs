@@ -1,0 +1,88 @@
+//! `why`.
+
+use std::io::Write;
+
+use backstory_memory::{LifeEvent, SymbolKind, SymbolLife};
+use serde_json::{Value, json};
+
+use crate::cli::WhyArgs;
+use crate::error::{Error, ErrorKind};
+use crate::naming::{citation, short_prompt};
+use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
+use crate::setting::Setting;
+
+pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let lives = memory.symbol_lives(&arguments.name, arguments.file.as_deref())?;
+    if arguments.json {
+        print_json(&json!({ "symbols": lives.iter().map(life_json).collect::<Vec<Value>>() }))?;
+    }
+    if lives.is_empty() {
+        let message = format!("no agent is known to have changed {}", arguments.name);
+        return Err(match arguments.json {
+            true => Error::silent(),
+            false => Error::new(ErrorKind::NotFound, message)
+                .hint("`backstory changes` lists what agents changed"),
+        });
+    }
+    match arguments.json {
+        true => Ok(()),
+        false => print_text(&lives),
+    }
+}
+
+fn life_json(life: &SymbolLife) -> Value {
+    json!({
+        "name": life.name,
+        "kind": life.kind.map(SymbolKind::name),
+        "project": life.root,
+        "file": life.file,
+        "changes": life.changes.iter().map(event_json).collect::<Vec<Value>>(),
+    })
+}
+
+fn event_json(event: &LifeEvent) -> Value {
+    json!({
+        "change": event.change.name(),
+        "earlier": event.earlier,
+        "session": event.session.session,
+        "agent": event.session.agent,
+        "turn": event.turn,
+        "timestamp": rfc3339(event.at),
+        "prompt": event.prompt,
+    })
+}
+
+fn print_text(lives: &[SymbolLife]) -> Result<(), Error> {
+    let mut out = stdout();
+    let mut first = true;
+    for life in lives {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        let kind = life.kind.map_or("", SymbolKind::name).replace('_', " ");
+        writeln!(
+            out,
+            "{BOLD}{}{BOLD:#}  {DIM}{kind} in {}{DIM:#}",
+            harmless(&life.name),
+            harmless(&life.file)
+        )?;
+        for event in &life.changes {
+            let earlier = match &event.earlier {
+                Some(earlier) => format!(", was {}", harmless(earlier)),
+                None => String::new(),
+            };
+            writeln!(
+                out,
+                "  {DIM}{}{DIM:#}  {:<8}  {BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}  {}{DIM}{earlier}{DIM:#}",
+                local_time(event.at),
+                event.change.name(),
+                citation(&event.session.session, event.turn),
+                event.session.agent,
+                short_prompt(event.prompt.as_deref()),
+            )?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
