@@ -24,6 +24,8 @@ pub struct Language {
     pub(crate) self_names: &'static [&'static str],
     /// Methods call each other without naming the object.
     pub(crate) implicit_this: bool,
+    /// `<` may be a bracket.
+    pub(crate) angle_brackets: bool,
     /// What is defined may be declared before in the same file.
     pub(crate) forward_declarations: bool,
     /// A comment before a definition is its documentation if it begins so; none: documentation is a string in the body.

@@ -1,10 +1,11 @@
 //! From bytes to an outline, within bounds.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use tree_sitter::{ParseOptions, Parser, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::header::next;
 use crate::language::Language;
 use crate::model::{Outline, Skipped};
 use crate::{resolve, walk};
@@ -15,8 +16,20 @@ pub const MAX_BYTES: usize = 4 << 20;
 const SMALL: usize = 64 << 10;
 /// Lines of people are shorter than this on average.
 const LONG_LINE: usize = 400;
-/// Comparisons and shifts leave brackets open, but not so many.
-const MAX_UNCLOSED: usize = 3_000;
+/// Words and signs in a file. Generated tables have more, and each can take a quarter of a kilobyte while it is parsed.
+const MAX_PIECES: usize = 700_000;
+/// Brackets in brackets. Strings leave some open, but not so many.
+const MAX_BRACKETS: usize = 3_000;
+/// Open `<` in a statement. Parsers try every meaning of `a<a<a<…`, in ever more memory, and counting their steps does not see it.
+const MAX_ANGLES: usize = 300;
+/// A hundred moves of the parser are a step. Files of people take a step for 30 bytes or more.
+const BYTES_A_STEP: usize = 40;
+/// Small files may take a few steps more, and large ones no more than this.
+const STEPS: Range<usize> = 1_000..12_000;
+/// So much of a large file is parsed before the rest.
+const BEGINNING: usize = 64 << 10;
+/// There, no more than one of so many words and signs may be an error, for each can take as long as a thousand moves.
+const PIECES_AN_ERROR: usize = 4;
 /// How far into a file a zero byte makes it binary.
 const BINARY_PREFIX: usize = 8 << 10;
 
@@ -30,7 +43,7 @@ thread_local! {
 /// # Errors
 /// When the file is not what people write, with the reason.
 pub fn outline(language: &Language, bytes: &[u8]) -> Result<Outline, Skipped> {
-    let source = accept(bytes)?;
+    let source = accept(language, bytes)?;
     let Some(tree) = parse(language, source) else {
         return Err(Skipped::TooComplex);
     };
@@ -41,7 +54,7 @@ pub fn outline(language: &Language, bytes: &[u8]) -> Result<Outline, Skipped> {
     Ok(resolve::resolve(language, found))
 }
 
-fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
+fn accept<'t>(language: &Language, bytes: &'t [u8]) -> Result<&'t str, Skipped> {
     if bytes.len() > MAX_BYTES {
         return Err(Skipped::TooLarge);
     }
@@ -50,46 +63,84 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
         return Err(Skipped::Binary);
     }
     let source = std::str::from_utf8(bytes).map_err(|_| Skipped::NotUtf8)?;
-    if unclosed(bytes) > MAX_UNCLOSED {
-        return Err(Skipped::TooComplex);
-    }
     if source.len() > SMALL {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
         if source.len() / lines > LONG_LINE {
             return Err(Skipped::Minified);
         }
     }
+    let shape = shape(bytes);
+    let angles = language.angle_brackets && shape.angles > MAX_ANGLES;
+    if shape.pieces > MAX_PIECES || shape.brackets > MAX_BRACKETS || angles {
+        return Err(Skipped::TooComplex);
+    }
     Ok(source)
 }
 
-/// How many brackets more are opened than closed, at most. Parsers try every meaning of `a<a<a<…`, in ever more memory, and
-/// counting their steps does not see it.
-fn unclosed(bytes: &[u8]) -> usize {
-    let (mut open, mut most) = (0_usize, 0);
-    for byte in bytes {
-        match byte {
-            b'(' | b'[' | b'{' | b'<' => open += 1,
-            b')' | b']' | b'}' | b'>' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        most = most.max(open);
-    }
-    most
+/// What can be said of a file before it is parsed.
+#[derive(Default)]
+struct Shape {
+    pieces: usize,
+    /// The most that were open at once.
+    brackets: usize,
+    angles: usize,
 }
 
-/// Parsing is linear on what people write, but recovery from errors is not. Steps are counted, not time, so that the same file
-/// always has the same outcome.
+fn shape(bytes: &[u8]) -> Shape {
+    let mut shape = Shape::default();
+    let (mut brackets, mut angles) = (0_usize, 0_usize);
+    let mut before = b'\n';
+    for &byte in bytes {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+        let piece = match word(byte) {
+            true => !word(before),
+            false => byte.is_ascii_punctuation(),
+        };
+        shape.pieces += usize::from(piece);
+        match byte {
+            b'(' | b'[' => brackets += 1,
+            b')' | b']' => brackets = brackets.saturating_sub(1),
+            b'{' => (brackets, angles) = (brackets + 1, 0),
+            b'}' => (brackets, angles) = (brackets.saturating_sub(1), 0),
+            b';' => angles = 0,
+            // Shifts are no brackets, but the two at the end of `A<B<C>>` are.
+            b'<' if before == b'<' => angles = angles.saturating_sub(1),
+            b'<' => angles += 1,
+            b'>' if !matches!(before, b'-' | b'=') => angles = angles.saturating_sub(1),
+            _ => {}
+        }
+        shape.brackets = shape.brackets.max(brackets);
+        shape.angles = shape.angles.max(angles);
+        before = byte;
+    }
+    shape
+}
+
+/// Parsing is linear on what people write, but recovery from errors is not. Steps and errors are counted, not time, so that the same
+/// file always has the same outcome. How many errors there are shows only when a tree is there, so a large file has to begin well.
 fn parse(language: &Language, source: &str) -> Option<Tree> {
+    let bytes = source.as_bytes();
+    let mut steps = (bytes.len() / BYTES_A_STEP + STEPS.start).min(STEPS.end);
+    let rest = bytes.get(BEGINNING..).unwrap_or_default();
+    if let Some(line) = rest.iter().position(|byte| *byte == b'\n') {
+        let beginning = bytes.get(..BEGINNING + line).unwrap_or_default();
+        let errors = errors(&tree(language, beginning, &mut steps)?);
+        if errors * PIECES_AN_ERROR > shape(beginning).pieces {
+            return None;
+        }
+    }
+    tree(language, bytes, &mut steps)
+}
+
+fn tree(language: &Language, bytes: &[u8], steps: &mut usize) -> Option<Tree> {
     let grammar = &language.compiled()?.grammar;
-    let mut steps = source.len() / 20 + 2_000;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        steps = steps.saturating_sub(1);
-        match steps {
+    let mut progress = |_: &ParseState| {
+        *steps = steps.saturating_sub(1);
+        match *steps {
             0 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     };
-    let bytes = source.as_bytes();
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut progress);
     PARSER.with_borrow_mut(|parser| {
@@ -98,4 +149,39 @@ fn parse(language: &Language, source: &str) -> Option<Tree> {
         parser.reset();
         parser.parse_with_options(&mut read, None, Some(options))
     })
+}
+
+/// How often what is there is not what could be there.
+fn errors(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let mut count = 0;
+    loop {
+        let node = cursor.node();
+        if node.is_error() {
+            count += 1 + loose(node);
+        }
+        count += usize::from(node.is_missing());
+        let descended = node.has_error() && cursor.goto_first_child();
+        if !descended && !next(&mut cursor) {
+            return count;
+        }
+    }
+}
+
+/// Tokens of an error that follow each other. In what is only not closed yet, such as a macro, they may.
+fn loose(error: Node<'_>) -> usize {
+    let mut cursor = error.walk();
+    let (mut count, mut after_token) = (0, false);
+    let mut more = cursor.goto_first_child();
+    while more {
+        let child = cursor.node();
+        if matches!(child.kind(), "(" | "[" | "{") {
+            return 0;
+        }
+        let token = child.child_count() == 0 && child.kind() != ",";
+        count += usize::from(token && after_token);
+        after_token = token;
+        more = cursor.goto_next_sibling();
+    }
+    count
 }
