@@ -26,8 +26,10 @@ const MAX_ANGLES: usize = 300;
 const BYTES_A_STEP: usize = 40;
 /// Small files may take a few steps more, and large ones no more than this.
 const STEPS: Range<usize> = 1_000..12_000;
-/// So much of a large file is parsed before the rest.
-const BEGINNING: usize = 64 << 10;
+/// Larger files have to begin well.
+const LARGE: usize = 128 << 10;
+/// So much of them is parsed before the rest.
+const BEGINNING: usize = 16 << 10;
 /// There, no more than one of so many words and signs may be an error, for each can take as long as a thousand moves.
 const PIECES_AN_ERROR: usize = 4;
 /// How far into a file a zero byte makes it binary.
@@ -117,12 +119,13 @@ fn shape(bytes: &[u8]) -> Shape {
 }
 
 /// Parsing is linear on what people write, but recovery from errors is not. Steps and errors are counted, not time, so that the same
-/// file always has the same outcome. How many errors there are shows only when a tree is there, so a large file has to begin well.
+/// file always has the same outcome. How many errors there are shows only when a tree is there, so only the beginning of a large file is parsed at first.
 fn parse(language: &Language, source: &str) -> Option<Tree> {
     let bytes = source.as_bytes();
     let mut steps = (bytes.len() / BYTES_A_STEP + STEPS.start).min(STEPS.end);
     let rest = bytes.get(BEGINNING..).unwrap_or_default();
-    if let Some(line) = rest.iter().position(|byte| *byte == b'\n') {
+    let line = rest.iter().position(|byte| *byte == b'\n');
+    if let Some(line) = line.filter(|_| bytes.len() > LARGE) {
         let beginning = bytes.get(..BEGINNING + line).unwrap_or_default();
         let errors = errors(&tree(language, beginning, &mut steps)?);
         if errors * PIECES_AN_ERROR > shape(beginning).pieces {
