@@ -1,19 +1,26 @@
 //! Outlines of files as lines of JSON, and how fast they were made. For `bench/code`.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "that is what it is for"
-)]
+#![allow(clippy::print_stderr, reason = "that is what it is for")]
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use backstory_code::{Language, outline};
+use backstory_code::{Language, Outline, outline};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outline: Option<&'a Outline>,
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut bytes, mut spent) = (0, Duration::ZERO);
+    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
     for path in std::io::stdin().lock().lines() {
         let path = path?;
         let Some(language) = Language::of_path(Path::new(&path)) else {
@@ -24,12 +31,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let outline = outline(language, &source);
         spent += spent_so_far().saturating_sub(start);
         bytes += source.len();
-        let line = match outline {
-            Ok(outline) => serde_json::json!({ "path": path, "outline": outline }),
-            Err(skipped) => serde_json::json!({ "path": path, "skipped": skipped.reason() }),
+        let line = Line {
+            path: &path,
+            skipped: outline.as_ref().err().map(|skipped| skipped.reason()),
+            outline: outline.as_ref().ok(),
         };
-        println!("{line}");
+        serde_json::to_writer(&mut output, &line)?;
+        output.write_all(b"\n")?;
     }
+    output.flush()?;
     let speed = bytes as f64 / 1e6 / spent.as_secs_f64();
     eprintln!(
         "{:.1} MB in {:.1} s: {speed:.1} MB/s",

@@ -31,8 +31,7 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
             steps.push(Step::Other);
             break;
         }
-        let role = compiled.roles.get(usize::from(node.kind_id()));
-        let (step, inner) = match role.copied().unwrap_or(Role::Plain) {
+        let (step, inner) = match compiled.role(node.kind_id()) {
             Role::Name => (Step::Name(text(node, source)), None),
             Role::This => (Step::This, None),
             Role::Super => (Step::Super, None),

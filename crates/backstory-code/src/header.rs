@@ -32,8 +32,8 @@ pub(crate) fn header<'t>(
         if node.start_byte() >= end || line.text.len() > MAX_SIGNATURE {
             break;
         }
-        let role = compiled.roles.get(usize::from(node.kind_id()));
-        let is_decorator = matches!(role, Some(Role::Decorator));
+        let role = compiled.role(node.kind_id());
+        let is_decorator = matches!(role, Role::Decorator);
         if is_decorator {
             header
                 .decorators
@@ -75,8 +75,8 @@ pub(crate) fn one_line(compiled: &Compiled, node: Node<'_>, source: &str) -> Str
     let mut cursor = node.walk();
     loop {
         let node = cursor.node();
-        let role = compiled.roles.get(usize::from(node.kind_id()));
-        let leaf = node.child_count() == 0 || matches!(role, Some(Role::Literal));
+        let is_literal = matches!(compiled.role(node.kind_id()), Role::Literal);
+        let leaf = node.child_count() == 0 || is_literal;
         if leaf && !node.is_extra() {
             line.push(node, text(node, source));
         }

@@ -24,6 +24,8 @@ pub struct Language {
     pub(crate) self_names: &'static [&'static str],
     /// Methods call each other without naming the object.
     pub(crate) implicit_this: bool,
+    /// `<` may be a bracket.
+    pub(crate) angle_brackets: bool,
     /// What is defined may be declared before in the same file.
     pub(crate) forward_declarations: bool,
     /// A comment before a definition is its documentation if it begins so; none: documentation is a string in the body.
@@ -43,8 +45,13 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    pub(crate) fn look(&self, node: Node<'_>) -> Look {
-        let look = self.looks.get(usize::from(node.kind_id()));
+    pub(crate) fn role(&self, kind: u16) -> Role {
+        let role = self.roles.get(usize::from(kind));
+        role.copied().unwrap_or(Role::Plain)
+    }
+
+    pub(crate) fn look(&self, kind: u16) -> Look {
+        let look = self.looks.get(usize::from(kind));
         look.copied().unwrap_or(Look::Named)
     }
 }

@@ -1,11 +1,11 @@
 //! From bytes to an outline, within bounds.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
-use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::header::next;
 use crate::language::Language;
 use crate::model::{Outline, Skipped};
 use crate::{resolve, walk};
@@ -16,8 +16,22 @@ pub const MAX_BYTES: usize = 4 << 20;
 const SMALL: usize = 64 << 10;
 /// Lines of people are shorter than this on average.
 const LONG_LINE: usize = 400;
-/// Comparisons and shifts leave brackets open, but not so many.
-const MAX_UNCLOSED: usize = 3_000;
+/// Words and signs in a file. Generated tables have more, and each can take a quarter of a kilobyte while it is parsed.
+const MAX_PIECES: usize = 700_000;
+/// Brackets in brackets. Strings leave some open, but not so many.
+const MAX_BRACKETS: usize = 3_000;
+/// Open `<` in a statement. Parsers try every meaning of `a<a<a<…`, in ever more memory, and counting their steps does not see it.
+const MAX_ANGLES: usize = 300;
+/// A hundred moves of the parser are a step. Files of people take a step for 30 bytes or more.
+const BYTES_A_STEP: usize = 40;
+/// Small files may take a few steps more, and large ones no more than this.
+const STEPS: Range<usize> = 1_000..12_000;
+/// Larger files have to begin well.
+const LARGE: usize = 128 << 10;
+/// So much of them is parsed before the rest.
+const BEGINNING: usize = 16 << 10;
+/// There, no more than one of so many words and signs may be an error, for each can take as long as a thousand moves.
+const PIECES_AN_ERROR: usize = 4;
 /// How far into a file a zero byte makes it binary.
 const BINARY_PREFIX: usize = 8 << 10;
 
@@ -31,72 +45,13 @@ thread_local! {
 /// # Errors
 /// When the file is not what people write, with the reason.
 pub fn outline(language: &Language, bytes: &[u8]) -> Result<Outline, Skipped> {
-    let source = accept(bytes)?;
+    let source = accept(language, bytes)?;
     let tree = parse(language, source, None).ok_or(Skipped::TooComplex)?;
     Ok(look(language, &tree, source, true))
 }
 
-/// A text and its syntax tree, for whoever looks at what becomes of it.
-pub struct Parsed {
-    language: &'static Language,
-    text: String,
-    tree: Tree,
-}
-
-impl Parsed {
-    /// Parses a text.
-    ///
-    /// # Errors
-    /// When it is not what people write, with the reason.
-    pub fn new(language: &'static Language, text: String) -> Result<Self, Skipped> {
-        accept(text.as_bytes())?;
-        let tree = parse(language, &text, None).ok_or(Skipped::TooComplex)?;
-        Ok(Parsed {
-            language,
-            text,
-            tree,
-        })
-    }
-
-    /// Parses what became of the text; what is the same is not parsed again.
-    ///
-    /// # Errors
-    /// As [`Parsed::new`].
-    pub fn then(&self, text: String) -> Result<Self, Skipped> {
-        accept(text.as_bytes())?;
-        let mut tree = self.tree.clone();
-        // From the last to the first, so that those before stay where they are.
-        for edit in differences(&self.text, &text).iter().rev() {
-            tree.edit(edit);
-        }
-        match parse(self.language, &text, Some(&tree)) {
-            Some(tree) if !tree.root_node().has_error() => Ok(Parsed {
-                language: self.language,
-                text,
-                tree,
-            }),
-            // How errors are got over depends on what was there before, and must not.
-            _ => Parsed::new(self.language, text),
-        }
-    }
-
-    /// The text.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// What it defines, without calls.
-    pub fn symbols(&self) -> Outline {
-        look(self.language, &self.tree, &self.text, false)
-    }
-
-    /// What it defines and calls.
-    pub fn outline(&self) -> Outline {
-        look(self.language, &self.tree, &self.text, true)
-    }
-}
-
-fn look(language: &Language, tree: &Tree, source: &str, with_calls: bool) -> Outline {
+/// What a tree holds; without calls it takes a third of the time.
+pub(crate) fn look(language: &Language, tree: &Tree, source: &str, with_calls: bool) -> Outline {
     match language.compiled() {
         Some(compiled) => {
             let found = walk::walk(language, compiled, tree, source, with_calls);
@@ -107,63 +62,8 @@ fn look(language: &Language, tree: &Tree, source: &str, with_calls: bool) -> Out
     }
 }
 
-/// The stretches of lines that differ between two texts, each as if those before it were not there.
-fn differences(old: &str, new: &str) -> Vec<InputEdit> {
-    let lines = |text: &str| -> Vec<usize> {
-        let ends = text.split_inclusive('\n').scan(0, |end, line| {
-            *end += line.len();
-            Some(*end)
-        });
-        std::iter::once(0).chain(ends).collect()
-    };
-    let (old_at, new_at) = (lines(old), lines(new));
-    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (
-        old.split_inclusive('\n').collect(),
-        new.split_inclusive('\n').collect(),
-    );
-    let mut edits = Vec::new();
-    for op in capture_diff_slices(Algorithm::Patience, &old_lines, &new_lines) {
-        if op.tag() == DiffTag::Equal {
-            continue;
-        }
-        let (from, to) = (old_at[op.old_range().start], old_at[op.old_range().end]);
-        let written = &new[new_at[op.new_range().start]..new_at[op.new_range().end]];
-        let start = point(old, from);
-        let rows = written.matches('\n').count();
-        let last = written.rfind('\n').map_or(0, |newline| newline + 1);
-        let mut end = Point {
-            row: start.row + rows,
-            column: written.len() - last,
-        };
-        if rows == 0 {
-            end.column += start.column;
-        }
-        edits.push(InputEdit {
-            start_byte: from,
-            old_end_byte: to,
-            new_end_byte: from + written.len(),
-            start_position: start,
-            old_end_position: point(old, to),
-            new_end_position: end,
-        });
-    }
-    edits
-}
-
-fn point(text: &str, offset: usize) -> Point {
-    let before = &text.as_bytes()[..offset];
-    let column = before
-        .iter()
-        .rev()
-        .take_while(|byte| **byte != b'\n')
-        .count();
-    Point {
-        row: before.iter().filter(|byte| **byte == b'\n').count(),
-        column,
-    }
-}
-
-fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
+/// The text of a file, if it is what people write.
+pub(crate) fn accept<'t>(language: &Language, bytes: &'t [u8]) -> Result<&'t str, Skipped> {
     if bytes.len() > MAX_BYTES {
         return Err(Skipped::TooLarge);
     }
@@ -172,46 +72,90 @@ fn accept(bytes: &[u8]) -> Result<&str, Skipped> {
         return Err(Skipped::Binary);
     }
     let source = std::str::from_utf8(bytes).map_err(|_| Skipped::NotUtf8)?;
-    if unclosed(bytes) > MAX_UNCLOSED {
-        return Err(Skipped::TooComplex);
-    }
     if source.len() > SMALL {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
         if source.len() / lines > LONG_LINE {
             return Err(Skipped::Minified);
         }
     }
+    let shape = shape(bytes);
+    let angles = language.angle_brackets && shape.angles > MAX_ANGLES;
+    if shape.pieces > MAX_PIECES || shape.brackets > MAX_BRACKETS || angles {
+        return Err(Skipped::TooComplex);
+    }
     Ok(source)
 }
 
-/// How many brackets more are opened than closed, at most. Parsers try every meaning of `a<a<a<…`, in ever more memory, and
-/// counting their steps does not see it.
-fn unclosed(bytes: &[u8]) -> usize {
-    let (mut open, mut most) = (0_usize, 0);
-    for byte in bytes {
-        match byte {
-            b'(' | b'[' | b'{' | b'<' => open += 1,
-            b')' | b']' | b'}' | b'>' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        most = most.max(open);
-    }
-    most
+/// What can be said of a file before it is parsed.
+#[derive(Default)]
+struct Shape {
+    pieces: usize,
+    /// The most that were open at once.
+    brackets: usize,
+    angles: usize,
 }
 
-/// Parsing is linear on what people write, but recovery from errors is not. Steps are counted, not time, so that the same file
-/// always has the same outcome.
-fn parse(language: &Language, source: &str, before: Option<&Tree>) -> Option<Tree> {
+fn shape(bytes: &[u8]) -> Shape {
+    let mut shape = Shape::default();
+    let (mut brackets, mut angles) = (0_usize, 0_usize);
+    let mut before = b'\n';
+    for &byte in bytes {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+        let piece = match word(byte) {
+            true => !word(before),
+            false => byte.is_ascii_punctuation(),
+        };
+        shape.pieces += usize::from(piece);
+        match byte {
+            b'(' | b'[' => brackets += 1,
+            b')' | b']' => brackets = brackets.saturating_sub(1),
+            b'{' => (brackets, angles) = (brackets + 1, 0),
+            b'}' => (brackets, angles) = (brackets.saturating_sub(1), 0),
+            b';' => angles = 0,
+            // Shifts are no brackets, but the two at the end of `A<B<C>>` are.
+            b'<' if before == b'<' => angles = angles.saturating_sub(1),
+            b'<' => angles += 1,
+            b'>' if !matches!(before, b'-' | b'=') => angles = angles.saturating_sub(1),
+            _ => {}
+        }
+        shape.brackets = shape.brackets.max(brackets);
+        shape.angles = shape.angles.max(angles);
+        before = byte;
+    }
+    shape
+}
+
+/// Parsing is linear on what people write, but recovery from errors is not. Steps and errors are counted, not time, so that the same
+/// file always has the same outcome. How many errors there are shows only when a tree is there, so only the beginning of a large file is parsed at first.
+pub(crate) fn parse(language: &Language, source: &str, before: Option<&Tree>) -> Option<Tree> {
+    let bytes = source.as_bytes();
+    let mut steps = (bytes.len() / BYTES_A_STEP + STEPS.start).min(STEPS.end);
+    let rest = bytes.get(BEGINNING..).unwrap_or_default();
+    let line = rest.iter().position(|byte| *byte == b'\n');
+    if let Some(line) = line.filter(|_| bytes.len() > LARGE && before.is_none()) {
+        let beginning = bytes.get(..BEGINNING + line).unwrap_or_default();
+        let errors = errors(&tree(language, beginning, None, &mut steps)?);
+        if errors * PIECES_AN_ERROR > shape(beginning).pieces {
+            return None;
+        }
+    }
+    tree(language, bytes, before, &mut steps)
+}
+
+fn tree(
+    language: &Language,
+    bytes: &[u8],
+    before: Option<&Tree>,
+    steps: &mut usize,
+) -> Option<Tree> {
     let grammar = &language.compiled()?.grammar;
-    let mut steps = source.len() / 20 + 2_000;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        steps = steps.saturating_sub(1);
-        match steps {
+    let mut progress = |_: &ParseState| {
+        *steps = steps.saturating_sub(1);
+        match *steps {
             0 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     };
-    let bytes = source.as_bytes();
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut progress);
     PARSER.with_borrow_mut(|parser| {
@@ -220,4 +164,39 @@ fn parse(language: &Language, source: &str, before: Option<&Tree>) -> Option<Tre
         parser.reset();
         parser.parse_with_options(&mut read, before, Some(options))
     })
+}
+
+/// How often what is there is not what could be there.
+fn errors(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let mut count = 0;
+    loop {
+        let node = cursor.node();
+        if node.is_error() {
+            count += 1 + loose(node);
+        }
+        count += usize::from(node.is_missing());
+        let descended = node.has_error() && cursor.goto_first_child();
+        if !descended && !next(&mut cursor) {
+            return count;
+        }
+    }
+}
+
+/// Tokens of an error that follow each other. In what is only not closed yet, such as a macro, they may.
+fn loose(error: Node<'_>) -> usize {
+    let mut cursor = error.walk();
+    let (mut count, mut after_token) = (0, false);
+    let mut more = cursor.goto_first_child();
+    while more {
+        let child = cursor.node();
+        if matches!(child.kind(), "(" | "[" | "{") {
+            return 0;
+        }
+        let token = child.child_count() == 0 && child.kind() != ",";
+        count += usize::from(token && after_token);
+        after_token = token;
+        more = cursor.goto_next_sibling();
+    }
+    count
 }

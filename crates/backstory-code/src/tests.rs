@@ -2,6 +2,7 @@
 
 mod languages;
 mod odd;
+mod parsed;
 mod traces;
 
 use crate::{LANGUAGES, Language, Outline, outline};

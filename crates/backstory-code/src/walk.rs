@@ -7,7 +7,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::chain::{chain, inner_of, written};
 use crate::header::{header, next, one_line};
-use crate::language::{Compiled, Definition, Language, Role, text};
+use crate::language::{Compiled, Definition, Language, Look, Role, text};
 use crate::model::{Kind, Symbol};
 use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind};
 use hash::Hashing;
@@ -41,6 +41,8 @@ struct Walk<'t> {
     with_calls: bool,
     found: Found<'t>,
     frames: Vec<Frame>,
+    /// The nodes that the walk is in, by how they look if that counts.
+    entered: Vec<Option<Look>>,
     hashing: Hashing,
     comment: Option<Comment>,
     decorators: Vec<String>,
@@ -69,6 +71,7 @@ pub(crate) fn walk<'t>(
         with_calls,
         found: Found::default(),
         frames: Vec::new(),
+        entered: Vec::new(),
         hashing: Hashing::default(),
         comment: None,
         decorators: Vec::new(),
@@ -84,17 +87,20 @@ pub(crate) fn walk<'t>(
     let mut depth = 1;
     loop {
         let node = cursor.node();
-        let descend = walk.enter(node, cursor.field_id().map_or(0, u16::from), depth);
-        if descend && cursor.goto_first_child() {
+        let kind = node.kind_id();
+        let look = compiled.look(kind);
+        let descend = walk.enter(node, kind, cursor.field_id().map_or(0, u16::from), depth);
+        // Only what has a name has something in it.
+        if descend && look.is_named() && cursor.goto_first_child() {
             depth += 1;
             continue;
         }
         if descend {
-            walk.hashing.leaf(node, compiled.look(node), source);
+            walk.hashing.leaf(node, look, source);
             walk.last_row = node.end_position().row;
         }
         loop {
-            walk.leave(cursor.node(), depth);
+            walk.leave(depth);
             if cursor.goto_next_sibling() {
                 break;
             }
@@ -108,8 +114,7 @@ pub(crate) fn walk<'t>(
 
 impl<'t> Walk<'t> {
     fn role(&self, node: Node<'_>) -> Role {
-        let role = self.compiled.roles.get(usize::from(node.kind_id()));
-        role.copied().unwrap_or(Role::Plain)
+        self.compiled.role(node.kind_id())
     }
 
     fn scope(&self) -> usize {
@@ -122,15 +127,17 @@ impl<'t> Walk<'t> {
     }
 
     /// Whether to look below the node.
-    fn enter(&mut self, node: Node<'t>, field: u16, depth: usize) -> bool {
+    fn enter(&mut self, node: Node<'t>, kind: u16, field: u16, depth: usize) -> bool {
+        let look = self.compiled.look(kind);
+        self.entered.push(None);
+        if !look.is_named() {
+            self.hashing.open(kind, look, field);
+            return true;
+        }
         if node.id() == self.documentation {
+            self.documentation = 0;
             self.last_row = node.end_position().row;
             return false;
-        }
-        let look = self.compiled.look(node);
-        if !look.is_named() {
-            self.hashing.open(node, look, field);
-            return true;
         }
         if node.is_extra() {
             if !node.is_error() {
@@ -138,9 +145,12 @@ impl<'t> Walk<'t> {
                 return false;
             }
         } else {
-            self.hashing.open(node, look, field);
+            self.hashing.open(kind, look, field);
+            if let Some(entered) = self.entered.last_mut() {
+                *entered = Some(look);
+            }
         }
-        let role = self.role(node);
+        let role = self.compiled.role(kind);
         let carries = matches!(
             role,
             Role::Define(_) | Role::Custom(_) | Role::CustomOrBind(..) | Role::Decorator
@@ -205,14 +215,8 @@ impl<'t> Walk<'t> {
         true
     }
 
-    fn leave(&mut self, node: Node<'t>, depth: usize) {
-        let look = self.compiled.look(node);
-        if !look.is_named() {
-            return;
-        }
-        if node.id() == self.documentation {
-            self.documentation = 0;
-        } else if !node.is_extra() {
+    fn leave(&mut self, depth: usize) {
+        if let Some(Some(look)) = self.entered.pop() {
             self.hashing.close(look);
         }
         while self.frames.last().is_some_and(|frame| frame.depth == depth) {

@@ -35,6 +35,7 @@ pub(super) static C: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: false,
+    angle_brackets: false,
     forward_declarations: true,
     doc_prefixes: &["/*", "//"],
     builtins: BUILTINS,

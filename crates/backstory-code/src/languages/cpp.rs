@@ -60,6 +60,7 @@ pub(super) static CPP: Language = Language {
     separator: "::",
     self_names: &[],
     implicit_this: true,
+    angle_brackets: true,
     forward_declarations: true,
     doc_prefixes: &["/*", "//"],
     builtins: CPP_BUILTINS,

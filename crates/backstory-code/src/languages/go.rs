@@ -43,6 +43,7 @@ pub(super) static GO: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: false,
+    angle_brackets: false,
     forward_declarations: false,
     doc_prefixes: &["//", "/*"],
     builtins: &[

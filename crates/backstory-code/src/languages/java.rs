@@ -56,6 +56,7 @@ pub(super) static JAVA: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: true,
+    angle_brackets: true,
     forward_declarations: false,
     doc_prefixes: &["/**"],
     builtins: &[

@@ -55,6 +55,7 @@ pub(super) static JAVASCRIPT: Language = Language {
     separator: ".",
     self_names: &[],
     implicit_this: false,
+    angle_brackets: false,
     forward_declarations: false,
     doc_prefixes: &["/**", "//"],
     builtins: BUILTINS,

@@ -53,6 +53,7 @@ pub(super) static PYTHON: Language = Language {
     separator: ".",
     self_names: &["self", "cls"],
     implicit_this: false,
+    angle_brackets: false,
     forward_declarations: false,
     doc_prefixes: &[],
     builtins: &[

@@ -69,6 +69,7 @@ pub(super) static RUST: Language = Language {
     separator: "::",
     self_names: &["Self"],
     implicit_this: false,
+    angle_brackets: true,
     forward_declarations: false,
     doc_prefixes: &["///", "/**"],
     builtins: &[

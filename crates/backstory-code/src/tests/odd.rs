@@ -14,6 +14,20 @@ fn odd_files_are_skipped_with_a_reason() {
     assert_eq!(reason(b"\x7fELF\0\0"), Skipped::Binary);
     assert_eq!(reason(b"# caf\xe9\n"), Skipped::NotUtf8);
     assert_eq!(outlined("python", ""), crate::Outline::default());
+    // More tokens than memory is for, and a file that is none of the language.
+    let complex = Skipped::TooComplex;
+    assert_eq!(reason(&b"a+\n".repeat(400_000)), complex);
+    assert_eq!(reason(&b"some words more\n".repeat(9_000)), complex);
+}
+
+#[test]
+fn shifts_and_comparisons_are_no_brackets() {
+    let bits = "fn f(a: u64) -> u64 { a << 1 | a << 2; a }\n".repeat(1_000);
+    assert_eq!(outlined("rust", &bits).symbols.len(), 1_000);
+    let loops = "void f() { for (i = 0; i < n; i++) p->a(); }\n".repeat(1_000);
+    assert_eq!(outlined("c", &loops).symbols.len(), 1_000);
+    let compared = "a = 1 < 2\n".repeat(1_000);
+    assert!(!outlined("python", &compared).has_errors);
 }
 
 /// As many as hold an unoptimised parser up for no longer than a moment.
@@ -40,7 +54,9 @@ fn depth_costs_neither_stack_nor_time() {
     }
     let deep = |nested: &str| outline(language("java"), nested.repeat(100_000).as_bytes());
     assert_eq!(deep("(\n").unwrap_err(), Skipped::TooComplex);
-    assert_eq!(deep("a<\n").unwrap_err(), Skipped::TooComplex);
+    assert_eq!(deep("a<").unwrap_err(), Skipped::Minified);
+    assert_eq!(deep("(a<\n").unwrap_err(), Skipped::TooComplex);
+    assert_eq!(deep("a=>(\n").unwrap_err(), Skipped::TooComplex);
     // Enough to overflow any stack, were there recursion.
     let _ = outline(language("python"), "a.\\\n".repeat(100_000).as_bytes());
     let nested: String = (0..300)

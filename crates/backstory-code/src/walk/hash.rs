@@ -38,13 +38,13 @@ impl Hashing {
         self.opened
     }
 
-    pub(super) fn open(&mut self, node: Node<'_>, look: Look, field: u16) {
+    pub(super) fn open(&mut self, kind: u16, look: Look, field: u16) {
         self.opened = self.written.len();
         match look {
             Look::Silent | Look::Transparent => {}
-            Look::Token => self.put(node.kind_id()),
+            Look::Token => self.put(kind),
             Look::Named | Look::StringStart => {
-                self.put(node.kind_id());
+                self.put(kind);
                 self.put(field);
             }
         }
