@@ -85,6 +85,8 @@ pub struct SweepReport {
     pub bytes_read: u64,
     /// How long it took.
     pub seconds: f64,
+    /// How much of that went into what was done to source files.
+    pub code_seconds: f64,
     /// What was done to keep within the caps, and what the store takes on disk now.
     pub retention: RetainReport,
     /// Files and folders that could not be looked at.
@@ -168,7 +170,9 @@ impl Memory {
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
+        let before_code = started.elapsed();
         code::renew(&self.home, &mut self.store, runs)?;
+        report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
         let indexed = match index {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),

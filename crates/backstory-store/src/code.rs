@@ -269,7 +269,7 @@ impl Store {
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         Ok(Coding {
             transaction,
-            packer: Packer::new()?,
+            packer: Packer::for_notes()?,
         })
     }
 }

@@ -79,7 +79,7 @@ impl Store {
         if digests.is_empty() {
             return Ok(());
         }
-        let mut packer = Packer::new()?;
+        let mut packer = Packer::for_notes()?;
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;

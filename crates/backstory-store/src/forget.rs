@@ -362,7 +362,7 @@ impl Forgetting<'_> {
             digests.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
             Ok(())
         })?;
-        let mut packer = Packer::new()?;
+        let mut packer = Packer::for_notes()?;
         for (session, notes) in digests {
             if let Some(notes) = change(&decompress(&notes)?) {
                 let update = "UPDATE notes SET notes = ?2 WHERE session = ?1";

@@ -9,7 +9,7 @@ use backstory_store::{Store, Uncoded};
 use super::runs::{Run, Runs, save_runs};
 use super::save::save;
 use super::session::{SessionReading, Step};
-use super::teller::Teller;
+use super::teller::{Fact, Teller};
 use crate::error::{Error, Result};
 use crate::read::on_all_cores;
 
@@ -76,11 +76,23 @@ fn store_steps(
 ) -> Result<()> {
     let mut coding = store.coding()?;
     for ((session, steps), runs) in sessions.iter().zip(steps).zip(runs) {
-        for fact in Teller::new(&coding).tell(steps)? {
-            save(&mut coding, session.session, &fact)?;
+        let facts = Teller::new(&coding).tell(steps)?;
+        for (place, fact) in facts.iter().enumerate() {
+            if !is_outdated(fact, &facts[place + 1..]) {
+                save(&mut coding, session.session, fact)?;
+            }
         }
         save_runs(&coding, session, &runs)?;
         coding.finish(session.session, session.events)?;
     }
     Ok(coding.commit()?)
+}
+
+/// Whether it only tells how a file looked before it was looked at again.
+fn is_outdated(fact: &Fact, later: &[Fact]) -> bool {
+    let is_look = |fact: &Fact| matches!(fact, Fact::Seen { .. });
+    is_look(fact)
+        && later
+            .iter()
+            .any(|other| is_look(other) && other.file() == fact.file())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use backstory_code::{MAX_BYTES, Parsed};
-use backstory_store::{LIVE_TURN, SessionHead};
+use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
 use super::look::Look;
@@ -26,12 +26,12 @@ pub enum Seen {
 }
 
 impl Memory {
-    /// Looks at a file that a session has just written, and stores how it is now and what changed. Until its log is swept, the turn is
+    /// Looks at a file that a session, named by its row, has just written, and stores how it is now and what changed. Until its log is swept, the turn is
     /// not known. `before` is the text that was there, if whoever wrote it tells; else the last look counts.
     pub fn see_file(
         &mut self,
         path: &Path,
-        session: &SessionHead,
+        session: i64,
         before: Option<&str>,
         at: i64,
     ) -> Result<Seen> {
@@ -78,7 +78,7 @@ impl Memory {
         let mut coding = self.store.coding()?;
         let facts = Teller::new(&coding).tell(vec![step])?;
         for fact in &facts {
-            save(&mut coding, session.id, fact)?;
+            save(&mut coding, session, fact)?;
         }
         coding.commit()?;
         let changed = facts.iter().map(|fact| match fact {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::replay::{Interner, Lane, edits_of};
 
 /// So many writes before one are looked at to find the text that it changed.
-const MOST_EARLIER: usize = 64;
+const MOST_EARLIER: usize = 24;
 /// Of so many files the syntax trees are kept, for what is edited is soon edited again. A tree takes ten times its text.
 const MOST_TREES: usize = 4;
 

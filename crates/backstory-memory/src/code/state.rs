@@ -1,9 +1,11 @@
 //! What became of the symbols of files on disk since a time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use backstory_code::{Change, Outline, compare};
-use backstory_store::SymbolFilter;
+use backstory_store::{SymbolFilter, SymbolRow};
 
 use super::files::Here;
 use super::save::change_of;
@@ -36,55 +38,41 @@ impl Memory {
     /// What became of the symbols of these files since a time, by agents or by anybody.
     pub fn code_states(&self, files: &[SourceOutline], since: i64) -> Result<Vec<FileState>> {
         let known = self.store.code_files()?;
+        let changes = self.store.symbol_changes(&SymbolFilter {
+            since: Some(since),
+            ..SymbolFilter::default()
+        })?;
+        let mut by_file: HashMap<i64, Vec<&SymbolRow>> = HashMap::new();
+        for row in &changes {
+            by_file.entry(row.file).or_default().push(row);
+        }
+        let mut rows_of: HashMap<PathBuf, HashMap<PathBuf, i64>> = HashMap::new();
         let mut states = Vec::new();
         for file in files {
             let path = real(&file.path);
-            let folder = path.parent().unwrap_or(&path);
-            let here = Here::around(folder);
-            let row = known.iter().find(|known| here.path_of(known) == path);
-            let changed_at = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
-            let changed_at = changed_at.ok().and_then(|at| {
-                let since_epoch = at.duration_since(std::time::UNIX_EPOCH).ok()?;
-                i64::try_from(since_epoch.as_millis()).ok()
+            let here = Here::around(path.parent().unwrap_or(&path));
+            let rows = rows_of.entry(here.base().to_path_buf());
+            let rows = rows.or_insert_with(|| {
+                let paths = known.iter().map(|file| (here.path_of(file), file.id));
+                paths.collect()
             });
-            let is_older = changed_at.is_some_and(|at| at < since);
+            let is_older = changed_at(&path).is_some_and(|at| at < since);
             let mut state = FileState {
                 is_whole: is_older,
                 ..FileState::default()
             };
-            if let (Some(row), Ok(outline), false) = (row, &file.outline, is_older) {
-                self.changed_since(row.id, outline, since, &mut state)?;
+            if let (Some(row), Ok(outline), false) = (rows.get(&path), &file.outline, is_older) {
+                let changes = by_file.get(row).map_or(&[][..], Vec::as_slice);
+                state.changed = together(changes);
+                self.since_seen(*row, outline, &mut state)?;
             }
             states.push(state);
         }
         Ok(states)
     }
 
-    fn changed_since(
-        &self,
-        file: i64,
-        outline: &Outline,
-        since: i64,
-        state: &mut FileState,
-    ) -> Result<()> {
-        let rows = self.store.symbol_changes(&SymbolFilter {
-            files: Some(vec![file]),
-            since: Some(since),
-            ..SymbolFilter::default()
-        })?;
-        let mut changes: BTreeMap<String, Change> = BTreeMap::new();
-        for row in rows.iter().rev() {
-            let change = changes.entry(row.name.clone());
-            let before = change.or_insert(change_of(row.change));
-            // What is new and was then changed is new; what came back is only another.
-            *before = match (*before, change_of(row.change)) {
-                (Change::New, Change::Modified | Change::Renamed) => Change::New,
-                (Change::Deleted, Change::New) => Change::Modified,
-                (_, now) => now,
-            };
-        }
-        state.changed.extend(changes);
-        // What differs from how it was last seen was changed by somebody else since.
+    /// What differs from how it was last seen was changed by somebody else since.
+    fn since_seen(&self, file: i64, outline: &Outline, state: &mut FileState) -> Result<()> {
         if let Some(snapshot) = self.store.snapshot(file)? {
             for change in compare(&look_of(&snapshot).symbols, &outline.symbols) {
                 state.changed.entry(change.name).or_insert(change.change);
@@ -93,4 +81,27 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// When a file was written last.
+fn changed_at(path: &Path) -> Option<i64> {
+    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since_epoch = modified.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since_epoch.as_millis()).ok()
+}
+
+/// What several turns did to symbols together; rows come the newest first.
+fn together(rows: &[&SymbolRow]) -> HashMap<String, Change> {
+    let mut changes = HashMap::new();
+    for row in rows.iter().rev() {
+        let now = change_of(row.change);
+        let change = changes.entry(row.name.clone()).or_insert(now);
+        // What is new and was then changed is new; what came back is only another.
+        *change = match (*change, now) {
+            (Change::New, Change::Modified | Change::Renamed) => Change::New,
+            (Change::Deleted, Change::New) => Change::Modified,
+            (_, now) => now,
+        };
+    }
+    changes
 }

@@ -34,7 +34,6 @@ CREATE TABLE symbol_changes (
   at INTEGER,
   PRIMARY KEY (session, turn, file, name)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX symbol_changes_by_file ON symbol_changes (file);
 
 -- Calls that were seen in stack traces.
 CREATE TABLE run_edges (

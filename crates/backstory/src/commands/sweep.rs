@@ -109,6 +109,7 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
         "redactions": report.redactions,
         "bytes_read": report.bytes_read,
         "seconds": report.seconds,
+        "code_seconds": report.code_seconds,
         "problems": problems.collect::<Vec<_>>(),
         "index_problem": report.index_problem,
         "retention": retention_json(&report.retention),
