@@ -220,6 +220,15 @@ impl Store {
         snapshot(&self.connection, file)
     }
 
+    /// Files that were last seen with errors that were not there before: the file, and when that was.
+    pub fn broken_files(&self) -> Result<Vec<(i64, i64)>> {
+        let query =
+            "SELECT file, broken_at FROM snapshots WHERE broken_at IS NOT NULL ORDER BY file";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// What turns did to symbols, the newest first.
     pub fn symbol_changes(&self, filter: &SymbolFilter) -> Result<Vec<SymbolRow>> {
         let mut conditions =

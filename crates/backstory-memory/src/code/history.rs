@@ -10,6 +10,7 @@ use super::runs::{Run, Runs, save_runs};
 use super::save::save;
 use super::session::{SessionReading, Step};
 use super::teller::{Fact, Teller};
+use super::trees::Trees;
 use crate::error::{Error, Result};
 use crate::read::on_all_cores;
 
@@ -30,7 +31,8 @@ pub(crate) fn renew(home: &Path, store: &mut Store, mut seen: Runs) -> Result<()
         });
         let (together, after) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
         let steps = if events < FEW {
-            let read = |session| SessionReading::new(store, session).steps();
+            let mut trees = Trees::default();
+            let read = |session| SessionReading::new(store, session, &mut trees).steps();
             together.iter().map(read).collect::<Result<Vec<_>>>()?
         } else {
             side_by_side(home, store, together)?
@@ -49,12 +51,13 @@ fn side_by_side(home: &Path, store: &Store, sessions: &[Uncoded]) -> Result<Vec<
     let read: Mutex<Vec<Option<Result<Vec<Step>>>>> =
         Mutex::new(sessions.iter().map(|_| None).collect());
     on_all_cores(home, store, |store| {
+        let mut trees = Trees::default();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(session) = sessions.get(number) else {
                 return;
             };
-            let steps = SessionReading::new(store, session).steps();
+            let steps = SessionReading::new(store, session, &mut trees).steps();
             if let Ok(mut read) = read.lock() {
                 read[number] = Some(steps);
             }

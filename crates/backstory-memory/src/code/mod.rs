@@ -20,6 +20,7 @@ mod state;
 mod teller;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph};
 pub(crate) use history::renew;

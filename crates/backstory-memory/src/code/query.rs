@@ -195,6 +195,18 @@ impl Memory {
         Ok(told)
     }
 
+    /// Files at a path or below it that were last seen in the middle of an edit, with errors that were not there before: their names, and
+    /// when that was. What is told of their functions is from before.
+    pub fn broken_files(&self, path: &Path) -> Result<Vec<(String, i64)>> {
+        let known = self.known_files()?;
+        let here = files_at(path, &known);
+        let broken = self.store.broken_files()?.into_iter();
+        let broken = broken.filter(|(file, _)| here.contains(file));
+        Ok(broken
+            .filter_map(|(file, at)| Some((known.get(&file)?.name.clone(), at)))
+            .collect())
+    }
+
     fn asked(&self, head: &SessionHead, turn: Option<u64>) -> Result<Option<String>> {
         match turn {
             Some(turn) => prompt(&self.store, head, turn),
@@ -227,7 +239,7 @@ fn files_at(path: &Path, known: &BTreeMap<i64, CodeFile>) -> Vec<i64> {
 }
 
 /// Whether a qualified name ends with this one, part by part.
-pub(super) fn is_named(qualified: &str, name: &str) -> bool {
+fn is_named(qualified: &str, name: &str) -> bool {
     let before = qualified.strip_suffix(name);
     before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }

@@ -10,13 +10,12 @@ use backstory_store::{BlockReader, EventRange, EventRow, Store, Uncoded};
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
 use super::look::Look;
+use super::trees::Trees;
 use crate::error::Result;
 use crate::replay::{Interner, Lane, edits_of};
 
 /// So many writes before one are looked at to find the text that it changed.
 const MOST_EARLIER: usize = 24;
-/// Of so many files the syntax trees are kept, for what is edited is soon edited again. A tree takes ten times its text.
-const MOST_TREES: usize = 4;
 
 /// What a session did, in its order.
 pub(super) enum Step {
@@ -77,12 +76,12 @@ pub(super) struct SessionReading<'s> {
     /// The turn at hand, and what it changed, in the order in which it began to.
     turn: i64,
     open: Vec<Open>,
-    trees: Vec<(SourceFile, Parsed, Look)>,
+    trees: &'s mut Trees,
     steps: Vec<Step>,
 }
 
 impl<'s> SessionReading<'s> {
-    pub(super) fn new(store: &'s Store, session: &'s Uncoded) -> Self {
+    pub(super) fn new(store: &'s Store, session: &'s Uncoded, trees: &'s mut Trees) -> Self {
         SessionReading {
             store,
             bytes: store.bytes(),
@@ -92,7 +91,7 @@ impl<'s> SessionReading<'s> {
             lanes: HashMap::new(),
             turn: 0,
             open: Vec::new(),
-            trees: Vec::new(),
+            trees,
             steps: Vec::new(),
         }
     }
@@ -197,20 +196,12 @@ impl<'s> SessionReading<'s> {
         text: Option<String>,
         is_written: bool,
     ) -> Open {
-        let known = self
-            .trees
-            .iter()
-            .position(|(known, parsed, _)| known == file && Some(parsed.text()) == text.as_deref());
-        let (before, parsed) = match (&text, known) {
-            (_, Some(known)) => {
-                let (_, parsed, look) = self.trees.remove(known);
-                (State::Seen(look), Some(parsed))
-            }
-            (None, _) if is_written => (State::Overwritten, None),
-            (None, _) => (State::Unknown, None),
-            (Some(text), _) if text.is_empty() => (State::Absent, None),
-            (Some(text), _) => match Parsed::new(language, text.clone()) {
-                Ok(parsed) => (State::Seen(Look::new(text, parsed.symbols())), Some(parsed)),
+        let (before, parsed) = match &text {
+            None if is_written => (State::Overwritten, None),
+            None => (State::Unknown, None),
+            Some(text) if text.is_empty() => (State::Absent, None),
+            Some(text) => match self.trees.look(file, language, text) {
+                Ok((parsed, look)) => (State::Seen(look), Some(parsed)),
                 Err(_) => (State::Odd, None),
             },
         };
@@ -249,9 +240,7 @@ impl<'s> SessionReading<'s> {
                 match parsed {
                     Ok(parsed) => {
                         let look = Look::new(parsed.text(), parsed.symbols());
-                        self.trees.truncate(MOST_TREES - 1);
-                        let tree = (open.file.clone(), parsed, look.clone());
-                        self.trees.insert(0, tree);
+                        self.trees.keep(&open.file, parsed, look.clone());
                         State::Seen(look)
                     }
                     Err(_) => State::Odd,

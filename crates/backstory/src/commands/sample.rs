@@ -59,6 +59,10 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         ),
         (format!("tail {} -n 5", short(id)), "its last events"),
         (
+            "changes".to_string(),
+            "which functions each turn changed, and why",
+        ),
+        (
             "usage daily".to_string(),
             "tokens by day; also by model, session, project",
         ),

@@ -177,6 +177,24 @@ fn a_file_in_the_middle_of_an_edit_keeps_its_last_good_look() {
 }
 
 #[test]
+fn a_file_that_was_left_broken_is_told() {
+    let mut bench = Bench::new();
+    bench.ask(1, "make a shop");
+    bench.write(1, "shop.py", SHOP);
+    bench.write(1, "till.py", SHOP);
+    bench.ask(1, "break it");
+    bench.edit(1, "shop.py", "class Shop:", "class Shop(:");
+    bench.sweep();
+    let broken = bench.trial.memory.broken_files(ROOT.as_ref()).unwrap();
+    assert_eq!(broken.len(), 1);
+    assert_eq!(broken[0].0, "shop.py");
+    bench.ask(1, "mend it");
+    bench.edit(1, "shop.py", "class Shop(:", "class Shop:");
+    bench.sweep();
+    assert_eq!(bench.trial.memory.broken_files(ROOT.as_ref()).unwrap(), []);
+}
+
+#[test]
 fn what_failed_or_is_no_source_changes_nothing() {
     check(
         |bench, pause| {

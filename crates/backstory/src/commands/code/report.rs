@@ -52,7 +52,11 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     let since = moment(&memory, &arguments.since)?;
     let changes = Changes::of(&memory, root, since)?;
     let calls = Calls::of(&graph);
+    let broken = memory.broken_files(root)?;
     if arguments.json {
+        let broken = broken
+            .iter()
+            .map(|(file, at)| json!({ "file": file, "timestamp": rfc3339(Some(*at)) }));
         return print_json(&json!({
             "project": root,
             "since": rfc3339(Some(since)),
@@ -60,6 +64,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
             "symbols": symbols(&files),
             "calls": calls.json(),
             "changes": changes.json(),
+            "broken": broken.collect::<Vec<Value>>(),
         }));
     }
     let mut out = stdout();
@@ -75,6 +80,13 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
         grouped(symbols(&files))
     )?;
     calls.print(&mut out)?;
+    for (file, at) in &broken {
+        let (file, at) = (harmless(file), local_time(Some(*at)));
+        writeln!(
+            out,
+            "  {DIM}{file} did not parse when it was last seen, {at}; what is told of it is from before{DIM:#}"
+        )?;
+    }
     writeln!(
         out,
         "\n{BOLD}Changed since {}{BOLD:#}",
