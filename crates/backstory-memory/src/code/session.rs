@@ -16,6 +16,8 @@ use crate::replay::{Interner, Lane, edits_of};
 
 /// So many writes before one are looked at to find the text that it changed.
 const MOST_EARLIER: usize = 24;
+/// Of so many files that one turn changes the syntax tree is held until its end; others are parsed twice.
+const MOST_OPEN_TREES: usize = 16;
 
 /// What a session did, in its order.
 pub(super) enum Step {
@@ -209,7 +211,7 @@ impl<'s> SessionReading<'s> {
             file: file.clone(),
             language,
             before,
-            parsed,
+            parsed: parsed.filter(|_| self.open.len() < MOST_OPEN_TREES),
             before_text: text,
             fragments: Vec::new(),
             is_deleted: false,
