@@ -8,8 +8,8 @@ use backstory_memory::{CallGraph, FileState, SourceOutline, SymbolPlace};
 use super::shown;
 
 /// More than this nobody reads at once.
-const MOST_NODES: usize = 40;
-const MOST_LINKS: usize = 80;
+const MOST_NODES: usize = 30;
+const MOST_LINKS: usize = 60;
 /// Where nothing changed, the graph begins with so many.
 const BUSIEST: usize = 6;
 /// Below this a link is a guess.
@@ -30,8 +30,13 @@ pub(super) fn mermaid(
     graph: &CallGraph<'_>,
     states: &[FileState],
 ) -> String {
-    let links = links(files, graph);
     let changed = changed(files, states);
+    let mut links = links(files, graph);
+    if changed.is_empty() {
+        // Tests call everything, and say little of how it hangs together.
+        let is_test = |place: &SymbolPlace| files.get(place.file).is_some_and(is_test);
+        links.retain(|(from, to), _| !is_test(from) && !is_test(to));
+    }
     let nodes = chosen(&links, &changed);
     let all: BTreeSet<SymbolPlace> = links
         .keys()
@@ -94,6 +99,17 @@ pub(super) fn mermaid(
         }
     }
     text
+}
+
+/// Whether a file is only there to try others.
+fn is_test(file: &SourceOutline) -> bool {
+    let mut folders = file.path.components().map(|part| part.as_os_str());
+    let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+    folders.any(|name| name == "tests" || name == "test" || name == "benches")
+        || stem == "tests"
+        || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with(".test")
 }
 
 /// From whom to whom, once each.
