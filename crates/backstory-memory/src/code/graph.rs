@@ -1,6 +1,7 @@
 //! Who calls whom across files, and how sure that is.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Call, Resolution};
@@ -211,16 +212,33 @@ impl<'s> Definitions<'s> {
                     .map(|place| (self.shared(place.file, &parts), place))
                     .filter(|(shared, _)| *shared > 0)
                     .max_by_key(|(shared, place)| (*shared, std::cmp::Reverse(**place)));
-                let module = parts.len().checked_sub(2).and_then(|at| parts.get(at));
-                let is_there = module.is_some_and(|module| {
-                    let files = self.modules.get(*module);
-                    let files = files.map_or(&[][..], Vec::as_slice);
-                    // A name that several files bear, or that is also elsewhere, contradicts nothing.
-                    matches!(files, [only] if self.is_known(*only, &parts))
-                });
-                (best.map(|(_, place)| *place), best.is_none() && is_there)
+                let is_missing =
+                    best.is_none() && !resolved.contains("()") && self.is_missing(file, &parts);
+                (best.map(|(_, place)| *place), is_missing)
             }
         }
+    }
+
+    /// Whether the file that an imported path leads to is there beyond doubt, and nowhere has the name: what it hands on from others it
+    /// names as well.
+    fn is_missing(&self, from: usize, parts: &[&str]) -> bool {
+        let [.., module, name] = parts else {
+            return false;
+        };
+        let files = self.modules.get(*module).map_or(&[][..], Vec::as_slice);
+        let ([only], Some(from)) = (files, self.files.get(from)) else {
+            return false;
+        };
+        let Some(file) = self.files.get(*only) else {
+            return false;
+        };
+        let is_package = file.path.file_stem() != Some(OsStr::new(module));
+        let is_near = file.path.parent() == from.path.parent();
+        if is_package || !(is_near || self.shared(*only, parts) > 1) {
+            return false;
+        }
+        std::fs::read_to_string(&file.path)
+            .is_ok_and(|text| !text.contains(name) && !text.contains("import *"))
     }
 
     fn name(&self, place: SymbolPlace) -> Option<&'s str> {
@@ -250,16 +268,6 @@ impl<'s> Definitions<'s> {
             }
         }
         shared
-    }
-
-    /// Whether an imported path leads to this file beyond doubt, and the file is known as a whole.
-    fn is_known(&self, file: usize, parts: &[&str]) -> bool {
-        let is_whole = |file: &SourceOutline| {
-            let outline = file.outline.as_ref();
-            outline.is_ok_and(|outline| !outline.has_errors)
-        };
-        self.shared(file, parts) >= 2.min(parts.len() - 1)
-            && self.files.get(file).is_some_and(is_whole)
     }
 }
 
