@@ -8,6 +8,22 @@ use backstory_store::{CodeFile, Project, Uncoded};
 use crate::place::{Place, below, normal, real};
 use crate::project::{project_of, worktree_root};
 
+/// Folders of code that somebody else wrote.
+const FOREIGN: &[&str] = &[
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    "venv",
+    "target",
+    "vendor",
+];
+
+/// Whether a folder of this name has code that somebody else wrote.
+pub(super) fn is_foreign(name: &str) -> bool {
+    FOREIGN.contains(&name)
+}
+
 /// A source file: its project, and its path there, in whatever worktree or clone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SourceFile {

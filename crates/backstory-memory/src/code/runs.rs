@@ -6,20 +6,9 @@ use backstory_code::{Frame, Language, traces};
 use backstory_session::Kind;
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
-use super::files::Files;
+use super::files::{Files, is_foreign};
 use crate::error::Result;
 use crate::read::visit;
-
-/// Folders of code that somebody else wrote.
-const FOREIGN: &[&str] = &[
-    "node_modules",
-    "site-packages",
-    "dist-packages",
-    ".venv",
-    "venv",
-    "target",
-    "vendor",
-];
 
 /// One function was seen to call another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +109,7 @@ fn look(text: &str, seq: u64, at: Option<i64>, runs: &mut Vec<Run>) {
 /// The source file of a frame, unless somebody else wrote it.
 fn source_of(frame: &Frame) -> Option<&str> {
     let file = frame.file.as_deref()?;
-    let is_foreign = file.split(['/', '\\']).any(|name| FOREIGN.contains(&name));
+    let is_foreign = file.split(['/', '\\']).any(is_foreign);
     let is_source = Language::of_path(file.as_ref()).is_some();
     (is_source && !is_foreign).then_some(file)
 }

@@ -7,11 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use backstory_code::{Language, MAX_BYTES, Outline, Skipped, outline};
 use ignore::WalkBuilder;
 
+use super::files::is_foreign;
 use crate::discover::Problem;
 use crate::project::worktree_root;
-
-/// Folders of code that somebody else wrote.
-const FOREIGN: &[&str] = &["node_modules", "target", "vendor"];
 
 /// What is in a source file.
 #[derive(Debug, Clone)]
@@ -43,7 +41,7 @@ pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
 pub fn scan_folder(folder: &Path) -> SourceFolder {
     let foreign = |entry: &ignore::DirEntry| {
         let name = entry.file_name().to_str().unwrap_or_default();
-        entry.depth() > 0 && FOREIGN.contains(&name)
+        entry.depth() > 0 && is_foreign(name)
     };
     let walk = WalkBuilder::new(folder)
         .require_git(false)

@@ -6,8 +6,8 @@ use clap::Args;
 
 /// Show what source files define: functions, methods and types, with their lines.
 ///
-/// Of a folder, files that git would ignore, hidden folders, node_modules, target and vendor are left out, and of each file the
-/// most important symbols are shown.
+/// Of a folder, files that git would ignore, hidden folders, and folders of foreign code (node_modules, site-packages, target, vendor,
+/// venv) are left out, and of each file the most important symbols are shown.
 #[derive(Debug, Args)]
 pub(crate) struct MapArgs {
     /// A source file, or a folder with some.

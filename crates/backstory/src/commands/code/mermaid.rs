@@ -103,7 +103,7 @@ pub(super) fn mermaid(
 
 /// Whether a file is only there to try others.
 fn is_test(file: &SourceOutline) -> bool {
-    let mut folders = file.path.components().map(|part| part.as_os_str());
+    let mut folders = file.path.iter();
     let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
     folders.any(|name| name == "tests" || name == "test" || name == "benches")
         || stem == "tests"
