@@ -58,6 +58,10 @@ pub struct Progress {
     pub files_total: u64,
     /// Files read.
     pub files_read: u64,
+    /// Sessions whose edits of source files are to be looked at, once all is stored.
+    pub sessions_to_look_at: u64,
+    /// Those that were.
+    pub sessions_looked_at: u64,
     /// Whether another process holds the sweep's lock and this one waits.
     pub waiting: bool,
 }
@@ -171,7 +175,11 @@ impl Memory {
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
         let before_code = started.elapsed();
-        code::renew(&self.home, &mut self.store, runs)?;
+        code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
+            under_way.sessions_to_look_at = total as u64;
+            under_way.sessions_looked_at = done as u64;
+            progress(under_way);
+        })?;
         report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
         let indexed = match index {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),

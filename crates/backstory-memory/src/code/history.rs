@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_store::{Store, Uncoded};
 
-use super::runs::{Run, Runs, save_runs};
+use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
 use super::session::{SessionReading, Step};
 use super::teller::{Fact, Teller};
@@ -15,77 +15,109 @@ use crate::error::{Error, Result};
 use crate::read::on_all_cores;
 
 /// About so many events are looked at before what they did is stored: more would be more in memory.
-const TOGETHER: u64 = 20_000;
+const TOGETHER: u64 = 10_000;
 /// So few are not worth other threads.
 const FEW: u64 = 500;
 
 /// Looks at what is new in all sessions, those that began first, first. What a sweep that is stopped here leaves, the next one does.
-pub(crate) fn renew(home: &Path, store: &mut Store, mut seen: Runs) -> Result<()> {
+pub(crate) fn renew(
+    home: &Path,
+    store: &mut Store,
+    mut seen: Runs,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<()> {
     let pending = store.uncoded()?;
     let mut rest = &pending[..];
     while !rest.is_empty() {
+        progress(pending.len() - rest.len(), pending.len());
         let mut events = 0;
         let enough = rest.iter().position(|session| {
             events += session.events - session.coded;
             events >= TOGETHER
         });
         let (together, after) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
-        let steps = if events < FEW {
+        let seen: Vec<Option<Vec<Run>>> =
+            together.iter().map(|session| seen.take(session)).collect();
+        let known: Vec<bool> = seen.iter().map(Option::is_some).collect();
+        let read = if events < FEW {
             let mut trees = Trees::default();
-            let read = |session| SessionReading::new(store, session, &mut trees).steps();
-            together.iter().map(read).collect::<Result<Vec<_>>>()?
+            let mut one = |(session, known)| Reading::of(store, session, known, &mut trees);
+            let both = together.iter().zip(known);
+            both.map(&mut one).collect::<Result<Vec<_>>>()?
         } else {
-            side_by_side(home, store, together)?
+            side_by_side(home, store, together, &known)?
         };
-        let runs = together.iter().map(|session| seen.of(store, session));
-        let runs = runs.collect::<Result<Vec<_>>>()?;
-        store_steps(store, together, steps, runs)?;
+        store_all(store, together, read, seen)?;
         rest = after;
     }
     Ok(())
 }
 
+/// What was read of a session.
+struct Reading {
+    steps: Vec<Step>,
+    /// Empty when they are known already.
+    runs: Vec<Run>,
+}
+
+impl Reading {
+    fn of(store: &Store, session: &Uncoded, runs_known: bool, trees: &mut Trees) -> Result<Self> {
+        let runs = match runs_known {
+            true => Vec::new(),
+            false => read_runs(store, session)?,
+        };
+        let steps = SessionReading::new(store, session, trees).steps()?;
+        Ok(Reading { steps, runs })
+    }
+}
+
 /// What each session did, read on all cores.
-fn side_by_side(home: &Path, store: &Store, sessions: &[Uncoded]) -> Result<Vec<Vec<Step>>> {
+fn side_by_side(
+    home: &Path,
+    store: &Store,
+    sessions: &[Uncoded],
+    runs_known: &[bool],
+) -> Result<Vec<Reading>> {
     let next = AtomicUsize::new(0);
-    let read: Mutex<Vec<Option<Result<Vec<Step>>>>> =
+    let read: Mutex<Vec<Option<Result<Reading>>>> =
         Mutex::new(sessions.iter().map(|_| None).collect());
     on_all_cores(home, store, |store| {
         let mut trees = Trees::default();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(session) = sessions.get(number) else {
+            let (Some(session), Some(known)) = (sessions.get(number), runs_known.get(number))
+            else {
                 return;
             };
-            let steps = SessionReading::new(store, session, &mut trees).steps();
+            let reading = Reading::of(store, session, *known, &mut trees);
             if let Ok(mut read) = read.lock() {
-                read[number] = Some(steps);
+                read[number] = Some(reading);
             }
         }
     });
     let read = read.into_inner().unwrap_or_default();
     let read = read
         .into_iter()
-        .map(|steps| steps.unwrap_or(Err(Error::Worker)));
+        .map(|reading| reading.unwrap_or(Err(Error::Worker)));
     read.collect()
 }
 
 /// Compares what sessions did with what was known before, in their order, and stores it.
-fn store_steps(
+fn store_all(
     store: &mut Store,
     sessions: &[Uncoded],
-    steps: Vec<Vec<Step>>,
-    runs: Vec<Vec<Run>>,
+    read: Vec<Reading>,
+    seen: Vec<Option<Vec<Run>>>,
 ) -> Result<()> {
     let mut coding = store.coding()?;
-    for ((session, steps), runs) in sessions.iter().zip(steps).zip(runs) {
-        let facts = Teller::new(&coding).tell(steps)?;
+    for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
+        let facts = Teller::new(&coding).tell(reading.steps)?;
         for (place, fact) in facts.iter().enumerate() {
             if !is_outdated(fact, &facts[place + 1..]) {
                 save(&mut coding, session.session, fact)?;
             }
         }
-        save_runs(&coding, session, &runs)?;
+        save_runs(&coding, session, &seen.unwrap_or(reading.runs))?;
         coding.finish(session.session, session.events)?;
     }
     Ok(coding.commit()?)

@@ -66,23 +66,25 @@ impl Runs {
         }
     }
 
-    /// What was seen in the events of a session that were not looked at.
-    pub(super) fn of(&mut self, store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
-        let fed = self.fed.remove(&session.session);
-        let is_whole = |fed: &Fed| fed.first <= session.coded + 1 && fed.last == session.events;
-        if let Some(fed) = fed.filter(is_whole) {
-            return Ok(fed.runs);
-        }
-        let mut runs = Vec::new();
-        let range = EventRange::From(session.coded + 1);
-        visit(store, session.session, &session.agent, range, |event| {
-            if event.row.kind == Kind::ToolResult {
-                look(&event.text, event.row.seq, event.row.at, &mut runs);
-            }
-            Ok(())
-        })?;
-        Ok(runs)
+    /// What was seen in the events of a session that were not looked at; `None` when not all of them came by.
+    pub(super) fn take(&mut self, session: &Uncoded) -> Option<Vec<Run>> {
+        let fed = self.fed.remove(&session.session)?;
+        let is_whole = fed.first <= session.coded + 1 && fed.last == session.events;
+        is_whole.then_some(fed.runs)
     }
+}
+
+/// What is seen when all of them are read again.
+pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    let range = EventRange::From(session.coded + 1);
+    visit(store, session.session, &session.agent, range, |event| {
+        if event.row.kind == Kind::ToolResult {
+            look(&event.text, event.row.seq, event.row.at, &mut runs);
+        }
+        Ok(())
+    })?;
+    Ok(runs)
 }
 
 /// The calls in the traces of a text.

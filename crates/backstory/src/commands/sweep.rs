@@ -213,6 +213,13 @@ impl Bar {
             self.bar.enable_steady_tick(Duration::from_millis(200));
             return;
         }
+        if progress.sessions_to_look_at > 0 {
+            self.bar.set_message(format!(
+                "source files that {}/{} sessions changed",
+                progress.sessions_looked_at, progress.sessions_to_look_at
+            ));
+            return;
+        }
         self.bar
             .set_length(progress.bytes_total.max(progress.bytes_read));
         self.bar.set_message(format!(
