@@ -37,18 +37,18 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
             Role::Super => (Step::Super, None),
             Role::Literal => (Step::Literal, None),
             Role::Call(function) | Role::Make(function) => {
-                (Step::Call, Some(node.child_by_field_name(function)))
+                (Step::Call, Some(compiled.child(node, function)))
             }
             Role::Member(object, name) => {
-                let name = node.child_by_field_name(name);
+                let name = compiled.child(node, name);
                 let name = name.map_or("", |name| text(name, source));
-                (Step::Name(name), node.child_by_field_name(object).map(Some))
+                (Step::Name(name), compiled.child(node, object).map(Some))
             }
             Role::MethodCall(object, name) => {
-                let name = node.child_by_field_name(name);
+                let name = compiled.child(node, name);
                 steps.push(Step::Call);
                 let name = name.map_or("", |name| text(name, source));
-                (Step::Name(name), node.child_by_field_name(object).map(Some))
+                (Step::Name(name), compiled.child(node, object).map(Some))
             }
             Role::Wrapper(field) => match inner_of(node, field) {
                 Some(inner) => {

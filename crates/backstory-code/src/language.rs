@@ -1,5 +1,6 @@
 //! What is to be known of a language: a table of the nodes of its grammar, and a few words.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -42,9 +43,16 @@ pub(crate) struct Compiled {
     pub(crate) grammar: tree_sitter::Language,
     pub(crate) roles: Vec<Role>,
     pub(crate) looks: Vec<Look>,
+    /// Fields by name, for asking the grammar compares with all of them.
+    fields: HashMap<&'static str, u16>,
 }
 
 impl Compiled {
+    /// The child of a node in a field.
+    pub(crate) fn child<'t>(&self, node: Node<'t>, field: &str) -> Option<Node<'t>> {
+        node.child_by_field_id(*self.fields.get(field)?)
+    }
+
     pub(crate) fn role(&self, kind: u16) -> Role {
         let role = self.roles.get(usize::from(kind));
         role.copied().unwrap_or(Role::Plain)
@@ -203,10 +211,15 @@ impl Language {
                     *role = *known;
                 }
             }
+            let mut fields = HashMap::new();
+            for id in 1..=u16::try_from(grammar.field_count()).ok()? {
+                fields.extend(grammar.field_name_for_id(id).map(|name| (name, id)));
+            }
             Some(Compiled {
                 grammar,
                 roles,
                 looks,
+                fields,
             })
         };
         self.compiled.get_or_init(compile).as_ref()

@@ -191,12 +191,12 @@ impl<'t> Walk<'t> {
             // What follows only matters for calls.
             _ if !self.with_calls => {}
             Role::Call(callee) => {
-                if let Some(callee) = node.child_by_field_name(callee) {
+                if let Some(callee) = self.compiled.child(node, callee) {
                     self.call(node, callee.start_byte()..callee.end_byte());
                 }
             }
             Role::MethodCall(_, name) => {
-                if let Some(name) = node.child_by_field_name(name) {
+                if let Some(name) = self.compiled.child(node, name) {
                     self.call(node, node.start_byte()..name.end_byte());
                 }
             }

@@ -15,7 +15,7 @@ impl<'t> Walk<'t> {
     pub(super) fn bind(&mut self, node: Node<'t>, target: &str, value: &str, kind: &str) {
         let target = match target {
             "" => node.named_child(0),
-            target => node.child_by_field_name(target),
+            target => self.compiled.child(node, target),
         };
         let Some(mut target) = target else { return };
         // Lists of one, and declarators around names.
@@ -39,7 +39,7 @@ impl<'t> Walk<'t> {
         }
         let field = |name: &str| {
             (!name.is_empty())
-                .then(|| node.child_by_field_name(name))
+                .then(|| self.compiled.child(node, name))
                 .flatten()
         };
         if let Some(module) = field(value).and_then(|value| required(text(value, self.source))) {
