@@ -38,27 +38,21 @@ struct Fed {
 impl Runs {
     /// Takes events right after they were stored.
     pub(crate) fn feed(&mut self, taken: &Taken) {
-        for events in taken.events.chunk_by(|a, b| a.session == b.session) {
-            for stored in events {
-                let fed = self.fed.entry(stored.session).or_insert_with(|| Fed {
-                    first: stored.seq,
-                    last: stored.seq - 1,
-                    runs: Vec::new(),
-                });
-                // With a gap it is of no use.
-                if fed.last + 1 != stored.seq {
-                    fed.last = 0;
-                    continue;
-                }
-                fed.last = stored.seq;
-                if stored.event.kind == Kind::ToolResult {
-                    look(
-                        &stored.event.text,
-                        stored.seq,
-                        stored.event.at,
-                        &mut fed.runs,
-                    );
-                }
+        for stored in &taken.events {
+            let fed = self.fed.entry(stored.session).or_insert_with(|| Fed {
+                first: stored.seq,
+                last: stored.seq - 1,
+                runs: Vec::new(),
+            });
+            // With a gap it is of no use.
+            if fed.last + 1 != stored.seq {
+                fed.last = 0;
+                continue;
+            }
+            fed.last = stored.seq;
+            let event = &stored.event;
+            if event.kind == Kind::ToolResult {
+                look(&event.text, stored.seq, event.at, &mut fed.runs);
             }
         }
         for session in &taken.extended {

@@ -6,7 +6,8 @@ mod bench;
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
-use crate::{SeenFile, SymbolChange};
+use crate::trial::id;
+use crate::{Forget, SeenFile, SymbolChange};
 
 const SHOP: &str = "class Shop:\n    def pay(self, total):\n        return total\n\n    def close(self):\n        pass\n\n\ndef open_shop():\n    return Shop()\n";
 
@@ -278,6 +279,41 @@ fn evicted_sessions_are_still_told() {
     assert_eq!(bench.told(), before);
     let lives = bench.trial.memory.symbol_lives("pay", None).unwrap();
     assert_eq!(lives[0].changes[0].prompt.as_deref(), Some("make a shop"));
+}
+
+#[test]
+fn what_a_forgotten_session_wrote_is_in_no_look_of_others() {
+    let mut bench = Bench::new();
+    bench.ask(10, "make a till");
+    bench.patch(
+        10,
+        "*** Add File: till.py\n+def zanzibar(coins):\n+    return sum(coins)\n+\n+def empty():\n+    return 0",
+    );
+    bench.ask(11, "nothing is none");
+    // Its log has only these lines; the rest of the file is known from the other session.
+    bench.patch(
+        11,
+        "*** Update File: till.py\n@@\n def empty():\n-    return 0\n+    return None",
+    );
+    bench.sweep();
+    let names = |bench: &Bench| {
+        let store = &bench.trial.memory.store;
+        let files = store.code_files().unwrap();
+        let looks = files.iter().map(|file| store.snapshot(file.id).unwrap());
+        let symbols = looks
+            .flatten()
+            .map(|look| String::from_utf8(look.symbols).unwrap());
+        symbols.collect::<String>()
+    };
+    assert!(names(&bench).contains("zanzibar"));
+    let forgotten = bench
+        .trial
+        .memory
+        .to_forget(Forget::Session(&id(10)))
+        .unwrap();
+    bench.trial.memory.forget(&forgotten).unwrap();
+    assert!(!names(&bench).contains("zanzibar"));
+    assert_eq!(bench.told(), ["11#1 mtill.py m:empty"]);
 }
 
 #[test]
