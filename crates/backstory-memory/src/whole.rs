@@ -1,20 +1,30 @@
 //! Files of the user are written whole or not at all.
 
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
 /// Writes a file beside and renames it, so that it is never half there; makes its folder if there is none. A link stays, and
-/// what it names is written; permissions stay; what is read-only is refused.
+/// what it names is written; permissions stay, and the owner where that is allowed; what is read-only is refused.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    try_write(path, bytes).map_err(|source| Error::Unwritable {
+    write(path, bytes, false)
+}
+
+/// The same, and a new file is for nobody else to read.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, bytes, true)
+}
+
+fn write(path: &Path, bytes: &[u8], is_private: bool) -> Result<()> {
+    try_write(path, bytes, is_private).map_err(|source| Error::Unwritable {
         path: path.to_path_buf(),
         source,
     })
 }
 
-fn try_write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn try_write(path: &Path, bytes: &[u8], is_private: bool) -> std::io::Result<()> {
     let real = real_path(path)?;
     let before = std::fs::metadata(&real).ok();
     // Renaming would get around it.
@@ -33,10 +43,11 @@ fn try_write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let beside = real.with_file_name(format!(".{name}.{}.new", std::process::id()));
     let written = (|| {
-        let mut file = std::fs::File::create(&beside)?;
+        // What the old file hides must not show in the meantime.
+        let mut file = create(&beside, is_private || before.is_some())?;
         file.write_all(bytes)?;
         if let Some(before) = before {
-            file.set_permissions(before.permissions())?;
+            take_over(&file, &before)?;
         }
         file.sync_all()?;
         std::fs::rename(&beside, &real)
@@ -46,6 +57,29 @@ fn try_write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         let _ = std::fs::remove_file(&beside);
     }
     written
+}
+
+fn create(path: &Path, is_private: bool) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if is_private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
+    options.open(path)
+}
+
+/// Gives a file the owner, if possible, and the permissions of another.
+fn take_over(file: &File, before: &Metadata) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Only the administrator may give files away.
+        let _ = std::os::unix::fs::fchown(file, Some(before.uid()), Some(before.gid()));
+    }
+    file.set_permissions(before.permissions())
 }
 
 /// Where a path leads; a link that leads nowhere is an error, for nobody meant to make what it names.
