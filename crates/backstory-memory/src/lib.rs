@@ -41,6 +41,7 @@ mod replay;
 mod retain;
 mod retention;
 mod search;
+mod setup;
 mod sweep;
 mod text;
 #[cfg(test)]
@@ -84,6 +85,9 @@ pub use retention::{AgentFiles, Cleanup, Retention, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
+};
+pub use setup::{
+    HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use usage::{UsageBy, UsageEntry, UsageTable};

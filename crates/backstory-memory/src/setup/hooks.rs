@@ -1,0 +1,348 @@
+//! Our hooks in the text of an agent's file: finding them, putting them in, taking them out.
+
+use super::agents::{HookAgent, Shape};
+use super::edit::{Layout, Mark, Rest, is_blank, take_out};
+use super::scan::{Broken, Item, Node, decoded, line_of, scan};
+
+/// Tells our own line from what people write: nobody puts a tab there.
+const OUR_VERSION: &str = "\"version\":\t1";
+
+/// What an agent is to run.
+#[derive(Clone, Copy)]
+pub(super) struct Hooks<'a> {
+    pub(super) agent: &'a HookAgent,
+    /// Our program, as a shell reads it.
+    pub(super) program: &'a str,
+}
+
+/// A file without our hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Without {
+    Text(String),
+    /// It was made for our hooks, with so many folders.
+    Gone(usize),
+}
+
+/// One hook of ours.
+struct Ours<'a> {
+    event: &'a str,
+    handler: &'a Node,
+    /// The objects and arrays that it is in, innermost first, and which of their items it is in.
+    within: Vec<(&'a Node, usize)>,
+}
+
+impl Hooks<'_> {
+    /// The text with our hooks, all of them and each once; the same text when they are there already. Of a file that is not there, the
+    /// folders that have to be made are counted.
+    pub(super) fn install(&self, before: Option<&str>, folders: usize) -> Result<String, Broken> {
+        let base = match before {
+            Some(text) if !is_blank(without_mark(text)) => {
+                let root = scan(text)?;
+                self.check(text, &root)?;
+                if self.is_complete(text, &root) {
+                    return Ok(text.to_string());
+                }
+                self.remove(text)?.0
+            }
+            Some(text) => Without::Text(text.to_string()),
+            None => Without::Gone(folders),
+        };
+        let text = self.put_in(&base)?;
+        if self.remove(&text)?.0 != base {
+            return Err(Broken {
+                line: 1,
+                reason: "it is laid out so that hooks could not be taken out again".to_string(),
+            });
+        }
+        Ok(text)
+    }
+
+    /// The file without our hooks, and the events they were for.
+    pub(super) fn remove(&self, text: &str) -> Result<(Without, Vec<String>), Broken> {
+        let mut events = Vec::new();
+        let mut rest = Without::Text(self.without_version(text)?);
+        // The last one first, so that each finds what it found when it was put in.
+        while let Without::Text(text) = &rest {
+            if is_blank(without_mark(text)) {
+                break;
+            }
+            let root = scan(text)?;
+            let Some(hook) = self.ours(text, &root).pop() else {
+                break;
+            };
+            events.insert(0, hook.event.to_string());
+            rest = without_hook(text, &root, &hook);
+        }
+        Ok((rest, events))
+    }
+
+    /// The text without the version, if that is ours and nobody else needs it.
+    fn without_version(&self, text: &str) -> Result<String, Broken> {
+        if !text.contains(OUR_VERSION) {
+            return Ok(text.to_string());
+        }
+        let root = scan(text)?;
+        let is_version = |item: &Item| &text[item.start..item.value.end] == OUR_VERSION;
+        let last = root.items().len().saturating_sub(1);
+        let is_last = root.items().last().is_some_and(is_version);
+        if is_last && !self.ours(text, &root).is_empty() && !self.has_others(text, &root) {
+            if let Rest::Text(rest) = take_out(text, &root, last) {
+                return Ok(rest);
+            }
+        }
+        Ok(text.to_string())
+    }
+
+    /// Puts hooks into a file that has none of ours.
+    fn put_in(&self, base: &Without) -> Result<String, Broken> {
+        let (mut text, made) = match base {
+            Without::Gone(folders) => ("{}\n".to_string(), Some(Mark::Made(*folders))),
+            Without::Text(text) => {
+                let content = without_mark(text);
+                let mark = &text[..text.len() - content.len()];
+                match is_blank(content) {
+                    true => (format!("{mark}{{}}{content}"), Some(Mark::Blank)),
+                    false => (text.clone(), None),
+                }
+            }
+        };
+        let root = scan(&text)?;
+        let layout = Layout::of(&text, &root);
+        let has_others = self.has_others(&text, &root);
+        let needs_version = self.agent.shape == Shape::Flat && root.get("version").is_none();
+        let mut hooks_made = None;
+        if root.get("hooks").is_none() {
+            text = layout.append(&text, &root, "\"hooks\": {}", made);
+            hooks_made = Some(Mark::Made(0));
+        }
+        for event in self.agent.events {
+            let root = scan(&text)?;
+            let Some(hooks) = root.get("hooks") else {
+                break;
+            };
+            let element = self.element(event);
+            text = match hooks.get(event) {
+                Some(handlers) => layout.append(&text, handlers, &element, None),
+                None => {
+                    let element = element.replace('\n', "\n\t");
+                    let member = format!("\"{event}\": [\n\t{element}\n]");
+                    layout.append(&text, hooks, &member, hooks_made)
+                }
+            };
+        }
+        // What others wrote without a version works without one.
+        if needs_version && !has_others {
+            text = layout.append(&text, &scan(&text)?, OUR_VERSION, None);
+        }
+        Ok(text)
+    }
+
+    fn command(&self, event: &str) -> String {
+        format!("{} hook {event} --agent {}", self.program, self.agent.name)
+    }
+
+    /// What an event's array gets.
+    fn element(&self, event: &str) -> String {
+        let command = serde_json::Value::from(self.command(event));
+        let timeout = self.agent.timeout(event);
+        match self.agent.shape {
+            Shape::Grouped => format!(
+                "{{\n\t\"hooks\": [\n\t\t{{\n\t\t\t\"type\": \"command\",\n\t\t\t\"command\": {command},\n\t\t\t\"timeout\": {timeout}\n\t\t}}\n\t]\n}}"
+            ),
+            Shape::Flat => format!("{{\n\t\"command\": {command},\n\t\"timeout\": {timeout}\n}}"),
+        }
+    }
+
+    /// Refuses what has another shape than the agent knows.
+    fn check(&self, text: &str, root: &Node) -> Result<(), Broken> {
+        let refuse = |at: usize, reason: String| {
+            let line = line_of(text.as_bytes(), at);
+            Err(Broken { line, reason })
+        };
+        if !root.is_object() {
+            return refuse(root.start, "it is no JSON object".to_string());
+        }
+        let twice = |node: &Node, key: &str| {
+            let mut items = node.items().iter().filter(|item| item.key == key);
+            items.nth(1).map(|item| item.start)
+        };
+        if let Some(at) = twice(root, "hooks") {
+            return refuse(at, "it has \"hooks\" twice".to_string());
+        }
+        let Some(hooks) = root.get("hooks") else {
+            return Ok(());
+        };
+        if !hooks.is_object() {
+            return refuse(hooks.start, "\"hooks\" is no object".to_string());
+        }
+        for event in self.agent.events {
+            if let Some(at) = twice(hooks, event) {
+                return refuse(at, format!("it has \"{event}\" twice"));
+            }
+            if let Some(handlers) = hooks.get(event).filter(|handlers| !handlers.is_array()) {
+                return refuse(handlers.start, format!("\"{event}\" is no array"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all our hooks are there as they should be, and no other of ours.
+    fn is_complete(&self, text: &str, root: &Node) -> bool {
+        let ours = self.ours(text, root);
+        let is_right = |hook: &Ours<'_>| {
+            let field = |key: &str| {
+                let node = hook.handler.get(key)?;
+                Some(&text[node.start..node.end])
+            };
+            let depth = match self.agent.shape {
+                Shape::Grouped => 5,
+                Shape::Flat => 3,
+            };
+            field("command").map(decoded) == Some(self.command(hook.event))
+                && field("timeout") == Some(&self.agent.timeout(hook.event).to_string())
+                && (self.agent.shape == Shape::Flat || field("type") == Some("\"command\""))
+                && hook.within.len() == depth
+        };
+        let has_one = |event: &&str| ours.iter().filter(|hook| hook.event == *event).count() == 1;
+        ours.len() == self.agent.events.len()
+            && self.agent.events.iter().all(has_one)
+            && ours.iter().all(is_right)
+    }
+
+    /// All that is ours, in the order of the text.
+    fn ours<'n>(&self, text: &str, root: &'n Node) -> Vec<Ours<'n>> {
+        let mut ours = Vec::new();
+        for (at_hooks, hooks) in root.items().iter().enumerate() {
+            if hooks.key != "hooks" {
+                continue;
+            }
+            for (at_event, event) in hooks.value.items().iter().enumerate() {
+                for (at, element) in event.value.items().iter().enumerate() {
+                    let outer = [
+                        (&event.value, at),
+                        (&hooks.value, at_event),
+                        (root, at_hooks),
+                    ];
+                    let mut found = |handler: &'n Node, inner: &[(&'n Node, usize)]| {
+                        if self.is_ours(text, handler) {
+                            ours.push(Ours {
+                                event: &event.key,
+                                handler,
+                                within: [inner, &outer].concat(),
+                            });
+                        }
+                    };
+                    found(&element.value, &[]);
+                    for (at_handlers, handlers) in element.value.items().iter().enumerate() {
+                        if handlers.key != "hooks" {
+                            continue;
+                        }
+                        for (at, handler) in handlers.value.items().iter().enumerate() {
+                            let inner = [(&handlers.value, at), (&element.value, at_handlers)];
+                            found(&handler.value, &inner);
+                        }
+                    }
+                }
+            }
+        }
+        ours
+    }
+
+    /// A handler is ours if it runs a program of our name, wherever that is, or this very program, with `hook`.
+    fn is_ours(&self, text: &str, handler: &Node) -> bool {
+        let Some(command) = handler.get("command") else {
+            return false;
+        };
+        let command = decoded(&text[command.start..command.end]);
+        let Some((program, rest)) = first_word(&command) else {
+            return false;
+        };
+        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+        let is_program = matches!(name, "backstory" | "backstory.exe")
+            || first_word(self.program).is_some_and(|(own, _)| own == program);
+        is_program && rest.split_whitespace().next() == Some("hook")
+    }
+
+    /// Whether there are hooks of others.
+    fn has_others(&self, text: &str, root: &Node) -> bool {
+        let Some(hooks) = root.get("hooks") else {
+            return false;
+        };
+        let elements: usize = hooks
+            .items()
+            .iter()
+            .map(|event| match event.value.is_array() {
+                true => event.value.items().len(),
+                false => 1,
+            })
+            .sum();
+        elements > self.ours(text, root).len()
+    }
+}
+
+/// Takes one hook out, with all that was made for it.
+fn without_hook(text: &str, root: &Node, hook: &Ours<'_>) -> Without {
+    let mut mark = Mark::Made(0);
+    for (level, (node, index)) in hook.within.iter().enumerate() {
+        // A group: what else it has says only when the handlers run that are gone now.
+        let is_group = hook.within.len() == 5 && level == 1;
+        let is_idle = |node: &Node| {
+            node.items()
+                .iter()
+                .all(|item| ["hooks", "matcher"].contains(&item.key.as_str()))
+        };
+        if is_group && node.items().len() > 1 {
+            if is_idle(node) && !has_comments(text, node) {
+                continue;
+            }
+            let handlers = hook.within[0].0;
+            let (head, tail) = (&text[..=handlers.start], &text[handlers.end - 1..]);
+            return Without::Text([head, tail].concat());
+        }
+        match take_out(text, node, *index) {
+            Rest::Text(text) => return Without::Text(text),
+            Rest::Nothing(how) => mark = how,
+        }
+    }
+    let (head, tail) = (&text[..root.start], &text[root.end..]);
+    match mark {
+        Mark::Blank => Without::Text([head, tail].concat()),
+        Mark::Made(folders) if is_blank(head) && is_blank(tail) => Without::Gone(folders),
+        _ => Without::Text([head, "{}", tail].concat()),
+    }
+}
+
+/// Whether there is a comment directly in an object or array.
+fn has_comments(text: &str, node: &Node) -> bool {
+    let mut at = node.start + 1;
+    for item in node.items() {
+        if text[at..item.start].contains('/') {
+            return true;
+        }
+        at = item.value.end;
+    }
+    text[at..node.end].contains('/')
+}
+
+/// A text without its byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// The first word of a command as a shell reads it, and what follows.
+fn first_word(command: &str) -> Option<(String, &str)> {
+    let command = command.trim_start();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut characters = command.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '\'' | '"') => quote = Some(character),
+            (None | Some('"'), '\\') => word.extend(characters.next().map(|(_, next)| next)),
+            (None, _) if character.is_whitespace() => return Some((word, &command[at..])),
+            _ => word.push(character),
+        }
+    }
+    (quote.is_none() && !word.is_empty()).then_some((word, ""))
+}

@@ -1,0 +1,254 @@
+//! Tells agents to call us: registers our hooks in a file of theirs, and removes exactly that.
+//!
+//! The file is the user's. It is edited as text, so that comments, order and layout stay, and all that was put in can be taken out
+//! without a trace. What cannot be read for sure is refused.
+
+mod agents;
+mod difference;
+mod edit;
+mod file;
+mod hooks;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use backstory_session::Places;
+
+pub use agents::{HOOK_AGENTS, HookAgent};
+
+use hooks::{Hooks, Without};
+use scan::Broken;
+
+/// Where and what to register.
+#[derive(Clone, Copy)]
+pub struct SetupOptions<'a> {
+    /// The agents' own folders.
+    pub places: &'a Places<'a>,
+    /// The project whose files are meant; without one, those of the user.
+    pub project: Option<&'a Path>,
+    /// Our program, as a shell reads it.
+    pub program: &'a str,
+    /// Only tell what would be done.
+    pub dry_run: bool,
+}
+
+/// What became of the hooks in an agent's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupOutcome {
+    /// The agent.
+    pub agent: &'static str,
+    /// Its file.
+    pub file: PathBuf,
+    /// What was done.
+    pub status: SetupStatus,
+    /// The events that are registered now, or no longer.
+    pub events: Vec<String>,
+    /// Why nothing was done, or what else people must know.
+    pub reason: Option<String>,
+    /// The lines that change.
+    pub difference: String,
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupStatus {
+    /// Hooks are there now.
+    Installed,
+    /// Hooks of ours were there, but others.
+    Updated,
+    /// They were there already.
+    Unchanged,
+    /// They are gone.
+    Removed,
+    /// There were none.
+    Absent,
+    /// The file is not one that can be edited.
+    Refused,
+    /// The agent needs none.
+    Skipped,
+}
+
+impl SetupStatus {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            SetupStatus::Installed => "installed",
+            SetupStatus::Updated => "updated",
+            SetupStatus::Unchanged => "unchanged",
+            SetupStatus::Removed => "removed",
+            SetupStatus::Absent => "absent",
+            SetupStatus::Refused => "refused",
+            SetupStatus::Skipped => "skipped",
+        }
+    }
+}
+
+/// Registers our hooks with these agents, in the order of [`HOOK_AGENTS`].
+pub fn set_up(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
+    let mut outcomes: Vec<SetupOutcome> = Vec::new();
+    for agent in in_order(agents) {
+        let path = agent.file(options.places, options.project);
+        let outcome = if agent.name == agents::GROK && runs_claude_hooks(options, &outcomes) {
+            let own = file::read(&path).ok().flatten();
+            let hooks = hooks_of(agent, options);
+            let has_own = own.is_some_and(|text| {
+                hooks
+                    .remove(&text)
+                    .is_ok_and(|(_, events)| !events.is_empty())
+            });
+            let mut reason = "Grok runs the hooks of Claude Code, which are set up".to_string();
+            if has_own {
+                reason.push_str(
+                    "; `backstory teardown grok` removes its own, so that each runs once",
+                );
+            }
+            Outcome::without_change(SetupStatus::Skipped, Some(reason))
+        } else {
+            Outcome::of(install(agent, &path, options))
+        };
+        outcomes.push(outcome.told(agent, path));
+    }
+    outcomes
+}
+
+/// Removes our hooks from the files of these agents.
+pub fn tear_down(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
+    let outcome = |agent: &'static HookAgent| {
+        let path = agent.file(options.places, options.project);
+        Outcome::of(remove(agent, &path, options)).told(agent, path)
+    };
+    in_order(agents).map(outcome).collect()
+}
+
+fn in_order(agents: &[&HookAgent]) -> impl Iterator<Item = &'static HookAgent> {
+    let is_asked = |agent: &&'static HookAgent| agents.iter().any(|asked| asked.name == agent.name);
+    HOOK_AGENTS.iter().filter(is_asked)
+}
+
+/// What was done, before it is told of which agent.
+struct Outcome {
+    status: SetupStatus,
+    events: Vec<String>,
+    reason: Option<String>,
+    difference: String,
+}
+
+impl Outcome {
+    fn without_change(status: SetupStatus, reason: Option<String>) -> Self {
+        Outcome {
+            status,
+            events: Vec::new(),
+            reason,
+            difference: String::new(),
+        }
+    }
+
+    fn of(done: Result<Outcome, String>) -> Self {
+        done.unwrap_or_else(|reason| Outcome::without_change(SetupStatus::Refused, Some(reason)))
+    }
+
+    fn told(self, agent: &HookAgent, file: PathBuf) -> SetupOutcome {
+        SetupOutcome {
+            agent: agent.name,
+            file,
+            status: self.status,
+            events: self.events,
+            reason: self.reason,
+            difference: self.difference,
+        }
+    }
+}
+
+fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+    let hooks = hooks_of(agent, options);
+    let before = file::read(path)?;
+    let folders = file::missing_folders(path);
+    let after = hooks.install(before.as_deref(), folders).map_err(told)?;
+    let events = agent.events.iter().map(ToString::to_string).collect();
+    if before.as_deref() == Some(&after) {
+        return Ok(Outcome {
+            events,
+            ..Outcome::without_change(SetupStatus::Unchanged, None)
+        });
+    }
+    let before = before.unwrap_or_default();
+    let (_, earlier) = hooks.remove(&before).map_err(told)?;
+    let difference = difference::difference(&before, &after);
+    change(path, &Without::Text(after), options)?;
+    Ok(Outcome {
+        status: match earlier.is_empty() {
+            true => SetupStatus::Installed,
+            false => SetupStatus::Updated,
+        },
+        events,
+        reason: agent.note.map(str::to_string),
+        difference,
+    })
+}
+
+fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+    let Some(before) = file::read(path)? else {
+        return Ok(Outcome::without_change(SetupStatus::Absent, None));
+    };
+    let (after, events) = hooks_of(agent, options).remove(&before).map_err(told)?;
+    if events.is_empty() {
+        return Ok(Outcome::without_change(SetupStatus::Absent, None));
+    }
+    let difference = match &after {
+        Without::Text(text) => difference::difference(&before, text),
+        Without::Gone(_) => difference::difference(&before, ""),
+    };
+    change(path, &after, options)?;
+    Ok(Outcome {
+        status: SetupStatus::Removed,
+        events,
+        reason: None,
+        difference,
+    })
+}
+
+fn hooks_of<'a>(agent: &'a HookAgent, options: &SetupOptions<'a>) -> Hooks<'a> {
+    Hooks {
+        agent,
+        program: options.program,
+    }
+}
+
+fn change(path: &Path, after: &Without, options: &SetupOptions<'_>) -> Result<(), String> {
+    if file::is_read_only(path) {
+        return Err("it is read-only".to_string());
+    }
+    if options.dry_run {
+        return Ok(());
+    }
+    file::write(path, after).map_err(|error| match error {
+        // The path is told beside it.
+        crate::Error::Unwritable { source, .. } => source.to_string(),
+        error => error.to_string(),
+    })
+}
+
+fn told(broken: Broken) -> String {
+    format!("line {}: {}", broken.line, broken.reason)
+}
+
+/// Whether Grok finds our hooks where Claude Code has them, now or after what is being done.
+fn runs_claude_hooks(options: &SetupOptions<'_>, outcomes: &[SetupOutcome]) -> bool {
+    let path = agents::claude_file_of_grok(options.places.home);
+    let is_done = outcomes
+        .iter()
+        .any(|outcome| outcome.file == path && outcome.status != SetupStatus::Refused);
+    let hooks = Hooks {
+        agent: &HOOK_AGENTS[0],
+        program: options.program,
+    };
+    let text = file::read(&path).ok().flatten();
+    is_done
+        || text.is_some_and(|text| {
+            hooks
+                .remove(&text)
+                .is_ok_and(|(_, events)| !events.is_empty())
+        })
+}
