@@ -60,8 +60,10 @@ fn try_write(path: &Path, bytes: &[u8], is_private: bool) -> std::io::Result<()>
 }
 
 fn create(path: &Path, is_private: bool) -> std::io::Result<File> {
+    // One that was left behind may be open to others.
+    let _ = std::fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     if is_private {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
