@@ -10,6 +10,7 @@ mod error;
 mod naming;
 mod output;
 mod setting;
+mod shell;
 
 use std::process::ExitCode;
 

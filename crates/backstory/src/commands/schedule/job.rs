@@ -3,6 +3,7 @@
 use crate::cadence::Cadence;
 use crate::error::Error;
 use crate::setting::Setting;
+use crate::shell;
 
 /// A sweep, to be run by somebody else.
 pub(super) struct Job {
@@ -15,21 +16,14 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn new(setting: &Setting) -> Result<Self, Error> {
-        let program = std::env::current_exe()?;
         let job = Job {
-            program: program.to_string_lossy().into_owned(),
+            program: shell::own_path()?,
             variables: setting.variables(),
             cadence: setting.config.cadence,
         };
         let values = job.variables.iter().map(|(_, value)| value);
-        // No scheduler can run what is no text, and a newline would end its line.
         for text in values.chain([&job.program]) {
-            if text.contains(|character: char| character.is_control() || character == '\u{fffd}') {
-                return Err(
-                    Error::usage(format!("{text:?} cannot be written into a schedule"))
-                        .hint("use a path without control characters that is valid UTF-8"),
-                );
-            }
+            shell::check_writable(text, "a schedule")?;
         }
         Ok(job)
     }
@@ -39,22 +33,13 @@ impl Job {
         let variables: String = self
             .variables
             .iter()
-            .map(|(name, value)| format!("{name}={} ", shell_quoted(value)))
+            .map(|(name, value)| format!("{name}={} ", shell::quoted(value)))
             .collect();
         format!(
             "{variables}nice -n 10 {} sweep",
-            shell_quoted(&self.program)
+            shell::quoted(&self.program)
         )
     }
-}
-
-/// A word for a shell, in quotes only if it needs them.
-fn shell_quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@+=:,./-".contains(&byte);
-    if !text.is_empty() && text.bytes().all(is_plain) {
-        return text.to_string();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A job with all that is hard to quote.
