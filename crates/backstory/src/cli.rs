@@ -3,6 +3,7 @@
 mod blame;
 mod code;
 mod patterns;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
+pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 
 /// The memory of your coding agents.
 ///
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Changes(ChangesArgs),
     Why(WhyArgs),
     Report(ReportArgs),
+    Setup(SetupArgs),
+    Teardown(TeardownArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

@@ -140,30 +140,30 @@ pub(super) fn take_out(text: &str, from: &Node, index: usize) -> Rest {
     let items = from.items();
     let item = &items[index];
     let space = text[..item.start].trim_end_matches(WHITESPACE).len();
-    let without = |ranges: &[Range<usize>]| Rest::Text(without(text, ranges));
-    let comma = item.comma.map_or(0..0, |at| at..at + 1);
+    let without = |ranges| Rest::Text(without(text, ranges));
+    let comma = item.comma.map_or(NOTHING, |at| at..at + 1);
     if let Some(next) = items.get(index + 1) {
         // Comments between them belong to the next.
         if is_blank(&between(text, item, next.start)) {
-            return without(&[item.start..next.start]);
+            return without([item.start..next.start, NOTHING]);
         }
-        return without(&[space..item.value.end, comma]);
+        return without([space..item.value.end, comma]);
     }
     if let Some(previous) = index.checked_sub(1).map(|index| &items[index]) {
         if item.comma.is_some() {
-            return without(&[space..item.value.end, comma]);
+            return without([space..item.value.end, comma]);
         }
-        let comma = previous.comma.map_or(0..0, |at| at..at + 1);
-        return without(&[comma, space..item.value.end]);
+        let comma = previous.comma.map_or(NOTHING, |at| at..at + 1);
+        return without([comma, space..item.value.end]);
     }
     let inside = &text[from.start + 1..from.end - 1];
     let before = &text[from.start + 1..item.start];
     if !is_blank(before) || !is_blank(&between(text, item, from.end - 1)) {
-        return without(&[space..item.value.end, comma]);
+        return without([space..item.value.end, comma]);
     }
     match Mark::read(inside) {
-        Mark::Empty => without(&[from.start + 1..from.end - 1]),
-        Mark::Spaced => without(&[from.start + 1..item.value.end, comma]),
+        Mark::Empty => without([from.start + 1..from.end - 1, NOTHING]),
+        Mark::Spaced => without([from.start + 1..item.value.end, comma]),
         mark => Rest::Nothing(mark),
     }
 }
@@ -180,10 +180,13 @@ fn between(text: &str, item: &Item, until: usize) -> String {
     }
 }
 
-fn without(text: &str, ranges: &[Range<usize>]) -> String {
+/// No bytes at all.
+const NOTHING: Range<usize> = 0..0;
+
+fn without(text: &str, ranges: [Range<usize>; 2]) -> String {
     let mut rest = String::with_capacity(text.len());
     let mut at = 0;
-    for range in ranges.iter().filter(|range| !range.is_empty()) {
+    for range in ranges.into_iter().filter(|range| !range.is_empty()) {
         rest.push_str(&text[at..range.start]);
         at = range.end;
     }

@@ -85,10 +85,12 @@ impl Hooks<'_> {
         let is_version = |item: &Item| &text[item.start..item.value.end] == OUR_VERSION;
         let last = root.items().len().saturating_sub(1);
         let is_last = root.items().last().is_some_and(is_version);
-        if is_last && !self.ours(text, &root).is_empty() && !self.has_others(text, &root) {
-            if let Rest::Text(rest) = take_out(text, &root, last) {
-                return Ok(rest);
-            }
+        let is_ours = is_last && !self.ours(text, &root).is_empty();
+        if is_ours
+            && !self.has_others(text, &root)
+            && let Rest::Text(rest) = take_out(text, &root, last)
+        {
+            return Ok(rest);
         }
         Ok(text.to_string())
     }

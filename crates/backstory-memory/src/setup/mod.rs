@@ -90,16 +90,10 @@ pub fn set_up(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOut
     let mut outcomes: Vec<SetupOutcome> = Vec::new();
     for agent in in_order(agents) {
         let path = agent.file(options.places, options.project);
-        let outcome = if agent.name == agents::GROK && runs_claude_hooks(options, &outcomes) {
-            let own = file::read(&path).ok().flatten();
-            let hooks = hooks_of(agent, options);
-            let has_own = own.is_some_and(|text| {
-                hooks
-                    .remove(&text)
-                    .is_ok_and(|(_, events)| !events.is_empty())
-            });
+        let outcome = if agent.name == agents::GROK && runs_claude_hooks(agent, options, &outcomes)
+        {
             let mut reason = "Grok runs the hooks of Claude Code, which are set up".to_string();
-            if has_own {
+            if is_set_up(agent, &path, options) {
                 reason.push_str(
                     "; `backstory teardown grok` removes its own, so that each runs once",
                 );
@@ -165,7 +159,9 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
     let hooks = hooks_of(agent, options);
     let before = file::read(path)?;
     let folders = file::missing_folders(path);
-    let after = hooks.install(before.as_deref(), folders).map_err(told)?;
+    let after = hooks
+        .install(before.as_deref(), folders)
+        .map_err(|broken| told(&broken))?;
     let events = agent.events.iter().map(ToString::to_string).collect();
     if before.as_deref() == Some(&after) {
         return Ok(Outcome {
@@ -174,7 +170,7 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
         });
     }
     let before = before.unwrap_or_default();
-    let (_, earlier) = hooks.remove(&before).map_err(told)?;
+    let (_, earlier) = hooks.remove(&before).map_err(|broken| told(&broken))?;
     let difference = difference::difference(&before, &after);
     change(path, &Without::Text(after), options)?;
     Ok(Outcome {
@@ -192,7 +188,9 @@ fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<
     let Some(before) = file::read(path)? else {
         return Ok(Outcome::without_change(SetupStatus::Absent, None));
     };
-    let (after, events) = hooks_of(agent, options).remove(&before).map_err(told)?;
+    let (after, events) = hooks_of(agent, options)
+        .remove(&before)
+        .map_err(|broken| told(&broken))?;
     if events.is_empty() {
         return Ok(Outcome::without_change(SetupStatus::Absent, None));
     }
@@ -230,25 +228,25 @@ fn change(path: &Path, after: &Without, options: &SetupOptions<'_>) -> Result<()
     })
 }
 
-fn told(broken: Broken) -> String {
+fn told(broken: &Broken) -> String {
     format!("line {}: {}", broken.line, broken.reason)
 }
 
 /// Whether Grok finds our hooks where Claude Code has them, now or after what is being done.
-fn runs_claude_hooks(options: &SetupOptions<'_>, outcomes: &[SetupOutcome]) -> bool {
+fn runs_claude_hooks(
+    grok: &HookAgent,
+    options: &SetupOptions<'_>,
+    outcomes: &[SetupOutcome],
+) -> bool {
     let path = agents::claude_file_of_grok(options.places.home);
-    let is_done = outcomes
-        .iter()
-        .any(|outcome| outcome.file == path && outcome.status != SetupStatus::Refused);
-    let hooks = Hooks {
-        agent: &HOOK_AGENTS[0],
-        program: options.program,
-    };
-    let text = file::read(&path).ok().flatten();
-    is_done
-        || text.is_some_and(|text| {
-            hooks
-                .remove(&text)
-                .is_ok_and(|(_, events)| !events.is_empty())
-        })
+    let is_done =
+        |outcome: &SetupOutcome| outcome.file == path && outcome.status != SetupStatus::Refused;
+    outcomes.iter().any(is_done) || is_set_up(grok, &path, options)
+}
+
+/// Whether there are hooks of ours in a file.
+fn is_set_up(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> bool {
+    let text = file::read(path).ok().flatten();
+    let events = text.and_then(|text| hooks_of(agent, options).remove(&text).ok());
+    events.is_some_and(|(_, events)| !events.is_empty())
 }

@@ -61,9 +61,8 @@ impl Node {
 
     /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
-        let items = match &self.kind {
-            Kind::Object(items) => items,
-            _ => return None,
+        let Kind::Object(items) = &self.kind else {
+            return None;
         };
         let item = items.iter().find(|item| item.key == key);
         item.map(|item| &item.value)

@@ -16,6 +16,7 @@ mod sample;
 mod schedule;
 mod search;
 mod sessions;
+mod setup;
 mod show;
 mod sweep;
 mod usage;
@@ -54,6 +55,8 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Embed(arguments) => embed::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
         Command::Patterns(arguments) => patterns::run(&setting, arguments),
+        Command::Setup(arguments) => setup::set_up_hooks(&setting, &arguments.hooks),
+        Command::Teardown(arguments) => setup::tear_down_hooks(&setting, &arguments.hooks),
         Command::Schedule(arguments) => schedule::run(&setting, arguments),
         Command::Retain(arguments) => retain::run(&setting, arguments),
         Command::Forget(arguments) => forget::run(&setting, arguments),

@@ -19,3 +19,4 @@ mod schedule;
 mod search;
 mod secrets;
 mod sessions;
+mod setup;

@@ -102,11 +102,9 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
     let all: Vec<&HookAgent> = HOOK_AGENTS.iter().collect();
     let told = with_options(folder.path(), true, |options| set_up(&all, options));
     assert_eq!(tree(folder.path()), before);
-    assert!(
-        told[0]
-            .difference
-            .starts_with(" {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"hooks\": {\n")
-    );
+    assert!(told[0].difference.starts_with(
+        "@@ line 1 @@\n {\n-  \"model\": \"x\"\n+  \"model\": \"x\",\n+  \"hooks\": {\n"
+    ));
     assert_eq!(up(folder.path(), &all), told);
     let before = tree(folder.path());
     let told = with_options(folder.path(), true, |options| tear_down(&all, options));
@@ -150,9 +148,12 @@ fn grok_runs_the_hooks_of_claude_code() {
     );
 }
 
+/// What makes a file odd, and what is said of it.
+type Case = (&'static dyn Fn(&Path), &'static str);
+
 #[test]
 fn what_cannot_be_edited_is_refused() {
-    let cases: [(&dyn Fn(&Path), &str); 6] = [
+    let cases: [Case; 6] = [
         (&|path| fs::create_dir(path).unwrap(), "it is a folder"),
         (
             &|path| fs::write(path, b"{}\n\n\"\xff\"").unwrap(),
@@ -167,7 +168,7 @@ fn what_cannot_be_edited_is_refused() {
                 fs::File::create(path)
                     .unwrap()
                     .set_len((16 << 20) + 1)
-                    .unwrap()
+                    .unwrap();
             },
             "it is larger than 16 MiB",
         ),

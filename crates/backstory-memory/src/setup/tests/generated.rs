@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::super::agents::{HOOK_AGENTS, HookAgent, Shape};
+use super::super::edit::Layout;
 use super::super::hooks::{Hooks, Without};
+use super::super::scan::scan;
 use super::PROGRAM;
 
 /// How many files are made up for each agent.
@@ -205,8 +207,8 @@ fn plain(text: &str) -> Value {
     while let Some(character) = rest.chars().next() {
         let length = if rest.starts_with("//") {
             rest.find(['\n', '\r']).unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest[2..].find("*/").unwrap() + 4
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/").unwrap() + 4
         } else if character == '"' {
             let escaped = |at: &usize| {
                 rest[1..*at]
@@ -282,11 +284,54 @@ fn all_files_come_back_byte_for_byte() {
             assert_eq!(take_ours(&mut is, &was, agent), agent.events.len());
             assert_eq!(is, was, "{shown}");
             assert_eq!(hooks.install(Some(&after), 0).unwrap(), after, "{shown}");
+            let moved = Hooks {
+                program: "'/my tools/backstory'",
+                ..hooks
+            };
+            let there = moved.install(Some(&after), 0).unwrap();
+            assert_eq!(hooks.install(Some(&there), 0).unwrap(), after, "{shown}");
             let (without, events) = hooks.remove(&after).unwrap();
             assert_eq!(without, Without::Text(before.clone()), "{shown}");
             assert_eq!(events.len(), agent.events.len(), "{shown}");
             let (without, events) = hooks.remove(&before).unwrap();
             assert_eq!((without, events.len()), (Without::Text(before), 0));
+        }
+    }
+}
+
+#[test]
+fn what_is_added_in_between_stays() {
+    const THEIRS: &str = "[{\"matcher\": \"x\", \"hooks\": [{\"command\": \"theirs\"}]}]";
+    for agent in HOOK_AGENTS {
+        let hooks = Hooks {
+            agent,
+            program: PROGRAM,
+        };
+        for seed in 1..=FILES {
+            let before = file(seed, agent);
+            let after = hooks.install(Some(&before), 0).unwrap();
+            let root = scan(&after).unwrap();
+            let last = agent.events[agent.events.len() - 1];
+            let places = [
+                (&root, format!("\"added\": {THEIRS}")),
+                (root.get("hooks").unwrap(), format!("\"added\": {THEIRS}")),
+                (
+                    root.get("hooks").unwrap().get(last).unwrap(),
+                    THEIRS.to_string(),
+                ),
+            ];
+            for (place, item) in places {
+                let edited = Layout::of(&after, &root).append(&after, place, &item, None);
+                let (without, events) = hooks.remove(&edited).unwrap();
+                let Without::Text(without) = without else {
+                    panic!("{edited:?}");
+                };
+                assert_eq!(events.len(), agent.events.len(), "{edited:?}");
+                assert!(without.contains(THEIRS), "{edited:?}");
+                assert!(!without.contains(PROGRAM), "{edited:?}");
+                plain(&without);
+                scan(&without).unwrap();
+            }
         }
     }
 }

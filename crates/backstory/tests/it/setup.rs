@@ -1,0 +1,287 @@
+//! Hooks in the files of agents, and out of them again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::environment::{Environment, Outcome, files_below};
+
+/// The agents with their files below home, their events, and what five seconds are to them.
+const AGENTS: [(&str, &str, usize, u64); 5] = [
+    ("claude-code", ".claude/settings.json", 7, 5),
+    ("codex", ".codex/hooks.json", 7, 5),
+    ("gemini", ".gemini/settings.json", 6, 5000),
+    ("grok", ".grok/hooks/backstory.json", 7, 5),
+    ("cursor", ".cursor/hooks.json", 9, 5),
+];
+
+fn statuses(answer: &Value) -> Vec<(&str, &str)> {
+    let agents = answer["agents"].as_array().unwrap().iter();
+    agents
+        .map(|agent| {
+            assert!(agent["file"].as_str().unwrap().starts_with('/'));
+            (
+                agent["agent"].as_str().unwrap(),
+                agent["status"].as_str().unwrap(),
+            )
+        })
+        .collect()
+}
+
+/// All handlers in a file, with their events.
+fn handlers(path: &Path) -> Vec<(String, Value)> {
+    let text = fs::read_to_string(path).unwrap();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let mut found = Vec::new();
+    for (event, elements) in value["hooks"].as_object().unwrap() {
+        for element in elements.as_array().unwrap() {
+            match element["hooks"].as_array() {
+                Some(group) => {
+                    found.extend(group.iter().map(|handler| (event.clone(), handler.clone())));
+                }
+                None => found.push((event.clone(), element.clone())),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn each_agent_is_set_up_and_torn_down() {
+    for (agent, file, events, five_seconds) in AGENTS {
+        let environment = Environment::new();
+        let path = environment.home().join(file);
+        fs::create_dir_all(environment.home()).unwrap();
+        let answer = environment.json(&["setup", agent]);
+        assert_eq!(statuses(&answer), [(agent, "installed")]);
+        assert_eq!(answer["agents"][0]["scope"], "user");
+        assert_eq!(answer["agents"][0]["file"], json!(path));
+        assert_eq!(
+            answer["agents"][0]["events"].as_array().unwrap().len(),
+            events
+        );
+        let handlers = handlers(&path);
+        assert_eq!(handlers.len(), events);
+        for (event, handler) in &handlers {
+            let program = env!("CARGO_BIN_EXE_backstory");
+            let command = format!("{program} hook {event} --agent {agent}");
+            assert_eq!(handler["command"], command);
+            let is_end = event.eq_ignore_ascii_case("sessionend");
+            let timeout = if is_end {
+                five_seconds / 5
+            } else {
+                five_seconds
+            };
+            assert_eq!(handler["timeout"], timeout, "{agent} {event}");
+        }
+        assert_eq!(
+            statuses(&environment.json(&["setup", agent])),
+            [(agent, "unchanged")]
+        );
+        let answer = environment.json(&["teardown", agent]);
+        assert_eq!(statuses(&answer), [(agent, "removed")]);
+        assert_eq!(
+            answer["agents"][0]["events"].as_array().unwrap().len(),
+            events
+        );
+        assert_eq!(
+            statuses(&environment.json(&["teardown", agent])),
+            [(agent, "absent")]
+        );
+        assert_eq!(fs::read_dir(environment.home()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn all_are_those_whose_folder_is_there() {
+    let environment = Environment::new();
+    let nothing = environment.run(&["setup", "all"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
+    assert!(
+        nothing.stderr.contains("name the agents"),
+        "{}",
+        nothing.stderr
+    );
+    for folder in [".claude", ".grok", ".cursor"] {
+        fs::create_dir_all(environment.home().join(folder)).unwrap();
+    }
+    let told = environment.run(&["setup", "all"]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(told.stdout.contains("grok: skipped"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("Grok runs the hooks of Claude Code"),
+        "{}",
+        told.stdout
+    );
+    let answer = environment.json(&["setup", "all", "cursor"]);
+    let expected = [
+        ("claude-code", "unchanged"),
+        ("grok", "skipped"),
+        ("cursor", "unchanged"),
+    ];
+    assert_eq!(statuses(&answer), expected);
+    let answer = environment.json(&["teardown", "all"]);
+    let expected = [
+        ("claude-code", "removed"),
+        ("grok", "absent"),
+        ("cursor", "removed"),
+    ];
+    assert_eq!(statuses(&answer), expected);
+    assert!(files_below(&environment.home()).is_empty());
+}
+
+#[test]
+fn agents_move_their_folders() {
+    let environment = Environment::new();
+    let moved = environment.home().join("moved");
+    fs::create_dir_all(&moved).unwrap();
+    for (agent, variable, file) in [
+        ("claude-code", "CLAUDE_CONFIG_DIR", "settings.json"),
+        ("codex", "CODEX_HOME", "hooks.json"),
+        ("grok", "GROK_HOME", "hooks/backstory.json"),
+    ] {
+        for (command, is_there) in [("setup", true), ("teardown", false)] {
+            let mut command = environment.command(&[command, agent]);
+            let outcome = Outcome::of(&command.env(variable, &moved).output().unwrap());
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            assert_eq!(moved.join(file).exists(), is_there, "{agent}");
+        }
+    }
+    assert_eq!(fs::read_dir(environment.home()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_project_has_files_of_its_own() {
+    let environment = Environment::new();
+    let project = environment.home().join("shop");
+    let below = project.join("src/deep");
+    fs::create_dir_all(&below).unwrap();
+    fs::create_dir(project.join(".git")).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = environment.command(arguments);
+        let outcome = Outcome::of(&command.current_dir(&below).output().unwrap());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        serde_json::from_str::<Value>(&outcome.stdout).unwrap()
+    };
+    for (agent, file, events, _) in AGENTS {
+        let answer = run(&["setup", agent, "--scope", "project", "--json"]);
+        assert_eq!(answer["agents"][0]["scope"], "project");
+        assert_eq!(handlers(&project.join(file)).len(), events, "{agent}");
+    }
+    let answer = run(&["teardown", "all", "--scope", "project", "--json"]);
+    assert!(
+        statuses(&answer)
+            .iter()
+            .all(|(_, status)| *status == "removed")
+    );
+    assert_eq!(statuses(&answer).len(), AGENTS.len());
+    let left: Vec<PathBuf> = files_below(&environment.home());
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(fs::read_dir(&project).unwrap().count(), 2);
+}
+
+#[test]
+fn a_dry_run_shows_and_writes_nothing() {
+    let environment = Environment::new();
+    let text = "{\n\t// mine\n\t\"model\": \"x\"\n}";
+    let path = environment.write(".claude/settings.json", text);
+    let shown = environment.run(&["setup", "claude-code", "codex", "--dry-run"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    for line in [
+        "claude-code: would be installed",
+        "codex: would be installed",
+        "-\t\"model\": \"x\"\n+\t\"model\": \"x\",\n+\t\"hooks\": {\n",
+        "+\t\t\"SessionStart\": [\n",
+        "allow them when it asks",
+    ] {
+        assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
+    }
+    assert_eq!(files_below(&environment.home()), [path.as_path()]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    environment.run(&["setup", "claude-code"]);
+    let with_hooks = fs::read(&path).unwrap();
+    let shown = environment.run(&["teardown", "claude-code", "--dry-run"]);
+    assert!(
+        shown.stdout.contains("would be removed"),
+        "{}",
+        shown.stdout
+    );
+    assert!(
+        shown.stdout.contains("-\t\"hooks\": {\n"),
+        "{}",
+        shown.stdout
+    );
+    assert_eq!(fs::read(&path).unwrap(), with_hooks);
+    environment.run(&["teardown", "claude-code"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn one_that_is_refused_does_not_stop_the_others() {
+    let environment = Environment::new();
+    let broken = "{\n  \"hooks\": {\n";
+    let path = environment.write(".gemini/settings.json", broken);
+    for command in ["setup", "teardown"] {
+        let outcome = environment.run(&[command, "gemini", "codex"]);
+        assert_eq!(outcome.code, 2);
+        let said = format!(
+            "error: {} cannot be edited: line 3: it ends too early",
+            path.display()
+        );
+        assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("the other agents are done"),
+            "{}",
+            outcome.stderr
+        );
+        let is_there = environment.home().join(".codex/hooks.json").exists();
+        assert_eq!(is_there, command == "setup");
+        assert_eq!(fs::read_to_string(&path).unwrap(), broken);
+    }
+    let outcome = environment.run(&["setup", "gemini", "--json"]);
+    assert_eq!(outcome.code, 2);
+    let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(statuses(&answer), [("gemini", "refused")]);
+    assert_eq!(answer["agents"][0]["reason"], "line 3: it ends too early");
+    assert!(
+        outcome.stderr.contains("hint: nothing was changed"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_moved_is_called_where_it_is() {
+    let environment = Environment::new();
+    let text = "{}\r\n";
+    let path = environment.write(".claude/settings.json", text);
+    environment.json(&["setup", "claude-code"]);
+    let folder = environment.home().join("it's my tools");
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("backstory");
+    fs::copy(env!("CARGO_BIN_EXE_backstory"), &program).unwrap();
+    let output = std::process::Command::new(&program)
+        .args(["setup", "claude-code", "--json"])
+        .env_clear()
+        .env("HOME", environment.home())
+        .output()
+        .unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(statuses(&answer), [("claude-code", "updated")]);
+    let handlers = handlers(&path);
+    assert_eq!(handlers.len(), 7);
+    // A shell runs it, and only the hook itself may have something to say.
+    let command = handlers[0].1["command"].as_str().unwrap();
+    let script = command.split(" hook ").next().unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("{script} --version")])
+        .output();
+    assert!(output.unwrap().status.success(), "{command}");
+    assert_eq!(
+        statuses(&environment.json(&["teardown", "claude-code"])),
+        [("claude-code", "removed")]
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
