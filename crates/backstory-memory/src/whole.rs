@@ -50,7 +50,10 @@ fn try_write(path: &Path, bytes: &[u8], is_private: bool) -> std::io::Result<()>
             take_over(&file, &before)?;
         }
         file.sync_all()?;
-        std::fs::rename(&beside, &real)
+        std::fs::rename(&beside, &real)?;
+        // Or a power cut might bring the old one back; not every system can.
+        let _ = real.parent().map(|folder| File::open(folder)?.sync_all());
+        Ok(())
     })();
     if written.is_err() {
         // It may never have been made.

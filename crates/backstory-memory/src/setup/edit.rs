@@ -71,7 +71,7 @@ impl Layout {
     }
 
     /// Puts an item behind the last one of an object or array. Its lines must be indented by tabs and end with `\n`; they become what
-    /// is usual in the file. `mark` is for one that is made for it; others are looked at.
+    /// is usual in the file. `made` is the mark of one that is made for it; others are looked at.
     pub(super) fn append(&self, text: &str, into: &Node, item: &str, made: Option<Mark>) -> String {
         let close = into.end - 1;
         let line = text[..into.start].rfind('\n').map_or(0, |at| at + 1);

@@ -1,11 +1,16 @@
 //! Our hooks in the text of an agent's file: finding them, putting them in, taking them out.
 
 use super::agents::{HookAgent, Shape};
+use super::command::is_ours;
 use super::edit::{Layout, Mark, Rest, is_blank, take_out};
 use super::scan::{Broken, Item, Node, decoded, line_of, scan};
 
 /// Tells our own line from what people write: nobody puts a tab there.
 const OUR_VERSION: &str = "\"version\":\t1";
+
+/// How many objects and arrays a handler is in: those of its event, and those of its group.
+const DEPTH: usize = 3;
+const DEPTH_IN_GROUP: usize = DEPTH + 2;
 
 /// What an agent is to run.
 #[derive(Clone, Copy)]
@@ -197,8 +202,8 @@ impl Hooks<'_> {
                 Some(&text[node.start..node.end])
             };
             let depth = match self.agent.shape {
-                Shape::Grouped => 5,
-                Shape::Flat => 3,
+                Shape::Grouped => DEPTH_IN_GROUP,
+                Shape::Flat => DEPTH,
             };
             field("command").map(decoded) == Some(self.command(hook.event))
                 && field("timeout") == Some(&self.agent.timeout(hook.event).to_string())
@@ -250,19 +255,10 @@ impl Hooks<'_> {
         ours
     }
 
-    /// A handler is ours if it runs a program of our name, wherever that is, or this very program, with `hook`.
     fn is_ours(&self, text: &str, handler: &Node) -> bool {
-        let Some(command) = handler.get("command") else {
-            return false;
-        };
-        let command = decoded(&text[command.start..command.end]);
-        let Some((program, rest)) = first_word(&command) else {
-            return false;
-        };
-        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-        let is_program = matches!(name, "backstory" | "backstory.exe")
-            || first_word(self.program).is_some_and(|(own, _)| own == program);
-        is_program && rest.split_whitespace().next() == Some("hook")
+        let command = handler.get("command");
+        let command = command.map(|node| decoded(&text[node.start..node.end]));
+        command.is_some_and(|command| is_ours(&command, self.program))
     }
 
     /// Whether there are hooks of others.
@@ -287,7 +283,7 @@ fn without_hook(text: &str, root: &Node, hook: &Ours<'_>) -> Without {
     let mut mark = Mark::Made(0);
     for (level, (node, index)) in hook.within.iter().enumerate() {
         // A group: what else it has says only when the handlers run that are gone now.
-        let is_group = hook.within.len() == 5 && level == 1;
+        let is_group = hook.within.len() == DEPTH_IN_GROUP && level == 1;
         let is_idle = |node: &Node| {
             node.items()
                 .iter()
@@ -329,22 +325,4 @@ fn has_comments(text: &str, node: &Node) -> bool {
 /// A text without its byte order mark.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
-}
-
-/// The first word of a command as a shell reads it, and what follows.
-fn first_word(command: &str) -> Option<(String, &str)> {
-    let command = command.trim_start();
-    let mut word = String::new();
-    let mut quote = None;
-    let mut characters = command.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (Some(open), _) if open == character => quote = None,
-            (None, '\'' | '"') => quote = Some(character),
-            (None | Some('"'), '\\') => word.extend(characters.next().map(|(_, next)| next)),
-            (None, _) if character.is_whitespace() => return Some((word, &command[at..])),
-            _ => word.push(character),
-        }
-    }
-    (quote.is_none() && !word.is_empty()).then_some((word, ""))
 }

@@ -4,6 +4,7 @@
 //! without a trace. What cannot be read for sure is refused.
 
 mod agents;
+mod command;
 mod difference;
 mod edit;
 mod file;
