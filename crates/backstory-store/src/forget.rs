@@ -344,6 +344,7 @@ impl Forgetting<'_> {
             ("sessions", "title"),
             ("sessions", "cwd"),
             ("sessions", "branch"),
+            ("sessions", "transcript"),
             ("projects", "root"),
             ("paths", "path"),
             ("loose_titles", "title"),
@@ -357,18 +358,36 @@ impl Forgetting<'_> {
             "session = ?1 AND seq = ?2",
             &change,
         )?;
-        let mut digests = Vec::new();
-        self.each("SELECT session, notes FROM notes", |row| {
-            digests.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
-            Ok(())
-        })?;
         let mut packer = Packer::for_notes()?;
-        for (session, notes) in digests {
-            if let Some(notes) = change(&decompress(&notes)?) {
-                let update = "UPDATE notes SET notes = ?2 WHERE session = ?1";
-                self.transaction
-                    .execute(update, (session, packer.compress(&notes)?))?;
+        for (table, key, column) in [("notes", "session", "notes"), ("queue", "id", "body")] {
+            let mut packed = Vec::new();
+            let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
+            self.each(&select, |row| {
+                packed.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+                Ok(())
+            })?;
+            let update = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
+            for (row, text) in packed {
+                if let Some(text) = change(&decompress(&text)?) {
+                    self.transaction
+                        .execute(&update, (row, packer.compress(&text)?))?;
+                }
             }
+        }
+        // What the machinery did to them is not worth masking.
+        let mut logged = Vec::new();
+        self.each(
+            "SELECT id, detail FROM event_log WHERE detail IS NOT NULL",
+            |row| {
+                if change(row.get_ref(1)?.as_str()?.as_bytes()).is_some() {
+                    logged.push(row.get::<_, i64>(0)?);
+                }
+                Ok(())
+            },
+        )?;
+        for id in logged {
+            self.transaction
+                .execute("DELETE FROM event_log WHERE id = ?1", [id])?;
         }
         Ok(())
     }

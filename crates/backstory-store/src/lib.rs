@@ -10,12 +10,14 @@ mod code;
 mod digests;
 mod embedded;
 mod error;
+mod event_log;
 mod events;
 mod evict;
 mod forget;
 mod index;
 mod ingest;
 mod open;
+mod queue;
 mod sessions;
 mod sources;
 mod usage;
@@ -30,6 +32,7 @@ pub use code::{
 pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
+pub use event_log::{LoggedEvent, LoggedRun};
 pub use events::{ChangeRow, EventRange, EventRow};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingStream};
@@ -39,6 +42,10 @@ pub use index::{
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
 pub use open::{Store, lock_file, try_lock_file};
+pub use queue::{
+    Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, MOST_ATTEMPTS, NewItem,
+    ToldSession,
+};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};

@@ -9,11 +9,12 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 use crate::error::{Error, Result};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
     include_str!("schema/0004_code.sql"),
+    include_str!("schema/0005_live.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.
@@ -34,6 +35,11 @@ pub struct Store {
 impl Store {
     /// Opens the store in a folder, making both as needed. The folder is made private to the user.
     pub fn open(folder: &Path) -> Result<Self> {
+        Store::open_within(folder, BUSY_TIMEOUT)
+    }
+
+    /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction.
+    pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         make_private_folder(folder)?;
         let path = folder.join("backstory.db");
         make_private_file(&path)?;
@@ -41,6 +47,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut store = Store::connect(path, flags)?;
+        store.connection.busy_timeout(wait)?;
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
             let lock = lock_file(&folder.join("open.lock"), || {})?;
@@ -179,12 +186,12 @@ impl Store {
             return Err(self.too_new(found));
         }
         if found == 0 {
-            // Only the first opener can set these, and only before the first table is made.
+            // Only the first opener can set these, and only before the first table is made. The file remembers them.
             self.connection.pragma_update(None, "page_size", 8192)?;
             self.connection
                 .pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            self.connection.pragma_update(None, "journal_mode", "WAL")?;
         }
-        self.connection.pragma_update(None, "journal_mode", "WAL")?;
         self.connection
             .pragma_update(None, "synchronous", "NORMAL")?;
         self.connection

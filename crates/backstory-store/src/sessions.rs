@@ -55,6 +55,14 @@ pub struct SessionRow {
     pub evicted: u64,
     /// When it went.
     pub evicted_at: Option<i64>,
+    /// Prompts that hooks captured and its log has not told yet.
+    pub live_turns: u64,
+    /// Events that hooks captured and its log has not told yet.
+    pub live_events: u64,
+    /// When a hook last told of it.
+    pub captured_at: Option<i64>,
+    /// When a hook told that it ended.
+    pub closed_at: Option<i64>,
 }
 
 /// Which sessions to list. An empty filter lists all.
@@ -122,10 +130,13 @@ const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, 
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
-     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at \
+     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
+     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at \
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
-       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id";
+       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id \
+     LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1, 2, 1)) AS events FROM queue \
+       WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id";
 
 impl SessionFilter {
     /// Whether all sessions pass.
@@ -152,7 +163,7 @@ impl SessionFilter {
     /// never went on) does not pass.
     fn conditions(&self) -> (String, Vec<Value>) {
         let filter = self;
-        let mut conditions = vec!["sessions.events > 0".to_string()];
+        let mut conditions = vec!["(sessions.events > 0 OR captured_at IS NOT NULL)".to_string()];
         let mut values: Vec<Value> = Vec::new();
         let mut add = |condition: &str, value: Value| {
             values.push(value);
@@ -323,5 +334,9 @@ fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         pinned: row.get(22)?,
         evicted: row.get(23)?,
         evicted_at: row.get(24)?,
+        live_turns: row.get(25)?,
+        live_events: row.get(26)?,
+        captured_at: row.get(27)?,
+        closed_at: row.get(28)?,
     })
 }

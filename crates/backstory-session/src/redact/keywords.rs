@@ -52,13 +52,13 @@ const SEEN: usize = STEP + 2;
 impl KeywordIndex {
     /// An index of `keywords`; those shorter than three bytes are never found.
     pub(super) fn new(keywords: Vec<Keyword>) -> Self {
-        let pairs = common_pairs();
+        let common = Common::new();
         let mut filed = Vec::new();
         for (index, keyword) in keywords.iter().enumerate() {
             let Ok(index) = u16::try_from(index) else {
                 break;
             };
-            file(&mut filed, index, keyword.text, &pairs);
+            file(&mut filed, index, keyword.text, &common);
         }
         let mut followers = Box::new([0; 1 << HASH_BITS]);
         let mut starts = vec![0_u16; (1 << HASH_BITS) + 1];
@@ -198,7 +198,7 @@ impl KeywordIndex {
 }
 
 /// Files a keyword under the triples by which it will be found.
-fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], pairs: &[u8]) {
+fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], common: &Common) {
     if let &[a, b, c] = text {
         entries.push(Entry {
             triple: folded([a, b, c]),
@@ -218,7 +218,7 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], pairs: &[u8]) {
         return;
     }
     let Some(offset) =
-        (0..=text.len().saturating_sub(4)).min_by_key(|offset| commonness(text, *offset, pairs))
+        (0..=text.len().saturating_sub(4)).min_by_key(|offset| common.score(text, *offset))
     else {
         return;
     };
@@ -238,20 +238,55 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], pairs: &[u8]) {
     }
 }
 
-/// How often the four bytes at `offset` or those at the next byte occur in ordinary text, to file a keyword under its rarest part.
-fn commonness(text: &[u8], offset: usize, pairs: &[u8]) -> usize {
-    let four_at = |offset: usize| {
-        let four = text
-            .get(offset..text.len().min(offset + 4))
-            .unwrap_or_default();
-        let known = four
-            .windows(2)
-            .filter_map(|pair| pairs.get(pair_index(pair)))
-            .map(|score| usize::from(*score));
-        let in_common_word = memchr::memmem::find(COMMON_WORDS.as_bytes(), four).is_some();
-        known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
-    };
-    four_at(offset).max(four_at(offset + 1))
+/// What ordinary text is made of.
+struct Common {
+    /// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
+    pairs: Vec<u8>,
+    /// A bit for each hash of three or four bytes that stand in common words. Looking into the words themselves would take
+    /// longer than all the rest, and a hook does this while its agent waits.
+    pieces: Vec<u64>,
+}
+
+impl Common {
+    fn new() -> Self {
+        let mut pieces = vec![0; 1 << (HASH_BITS - 6)];
+        for length in [3, 4] {
+            for piece in COMMON_WORDS.as_bytes().windows(length) {
+                let (word, bit) = piece_bit(piece);
+                pieces[word] |= bit;
+            }
+        }
+        Common {
+            pairs: common_pairs(),
+            pieces,
+        }
+    }
+
+    /// How often the four bytes at `offset` or those at the next byte occur, to file a keyword under its rarest part.
+    fn score(&self, text: &[u8], offset: usize) -> usize {
+        let four_at = |offset: usize| {
+            let four = text
+                .get(offset..text.len().min(offset + 4))
+                .unwrap_or_default();
+            let known = four
+                .windows(2)
+                .filter_map(|pair| self.pairs.get(pair_index(pair)))
+                .map(|score| usize::from(*score));
+            let (word, bit) = piece_bit(four);
+            let in_common_word = self.pieces[word] & bit != 0;
+            known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
+        };
+        four_at(offset).max(four_at(offset + 1))
+    }
+}
+
+/// Which bit of which word stands for a few bytes.
+fn piece_bit(piece: &[u8]) -> (usize, u64) {
+    let number = piece
+        .iter()
+        .fold(0, |number, byte| number << 8 | u32::from(*byte));
+    let hash = (number.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
+    (hash >> 6, 1 << (hash & 63))
 }
 
 /// Words that fill transcripts, besides those that everybody knows.
@@ -270,7 +305,6 @@ const COMMON_WORDS: &str = "session message content return node file files packa
     target support report transport system items item method methods false null true timestamp parent parents \
     uuid sidechain ephemeral cache creation tokens standard";
 
-/// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
 fn common_pairs() -> Vec<u8> {
     /// The most frequent first.
     const PAIRS: &str = "re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \

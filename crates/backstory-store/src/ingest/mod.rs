@@ -12,7 +12,8 @@ use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, Sessio
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
-use self::session::{Session, parent_kind, without_nul};
+use self::session::{Session, parent_kind};
+pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
 use crate::error::Result;
@@ -229,6 +230,12 @@ impl Batch<'_> {
         let session = self.session(chunk.agent, &event.session)?;
         session.count(&event, model);
         let turn = session.turns;
+        if !session.untold.is_empty() {
+            let mut untold = std::mem::take(&mut session.untold);
+            untold.told(&self.transaction, &event, seq)?;
+            self.session(chunk.agent, &event.session)?.untold = untold;
+        }
+        let session = self.session(chunk.agent, &event.session)?;
         let new_stream = std::mem::replace(&mut session.stream, stream) != stream;
         self.hot.insert.execute(rusqlite::params![
             id,

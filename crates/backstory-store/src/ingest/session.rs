@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::index;
+use crate::queue::Untold;
 
 /// The longest title, in characters.
 const TITLE_CHARACTERS: usize = 100;
@@ -35,6 +36,8 @@ pub(super) struct Session {
     pub(super) stream: i64,
     /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
     pub(super) first_new: Option<u64>,
+    /// What hooks captured of it, until its log tells the same.
+    pub(super) untold: Untold,
 }
 
 impl Session {
@@ -69,12 +72,14 @@ impl Session {
                     changed: false,
                     stream: 0,
                     first_new: None,
+                    untold: Untold::default(),
                 })
             })?;
         let mut statement =
             connection.prepare_cached("SELECT call, seq FROM open_calls WHERE session = ?1")?;
         let calls = statement.query_map([session.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
         session.open_calls = calls.collect::<rusqlite::Result<_>>()?;
+        session.untold = Untold::load(connection, session.id)?;
         Ok(session)
     }
 
@@ -156,16 +161,21 @@ impl Session {
             Title::Generated(text) => (2, text),
             Title::Given(text) => (3, text),
         };
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        if let Some(line) = line
+        if let Some(title) = title_line(text)
             && rank >= self.title_rank
         {
             self.title_rank = rank;
-            self.title = Some(line.chars().take(TITLE_CHARACTERS).collect());
+            self.title = Some(title);
             self.changed = true;
             self.new_from(self.events + 1);
         }
     }
+}
+
+/// The first line that says something, as a title.
+pub(crate) fn title_line(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(TITLE_CHARACTERS).collect())
 }
 
 /// The name of a kind in the store.
@@ -177,7 +187,7 @@ pub(super) fn parent_kind(kind: ParentKind) -> &'static str {
 }
 
 /// SQL text functions stop at a NUL: columns show it as its picture. The stored bytes keep it.
-pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         text.replace('\0', "\u{2400}").into()
     } else {

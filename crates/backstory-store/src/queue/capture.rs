@@ -1,0 +1,156 @@
+//! Taking in what a hook was told. This is what an agent waits for.
+
+use backstory_session::EventKey;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::{ItemKind, ItemState};
+use crate::blocks::Packer;
+use crate::error::Result;
+use crate::forget::Forgotten;
+use crate::ingest::{Project, project_row, title_line, without_nul};
+use crate::open::Store;
+
+/// What a hook tells of a session.
+#[derive(Debug, Clone, Default)]
+pub struct ToldSession<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// The agent's own id of it.
+    pub session: &'a str,
+    /// When.
+    pub at: i64,
+    /// The folder it works in.
+    pub cwd: Option<&'a str>,
+    /// Its log.
+    pub transcript: Option<&'a str>,
+    /// What it may be recognised by: its first prompt.
+    pub title: Option<&'a str>,
+    /// Whether it ended.
+    pub closed: bool,
+}
+
+/// Something new for the queue.
+#[derive(Debug, Clone)]
+pub struct NewItem<'a> {
+    /// What it is.
+    pub kind: ItemKind,
+    /// The content id.
+    pub key: EventKey,
+    /// What the log calls it, hashed.
+    pub name: Option<EventKey>,
+    /// When it was captured.
+    pub at: i64,
+    /// What was captured.
+    pub body: &'a [u8],
+}
+
+/// What became of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Captured {
+    /// It is stored, or was before; the session's row, if one was told.
+    Stored(Option<i64>),
+    /// The session was forgotten: nothing of it is kept.
+    Forgotten,
+}
+
+impl Store {
+    /// Takes in what a hook was told, in one transaction. `project` is asked only when the session's is not known yet.
+    pub fn capture(
+        &mut self,
+        told: Option<&ToldSession<'_>>,
+        items: &[NewItem<'_>],
+        project: impl FnOnce(&str) -> Project,
+    ) -> Result<Captured> {
+        let mut packer = Packer::new()?;
+        let mut bodies = Vec::new();
+        for item in items {
+            bodies.push(packer.compress(item.body)?);
+        }
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let session = match told {
+            Some(told) => {
+                if let Some(forgotten) = Forgotten::load(&transaction)?
+                    && forgotten.has_session(&transaction, told.agent, told.session)?
+                {
+                    return Ok(Captured::Forgotten);
+                }
+                Some(told.save(&transaction, project)?)
+            }
+            None => None,
+        };
+        for (item, body) in items.iter().zip(&bodies) {
+            // A summary is asked for again and again; everything else happens once.
+            let body = (item.kind != ItemKind::Summary).then_some(body);
+            let insert = "INSERT INTO queue (key, kind, session, at, name, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                 ON CONFLICT (key) DO UPDATE SET state = ?7, at = excluded.at, attempts = 0, not_before = 0 WHERE kind = ?8";
+            transaction.prepare_cached(insert)?.execute((
+                item.key.0,
+                item.kind as u8,
+                session,
+                item.at,
+                item.name.map(|name| name.0),
+                body,
+                ItemState::Pending as u8,
+                ItemKind::Summary as u8,
+            ))?;
+        }
+        transaction.commit()?;
+        Ok(Captured::Stored(session))
+    }
+
+    /// The logs that hooks named, of sessions that these items belong to: session row, agent, path.
+    pub fn told_transcript(&self, session: i64) -> Result<Option<(String, Option<String>)>> {
+        let query = "SELECT agent, transcript FROM sessions WHERE id = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let row = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(row.optional()?)
+    }
+}
+
+impl ToldSession<'_> {
+    fn save(&self, connection: &Connection, project: impl FnOnce(&str) -> Project) -> Result<i64> {
+        let title = self.title.and_then(title_line);
+        let upsert = "INSERT INTO sessions (agent, session, started_at, ended_at, captured_at) VALUES (?1, ?2, ?3, ?3, ?3) \
+             ON CONFLICT (agent, session) DO UPDATE SET captured_at = MAX(COALESCE(captured_at, 0), ?3), \
+             started_at = MIN(COALESCE(started_at, ?3), ?3), ended_at = MAX(COALESCE(ended_at, ?3), ?3) \
+             RETURNING id, project IS NULL, title IS NULL, transcript IS NULL, closed_at IS NOT NULL";
+        let (id, no_project, no_title, no_transcript, was_closed): (i64, bool, bool, bool, bool) =
+            connection.prepare_cached(upsert)?.query_row(
+                (self.agent, without_nul(self.session), self.at),
+                |row| {
+                    Ok((
+                        row.get(0)?,
+                        row.get(1)?,
+                        row.get(2)?,
+                        row.get(3)?,
+                        row.get(4)?,
+                    ))
+                },
+            )?;
+        if let Some(cwd) = self.cwd.filter(|_| no_project) {
+            let project = project_row(connection, &project(cwd))?;
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET project = ?2, cwd = COALESCE(cwd, ?3) WHERE id = ?1",
+                )?
+                .execute((id, project, without_nul(cwd)))?;
+        }
+        if let Some(title) = title.filter(|_| no_title) {
+            connection
+                .prepare_cached("UPDATE sessions SET title = ?2, title_rank = 1 WHERE id = ?1")?
+                .execute((id, without_nul(&title)))?;
+        }
+        if let Some(transcript) = self.transcript.filter(|_| no_transcript) {
+            connection
+                .prepare_cached("UPDATE sessions SET transcript = ?2 WHERE id = ?1")?
+                .execute((id, without_nul(transcript)))?;
+        }
+        if self.closed != was_closed {
+            connection
+                .prepare_cached("UPDATE sessions SET closed_at = ?2 WHERE id = ?1")?
+                .execute((id, self.closed.then_some(self.at)))?;
+        }
+        Ok(id)
+    }
+}

@@ -1,0 +1,274 @@
+//! What hooks captured, and what is to be done about it.
+//!
+//! An item is kept as it was captured until the agent's log tells the same: then it is that event, and its body goes. Whoever
+//! works on items holds the lock of the queue, so an item that is being worked on while nobody has that lock was left behind.
+
+mod capture;
+mod told;
+
+use rusqlite::{Row, Transaction, TransactionBehavior};
+
+pub use self::capture::{Captured, NewItem, ToldSession};
+pub(crate) use self::told::Untold;
+use crate::blocks::decompress;
+use crate::error::Result;
+use crate::open::Store;
+
+/// An item that failed so often is left alone until somebody asks for it.
+pub const MOST_ATTEMPTS: u32 = 6;
+
+/// What an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ItemKind {
+    /// What a person asked.
+    Prompt,
+    /// A tool that was used, with what it gave back.
+    ToolUse,
+    /// What the model said last.
+    Reply,
+    /// A session whose log is to be read, and whose account is to be made.
+    Summary,
+}
+
+impl ItemKind {
+    const ALL: [ItemKind; 4] = [
+        ItemKind::Prompt,
+        ItemKind::ToolUse,
+        ItemKind::Reply,
+        ItemKind::Summary,
+    ];
+
+    /// The name used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ItemKind::Prompt => "prompt",
+            ItemKind::ToolUse => "tool_use",
+            ItemKind::Reply => "reply",
+            ItemKind::Summary => "summary",
+        }
+    }
+}
+
+/// How far an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ItemState {
+    /// To be done.
+    Pending,
+    /// Somebody is at it.
+    Processing,
+    /// Done: the log has told it.
+    Done,
+    /// Tried too often.
+    Failed,
+    /// Kept as it was captured, for no log tells of it.
+    Raw,
+}
+
+impl ItemState {
+    /// Every state, in the order of the numbers that stores keep.
+    pub const ALL: [ItemState; 5] = [
+        ItemState::Pending,
+        ItemState::Processing,
+        ItemState::Done,
+        ItemState::Failed,
+        ItemState::Raw,
+    ];
+
+    /// The name used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ItemState::Pending => "pending",
+            ItemState::Processing => "processing",
+            ItemState::Done => "done",
+            ItemState::Failed => "failed",
+            ItemState::Raw => "raw",
+        }
+    }
+}
+
+/// An item of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its number.
+    pub id: i64,
+    /// What it is.
+    pub kind: ItemKind,
+    /// The session's row, if it was told.
+    pub session: Option<i64>,
+    /// When it was captured.
+    pub at: i64,
+    /// How far it is.
+    pub state: ItemState,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// What went wrong last.
+    pub last_error: Option<String>,
+    /// Not to be tried before this time.
+    pub not_before: i64,
+    /// The event of the log that it turned out to be.
+    pub seq: Option<u64>,
+    /// What was captured, unless the log has told it.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Which items to list, the newest first.
+#[derive(Debug, Clone, Default)]
+pub struct ItemFilter {
+    /// In this state.
+    pub state: Option<ItemState>,
+    /// Of this session.
+    pub session: Option<i64>,
+    /// Only those whose body is there.
+    pub untold: bool,
+    /// At most so many; 0 is all.
+    pub limit: usize,
+}
+
+const COLUMNS: &str = "id, kind, session, at, state, attempts, last_error, not_before, seq, body";
+
+impl Store {
+    /// Items, the newest first.
+    pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
+        let limit = if filter.limit == 0 {
+            -1
+        } else {
+            filter.limit as i64
+        };
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM queue WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR session = ?2) \
+             AND (NOT ?3 OR body IS NOT NULL) ORDER BY id DESC LIMIT ?4"
+        ))?;
+        let state = filter.state.map(|state| state as u8);
+        let rows = statement.query_map((state, filter.session, filter.untold, limit), item)?;
+        unpacked(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// How many items are in each state, in the order of [`ItemState::ALL`].
+    pub fn item_counts(&self) -> Result<[u64; 5]> {
+        let mut counts = [0; 5];
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT state, COUNT(*) FROM queue GROUP BY state")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(count) = counts.get_mut(row.get::<_, usize>(0)?) {
+                *count = row.get(1)?;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Whether there is something to do by `now`.
+    pub fn has_work(&self, now: i64) -> Result<bool> {
+        let query =
+            "SELECT EXISTS (SELECT 1 FROM queue WHERE state IN (0, 1) AND not_before <= ?1)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([now], |row| row.get(0))?)
+    }
+
+    /// Gives items back that a process which died was at. To be called with the lock of the queue, before the first are taken.
+    pub fn reclaim_items(&self) -> Result<usize> {
+        let update = "UPDATE queue SET state = IIF(attempts >= ?1, 3, 0), \
+             last_error = IIF(attempts >= ?1, 'whoever worked on it died', last_error) WHERE state = 1";
+        Ok(self.connection.execute(update, [MOST_ATTEMPTS])?)
+    }
+
+    /// Takes the oldest items that are to be done by `now`; each counts as an attempt, for it may be the last thing done.
+    pub fn take_items(&mut self, now: i64, limit: usize) -> Result<Vec<Item>> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let items = {
+            let mut statement = transaction.prepare_cached(&format!(
+                "UPDATE queue SET state = 1, attempts = attempts + 1 WHERE id IN \
+                 (SELECT id FROM queue WHERE state = 0 AND not_before <= ?1 ORDER BY not_before, id LIMIT ?2) RETURNING {COLUMNS}"
+            ))?;
+            let rows = statement.query_map((now, limit), item)?;
+            rows.collect::<rusqlite::Result<Vec<Item>>>()?
+        };
+        transaction.commit()?;
+        let mut items = unpacked(items)?;
+        items.sort_by_key(|item| item.id);
+        Ok(items)
+    }
+
+    /// Says what became of items that were taken. One that was asked for again meanwhile stays to be done.
+    pub fn finish_items(&mut self, outcomes: &[(i64, ItemOutcome)]) -> Result<()> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        for (id, outcome) in outcomes {
+            match outcome {
+                ItemOutcome::Done(seq) => transaction
+                    .prepare_cached("UPDATE queue SET state = 2, seq = COALESCE(?2, seq), body = NULL, last_error = NULL WHERE id = ?1 AND state IN (1, 2)")?
+                    .execute((id, seq))?,
+                ItemOutcome::Raw => transaction
+                    .prepare_cached("UPDATE queue SET state = 4 WHERE id = ?1 AND state = 1")?
+                    .execute([id])?,
+                ItemOutcome::Later { not_before, error } => transaction
+                    .prepare_cached("UPDATE queue SET state = IIF(attempts >= ?4, 3, 0), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = 1")?
+                    .execute((id, not_before, error, MOST_ATTEMPTS))?,
+            };
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Lets items be tried again from the beginning: one, or all that failed. How many there were.
+    pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
+        let update = "UPDATE queue SET state = 0, attempts = 0, not_before = 0 \
+             WHERE IIF(?1 IS NULL, state = 3, id = ?1 AND state IN (0, 3, 4))";
+        Ok(self.connection.execute(update, [id])?)
+    }
+
+    /// Forgets items that are done since before `at`.
+    pub fn prune_items(&self, at: i64) -> Result<usize> {
+        let delete = "DELETE FROM queue WHERE state = 2 AND at < ?1";
+        Ok(self.connection.execute(delete, [at])?)
+    }
+}
+
+/// What became of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemOutcome {
+    /// It is done; the log tells it as this event.
+    Done(Option<u64>),
+    /// No log tells of it: it stays as it was captured.
+    Raw,
+    /// It is to be tried again, unless it was tried too often.
+    Later {
+        /// Not before this time.
+        not_before: i64,
+        /// What went wrong.
+        error: String,
+    },
+}
+
+fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
+    let kind: usize = row.get(1)?;
+    let state: usize = row.get(4)?;
+    Ok(Item {
+        id: row.get(0)?,
+        kind: ItemKind::ALL
+            .get(kind)
+            .copied()
+            .unwrap_or(ItemKind::Summary),
+        session: row.get(2)?,
+        at: row.get(3)?,
+        state: ItemState::ALL
+            .get(state)
+            .copied()
+            .unwrap_or(ItemState::Failed),
+        attempts: row.get(5)?,
+        last_error: row.get(6)?,
+        not_before: row.get(7)?,
+        seq: row.get(8)?,
+        body: row.get(9)?,
+    })
+}
+
+fn unpacked(mut items: Vec<Item>) -> Result<Vec<Item>> {
+    for item in &mut items {
+        if let Some(body) = &mut item.body {
+            *body = decompress(body)?;
+        }
+    }
+    Ok(items)
+}

@@ -1,0 +1,130 @@
+//! Recognising what was captured when the agent's log tells it: one event, not two.
+
+use std::collections::HashMap;
+
+use backstory_session::{Event, EventKey, Kind};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{Item, ItemKind};
+use crate::error::Result;
+use crate::open::Store;
+
+/// How far the clocks of a log and of a hook may be apart for the same thing.
+const SAME_TIME_MS: i64 = 10_000;
+
+/// What was captured of a session and has not been told by its log.
+#[derive(Debug, Default)]
+pub(crate) struct Untold {
+    named: HashMap<i64, Vec<i64>>,
+    prompts: Vec<(i64, i64)>,
+}
+
+impl Untold {
+    pub(crate) fn load(connection: &Connection, session: i64) -> Result<Self> {
+        let mut untold = Untold::default();
+        let mut statement = connection.prepare_cached(
+            "SELECT id, name, kind, at FROM queue WHERE session = ?1 AND body IS NOT NULL ORDER BY id DESC",
+        )?;
+        let mut rows = statement.query([session])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if let Some(name) = row.get(1)? {
+                untold.named.entry(name).or_default().push(id);
+            }
+            if row.get::<_, u8>(2)? == ItemKind::Prompt as u8 {
+                untold.prompts.push((id, row.get(3)?));
+            }
+        }
+        Ok(untold)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.prompts.is_empty()
+    }
+
+    /// The log tells an event: if it was captured, it is the same.
+    pub(crate) fn told(&mut self, connection: &Connection, event: &Event, seq: u64) -> Result<()> {
+        let Some(name) = name_of(event) else {
+            return Ok(());
+        };
+        // The oldest is last.
+        let mut item = self.named.get_mut(&name.0).and_then(Vec::pop);
+        if item.is_none() && event.kind == Kind::Prompt {
+            // Agents write some prompts down in other words: a command with what it stands for.
+            let near = |(_, at): &(i64, i64)| {
+                event
+                    .at
+                    .is_some_and(|told| (told - at).abs() <= SAME_TIME_MS)
+            };
+            item = self
+                .prompts
+                .iter()
+                .rfind(|prompt| near(prompt))
+                .map(|(id, _)| *id);
+        }
+        let Some(item) = item else { return Ok(()) };
+        self.prompts.retain(|(id, _)| *id != item);
+        let update =
+            "UPDATE queue SET state = 2, seq = ?2, body = NULL, last_error = NULL WHERE id = ?1";
+        connection.prepare_cached(update)?.execute((item, seq))?;
+        Ok(())
+    }
+}
+
+/// What a log calls an event, hashed as [`EventKey::of`] the kind and the words.
+fn name_of(event: &Event) -> Option<EventKey> {
+    match event.kind {
+        Kind::Prompt => Some(said("prompt", &event.text)),
+        Kind::Reply => Some(said("reply", &event.text)),
+        Kind::ToolCall => event.call.as_deref().map(|call| said("call", call)),
+        _ => None,
+    }
+}
+
+fn said(kind: &str, words: &str) -> EventKey {
+    EventKey::of(&[kind.as_bytes(), words.trim().as_bytes()])
+}
+
+impl ItemKind {
+    /// What a log calls such an item: a tool use by its id, everything else by its words.
+    pub fn named(self, words: &str) -> Option<EventKey> {
+        match self {
+            ItemKind::Prompt => Some(said("prompt", words)),
+            ItemKind::Reply => Some(said("reply", words)),
+            ItemKind::ToolUse => Some(said("call", words)),
+            ItemKind::Summary => None,
+        }
+    }
+}
+
+impl Store {
+    /// The event of the session's log that an item turns out to be, by what kind it is and when it was, for items that came after the log was read
+    /// or have no name. No event is two items.
+    pub fn event_of_item(&self, item: &Item, tool: Option<&str>) -> Result<Option<u64>> {
+        let kind = match item.kind {
+            ItemKind::Prompt => Kind::Prompt,
+            ItemKind::Reply => Kind::Reply,
+            ItemKind::ToolUse => Kind::ToolResult,
+            ItemKind::Summary => return Ok(None),
+        };
+        let mut statement = self.connection.prepare_cached(
+            "SELECT COALESCE(events.call, events.seq) FROM events LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
+             WHERE events.session = ?1 AND events.kind = ?2 AND events.at BETWEEN ?3 - ?4 AND ?3 + ?4 \
+             AND (?5 IS NULL OR COALESCE(called.tool, events.tool) IS NULL OR COALESCE(called.tool, events.tool) = (SELECT id FROM names WHERE name = ?5)) \
+             AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.session = ?1 AND queue.seq = COALESCE(events.call, events.seq)) \
+             ORDER BY ABS(events.at - ?3) LIMIT 1",
+        )?;
+        let found = statement.query_row(
+            (item.session, kind as u8, item.at, SAME_TIME_MS, tool),
+            |row| row.get(0),
+        );
+        Ok(found.optional()?)
+    }
+
+    /// When the last event of a session's log was.
+    pub fn last_told_at(&self, session: i64) -> Result<Option<i64>> {
+        let query = "SELECT MAX(at) FROM events WHERE session = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([session], |row| row.get(0))?)
+    }
+}
