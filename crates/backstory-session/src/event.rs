@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// What a reader understood of the records it was given, in their order.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -174,7 +176,7 @@ impl EventKey {
 }
 
 /// A file that a tool call names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touch {
     /// The path as the log has it.
     pub path: String,
@@ -183,7 +185,8 @@ pub struct Touch {
 }
 
 /// What a tool call does to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Read or searched.
     Read,

@@ -6,6 +6,7 @@
 pub mod attachment;
 mod edit;
 mod event;
+pub mod hook;
 mod injected;
 mod json;
 mod patch;

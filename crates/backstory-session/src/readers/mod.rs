@@ -1,9 +1,9 @@
 //! One file an agent.
 
-mod claude_code;
-mod codex;
-mod grok;
-mod shared;
+pub(crate) mod claude_code;
+pub(crate) mod codex;
+pub(crate) mod grok;
+pub(crate) mod shared;
 
 use crate::reader::Reader;
 

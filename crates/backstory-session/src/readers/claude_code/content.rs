@@ -172,7 +172,7 @@ impl Block<'_> {
 }
 
 /// What a tool gave back: text as it is, other things by name.
-fn result_text(content: &RawValue) -> String {
+pub(crate) fn result_text(content: &RawValue) -> String {
     if let Some(text) = string(Some(content)) {
         return text.into_owned();
     }
@@ -212,7 +212,7 @@ fn text_part(texts: &[String], forced: Option<Kind>) -> Option<Part> {
 }
 
 /// What a person typed of this text; `None` when programs put all of it there.
-fn typed(text: &str) -> Option<String> {
+pub(crate) fn typed(text: &str) -> Option<String> {
     const PUT_BEFORE: [&str; 4] = [
         "ide_opened_file",
         "ide_selection",

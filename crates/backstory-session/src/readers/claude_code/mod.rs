@@ -4,11 +4,11 @@
 //! `isSidechain`, sibling files `agent-<id>.jsonl`, and `<session>/subagents/agent-<id>.jsonl`; each becomes a session of its
 //! own, `<session>/agent-<id>`, whose parent is the session.
 
-mod content;
+pub(crate) mod content;
 mod edits;
 mod line;
-mod session;
-mod tools;
+pub(crate) mod session;
+pub(crate) mod tools;
 mod transcript;
 mod usage;
 

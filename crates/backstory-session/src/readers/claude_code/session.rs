@@ -15,14 +15,14 @@ const MOST_SIDECHAIN_RECORDS: usize = 512;
 
 /// What the file's name tells about the sessions in it.
 #[derive(Debug)]
-pub(super) struct FileIds {
-    pub(super) session: Option<Arc<str>>,
-    pub(super) agent: Option<String>,
+pub(crate) struct FileIds {
+    pub(crate) session: Option<Arc<str>>,
+    pub(crate) agent: Option<String>,
     pub(super) stem: Arc<str>,
 }
 
 impl FileIds {
-    pub(super) fn of(source: &SourceName<'_>) -> Self {
+    pub(crate) fn of(source: &SourceName<'_>) -> Self {
         let stem = source.stem();
         let agent = stem.strip_prefix("agent-").map(str::to_string);
         let session = if agent.is_some() {

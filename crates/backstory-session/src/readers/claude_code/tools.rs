@@ -9,14 +9,14 @@ use crate::readers::shared::{command_column, is_true, string};
 
 /// What a tool was asked.
 #[derive(Debug, Default)]
-pub(super) struct Input {
+pub(crate) struct Input {
     pub(super) text: String,
-    pub(super) command: Option<String>,
-    pub(super) touches: Vec<Touch>,
+    pub(crate) command: Option<String>,
+    pub(crate) touches: Vec<Touch>,
 }
 
 /// Reads the input of a tool call.
-pub(super) fn input(tool: &str, raw: Option<&RawValue>) -> Input {
+pub(crate) fn input(tool: &str, raw: Option<&RawValue>) -> Input {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Fields<'a> {

@@ -11,9 +11,9 @@ const MAX_SCRIPT_COMMANDS: usize = 32;
 
 /// What can be told of a call besides its text.
 #[derive(Default)]
-pub(super) struct Effects {
-    pub(super) command: Option<String>,
-    pub(super) touches: Vec<Touch>,
+pub(crate) struct Effects {
+    pub(crate) command: Option<String>,
+    pub(crate) touches: Vec<Touch>,
 }
 
 /// The name that a tool goes by: `server__tool` when it comes from a namespace.
@@ -25,7 +25,7 @@ pub(super) fn tool_name(namespace: Option<String>, name: &str) -> String {
 }
 
 /// What a call with JSON arguments does.
-pub(super) fn of_arguments(tool: &str, arguments: &str) -> Effects {
+pub(crate) fn of_arguments(tool: &str, arguments: &str) -> Effects {
     let Ok(fields) = Object::parse(arguments) else {
         return Effects::default();
     };
@@ -52,7 +52,7 @@ pub(super) fn of_arguments(tool: &str, arguments: &str) -> Effects {
 }
 
 /// What a call with free text as its input does.
-pub(super) fn of_input(tool: &str, input: &str) -> Effects {
+pub(crate) fn of_input(tool: &str, input: &str) -> Effects {
     match tool {
         "apply_patch" => Effects {
             command: None,
@@ -64,7 +64,7 @@ pub(super) fn of_input(tool: &str, input: &str) -> Effects {
 }
 
 /// What a command does: a string, or a list of program and arguments.
-pub(super) fn of_command(command: &RawValue) -> Effects {
+pub(crate) fn of_command(command: &RawValue) -> Effects {
     let command = match string(command) {
         Some(command) => command,
         None => {

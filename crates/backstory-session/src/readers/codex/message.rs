@@ -144,7 +144,7 @@ pub(super) fn essence(text: &str) -> String {
 }
 
 /// What the user asks for in a text: all of it, or what follows an editor's context; `None` when no person wrote it.
-fn request(text: &str) -> Option<&str> {
+pub(crate) fn request(text: &str) -> Option<&str> {
     let text = text.trim_start();
     if EDITOR_CONTEXT.iter().any(|prefix| text.starts_with(prefix)) {
         return text.split_once(REQUEST).map(|(_, request)| request);

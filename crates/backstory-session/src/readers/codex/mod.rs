@@ -14,11 +14,11 @@
 //! Not read: encrypted reasoning, the history that a compaction leaves, the world state, and events that only repeat the
 //! output of a tool.
 
-mod call;
+pub(crate) mod call;
 mod edits;
 mod entry;
-mod message;
-mod object;
+pub(crate) mod message;
+pub(crate) mod object;
 mod origin;
 mod output;
 mod reading;

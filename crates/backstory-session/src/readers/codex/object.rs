@@ -13,16 +13,16 @@ use crate::json;
 ///
 /// A list and not a struct, because a derived struct refuses a record over one odd or doubled field.
 #[derive(Debug)]
-pub(super) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     /// Reads an object. Fails when the JSON is damaged or something else.
-    pub(super) fn parse(json: &'a str) -> serde_json::Result<Self> {
+    pub(crate) fn parse(json: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(json)
     }
 
     /// Reads a value that may be an object.
-    pub(super) fn of(value: &'a RawValue) -> Option<Self> {
+    pub(crate) fn of(value: &'a RawValue) -> Option<Self> {
         value
             .get()
             .starts_with('{')
@@ -30,69 +30,69 @@ impl<'a> Object<'a> {
     }
 
     /// Whether the field is there, be it null.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }
 
     /// A field that is not null. Of doubled ones the last, as every JSON library has it.
-    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let (_, value) = self.0.iter().rev().find(|(key, _)| key == name)?;
         (value.get() != "null").then_some(*value)
     }
 
     /// A string. Lone surrogates are replaced, for they would else cost the text.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         string(self.get(name)?)
     }
 
     /// A string that names something, so not an empty one.
-    pub(super) fn name(&self, name: &str) -> Option<String> {
+    pub(crate) fn name(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty())
     }
 
     /// An object.
-    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+    pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
         Object::of(self.get(name)?)
     }
 
     /// The elements of a list, none when it is something else.
-    pub(super) fn list(&self, name: &str) -> Vec<&'a RawValue> {
+    pub(crate) fn list(&self, name: &str) -> Vec<&'a RawValue> {
         self.get(name)
             .and_then(|value| serde_json::from_str(value.get()).ok())
             .unwrap_or_default()
     }
 
     /// A number.
-    pub(super) fn number(&self, name: &str) -> Option<f64> {
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
     /// A whole number.
-    pub(super) fn integer(&self, name: &str) -> Option<i64> {
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
     /// A count; one that is missing or below zero is none at all.
-    pub(super) fn count(&self, name: &str) -> u64 {
+    pub(crate) fn count(&self, name: &str) -> u64 {
         self.get(name)
             .and_then(|value| serde_json::from_str(value.get()).ok())
             .unwrap_or(0)
     }
 
     /// Whether the field says `expected`.
-    pub(super) fn says(&self, name: &str, expected: bool) -> bool {
+    pub(crate) fn says(&self, name: &str, expected: bool) -> bool {
         self.get(name)
             .is_some_and(|value| value.get() == if expected { "true" } else { "false" })
     }
 
     /// All fields.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 }
 
 /// A value that is a string.
-pub(super) fn string(value: &RawValue) -> Option<String> {
+pub(crate) fn string(value: &RawValue) -> Option<String> {
     value.get().starts_with('"').then(|| json::text_of(value))
 }
 

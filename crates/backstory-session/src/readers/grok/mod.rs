@@ -10,9 +10,9 @@ mod edits;
 mod fields;
 mod history;
 mod note;
-mod stream;
+pub(crate) mod stream;
 mod summary;
-mod tools;
+pub(crate) mod tools;
 mod updates;
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ impl Stream {
 }
 
 /// A whole message of a person, and whether the program put it in.
-pub(super) fn whole_prompt(text: &str) -> (String, bool) {
+pub(crate) fn whole_prompt(text: &str) -> (String, bool) {
     let mut stream = Stream::new(Speaker::Person);
     let text = stream.add(text);
     (text, stream.injected())

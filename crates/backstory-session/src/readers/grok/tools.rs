@@ -9,16 +9,16 @@ use crate::readers::shared::{command_column, is_true, items, kept, patch_touches
 
 /// What a tool was asked.
 #[derive(Debug, Default)]
-pub(super) struct Call {
-    pub(super) tool: String,
+pub(crate) struct Call {
+    pub(crate) tool: String,
     pub(super) text: String,
-    pub(super) command: Option<String>,
-    pub(super) touches: Vec<Touch>,
+    pub(crate) command: Option<String>,
+    pub(crate) touches: Vec<Touch>,
 }
 
 /// Reads a call: the tool's name, its kind in Grok's words (`read`, `edit`, …; empty when unknown), its input as JSON, and the
 /// files that the log names besides.
-pub(super) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) -> Call {
+pub(crate) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) -> Call {
     let fields = Fields::read(input);
     let command = command(&fields);
     // An MCP tool is called through another one.
@@ -125,14 +125,14 @@ fn ends_with_path(whole: &str, path: &str) -> bool {
 
 /// How a tool call ended, besides its text.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) error: bool,
+pub(crate) struct Outcome {
+    pub(crate) error: bool,
     pub(super) exit_code: Option<i64>,
-    pub(super) duration_ms: Option<i64>,
+    pub(crate) duration_ms: Option<i64>,
 }
 
 /// Reads how a call ended.
-pub(super) fn outcome(raw_output: Option<&RawValue>, failed: bool) -> Outcome {
+pub(crate) fn outcome(raw_output: Option<&RawValue>, failed: bool) -> Outcome {
     let output = Fields::of(raw_output);
     let exit_code = integer(output.get(&["exit_code", "exitCode"]));
     // A search that finds nothing exits with 1.
@@ -146,7 +146,7 @@ pub(super) fn outcome(raw_output: Option<&RawValue>, failed: bool) -> Outcome {
 }
 
 /// The text of a result: what the tool put out, else what was shown of it, else the output as it is written.
-pub(super) fn result_text(raw_output: Option<&RawValue>, shown: Option<&RawValue>) -> String {
+pub(crate) fn result_text(raw_output: Option<&RawValue>, shown: Option<&RawValue>) -> String {
     let output = raw_output.and_then(|raw| output_text(raw, 0));
     if let Some(text) = output.as_deref().and_then(kept) {
         return text;

@@ -1,0 +1,218 @@
+//! What agents tell hooks on standard input, whichever agent it is.
+//!
+//! Five agents say the same things in five dialects; [`read`] understands them all and gives one [`HookInput`]. What agents leave
+//! out, misspell or give in a wrong type is missing in it, never an error: an agent that waits for its hook must not suffer
+//! from a version that we have not seen. Sessions, commands, touched files and prompts are what the readers of logs make of
+//! the same things, so that what was heard and what was read later can be recognised as one.
+//!
+//! Not done here: joining relative paths with the working directory, redaction, and deciding what to answer.
+//!
+//! Checked in November 2026 against formats.md, parts 2.4, 3, 4, 6 and 15.
+
+mod agent;
+mod event;
+mod fields;
+mod output;
+mod prompt;
+mod session;
+mod shorten;
+#[cfg(test)]
+mod tests;
+mod tool;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::agent::Agent;
+pub use self::prompt::prompt_text;
+pub use self::tool::ToolUse;
+
+use self::event::Told;
+use self::fields::{name, text, time};
+use crate::json::repair_surrogates;
+use crate::readers::codex::object::Object;
+use crate::readers::shared::{kept, string};
+
+/// What an agent told a hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HookInput {
+    /// Who speaks.
+    pub agent: Agent,
+    /// What the event is called in Claude Code's words, or the agent's own name of an event that we do not know.
+    pub event: Cow<'static, str>,
+    /// The session, named as the reader of its log names it.
+    pub session: Option<String>,
+    /// Where the log lies; when a subagent stops, the subagent's.
+    pub transcript: Option<String>,
+    /// The folder that the agent works in.
+    pub cwd: Option<String>,
+    /// When, in unix milliseconds, where the agent tells.
+    pub at: Option<i64>,
+    /// What happened.
+    pub happening: Happening,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Happening {
+    /// A session began or went on.
+    Started {
+        /// Why: `startup`, `resume`, `clear`, `compact`.
+        source: Option<String>,
+    },
+    /// A person asked something.
+    Prompted {
+        /// What they asked, as the log will have it; see [`prompt_text`].
+        text: String,
+        /// The agent's id of the prompt or of the turn that it begins.
+        id: Option<String>,
+    },
+    /// A tool ran.
+    ToolUsed(ToolUse),
+    /// The model said something, and may go on.
+    Replied {
+        /// What it said.
+        text: String,
+    },
+    /// The conversation is about to be summarised.
+    Compacting {
+        /// Who wanted it: `manual` or `auto`.
+        trigger: Option<String>,
+    },
+    /// The model has finished.
+    Stopped {
+        /// The last thing it said.
+        reply: Option<String>,
+        /// Whether it is a subagent that finished.
+        subagent: bool,
+    },
+    /// The session is over.
+    Ended {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Nothing that is worth keeping.
+    Other,
+}
+
+/// Input that is no JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not a JSON object: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Reads what an agent told a hook. `agent` and `event` are what the hook was registered for, if that is known.
+///
+/// The input has the last word on the agent where it must be Grok, for that runs the hooks of others too.
+pub fn read(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &[u8],
+) -> Result<HookInput, Unreadable> {
+    let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
+    let text = String::from_utf8_lossy(input);
+    first_object(&text)
+        .map(|object| understand(agent, event, &object))
+        .or_else(|error| {
+            // Half a character in the name of a field.
+            let repaired = repair_surrogates(&text).ok_or(error)?;
+            first_object(&repaired).map(|object| understand(agent, event, &object))
+        })
+}
+
+/// The object that a text begins with. What follows is not looked at: some shells add lines of their own.
+fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    match values.next() {
+        Some(Ok(object)) => Ok(object),
+        Some(Err(error)) => Err(Unreadable {
+            reason: error.to_string(),
+        }),
+        None => Err(Unreadable {
+            reason: "there is nothing".to_string(),
+        }),
+    }
+}
+
+fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> HookInput {
+    let said = name(input, &["hook_event_name", "hookEventName"]);
+    let agent = Agent::of(agent, event.or(said.as_deref()), input);
+    let (told, event) = event::of(event, said.as_deref());
+    let subagent_log = || name(input, &["agent_transcript_path", "agentTranscriptPath"]);
+    let transcript = || name(input, &["transcript_path", "transcriptPath"]);
+    let transcript = if told == Told::SubagentStopped {
+        subagent_log().or_else(transcript)
+    } else {
+        transcript()
+    };
+    HookInput {
+        agent,
+        event,
+        session: session::of(agent, input, transcript.as_deref()),
+        cwd: name(input, &["cwd", "workspaceRoot"]).or_else(|| {
+            let folders = input.list("workspace_roots");
+            let first = folders.into_iter().find_map(|raw| string(Some(raw)));
+            first.map(Cow::into_owned)
+        }),
+        at: time(input, "timestamp"),
+        happening: happening(agent, told, input),
+        transcript,
+    }
+}
+
+fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {
+    let reply = || {
+        const REPLIES: [&str; 5] = [
+            "last_assistant_message",
+            "lastAssistantMessage",
+            "prompt_response",
+            "summary",
+            "text",
+        ];
+        text(input, &REPLIES).and_then(|reply| kept(&reply))
+    };
+    match told {
+        Told::Started => Happening::Started {
+            source: name(input, &["source"]),
+        },
+        Told::Prompted => {
+            const IDS: [&str; 4] = ["prompt_id", "promptId", "turn_id", "generation_id"];
+            let asked = text(input, &["prompt"]).map(|raw| prompt_text(agent, &raw));
+            match asked {
+                Some(text) if !text.is_empty() => Happening::Prompted {
+                    text,
+                    id: name(input, &IDS),
+                },
+                // What programs say in a person's name is no prompt in the log either.
+                _ => Happening::Other,
+            }
+        }
+        Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
+            Happening::ToolUsed(tool::of(agent, told, input))
+        }
+        Told::Replied => reply().map_or(Happening::Other, |text| Happening::Replied { text }),
+        Told::Compacting => Happening::Compacting {
+            trigger: name(input, &["trigger"]),
+        },
+        Told::Stopped | Told::SubagentStopped => Happening::Stopped {
+            reply: reply(),
+            subagent: told == Told::SubagentStopped,
+        },
+        Told::Ended => Happening::Ended {
+            reason: name(input, &["reason"]),
+        },
+        Told::Nothing => Happening::Other,
+    }
+}

@@ -1,0 +1,211 @@
+//! What a tool was asked and what it did, by the tables of the readers where there is a reader.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Agent;
+use super::event::Told;
+use super::fields::{name, number, text, value};
+use super::output::readable;
+use super::shorten::compact;
+use crate::event::{Action, Touch};
+use crate::readers::codex::object::{Object, string};
+use crate::readers::shared::command_column;
+use crate::readers::{claude_code, codex, grok};
+
+/// A tool that ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// What the agent calls the tool; empty when it does not say.
+    pub name: String,
+    /// The agent's id of the call, by which logs join call and result.
+    pub id: Option<String>,
+    /// What it was asked, as JSON without white space.
+    pub input: String,
+    /// What it answered, as text.
+    pub output: Option<String>,
+    /// The shell command that it ran.
+    pub command: Option<String>,
+    /// The files that it names. Relative paths are below the working directory.
+    pub touches: Vec<Touch>,
+    /// The text of the touched file before, where the agent tells; empty for a file that was not there.
+    pub before: Option<String>,
+    /// Whether it failed.
+    pub error: bool,
+    /// How long it took.
+    pub duration_ms: Option<i64>,
+}
+
+/// Reads what was told of a tool.
+pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
+    const RESPONSES: [&str; 8] = [
+        "tool_response",
+        "toolResponse",
+        "tool_result",
+        "toolResult",
+        "tool_output",
+        "toolOutput",
+        "result_json",
+        "output",
+    ];
+    const ERRORS: [&str; 3] = ["error", "error_message", "errorMessage"];
+    let tool = match told {
+        Told::FileEdited => Some("Write".to_string()),
+        Told::ShellRan => Some("Shell".to_string()),
+        _ => None,
+    };
+    let tool = tool
+        .or_else(|| name(input, &["tool_name", "toolName"]))
+        .unwrap_or_default();
+    let asked = asked(told, input);
+    let response = value(input, &RESPONSES);
+    let outcome = readable(agent, response);
+    let failed = told == Told::ToolFailed;
+    let effects = effects(agent, &tool, &asked);
+    let duration = number(input, &["duration_ms", "durationMs", "duration"]);
+    ToolUse {
+        name: effects.name.unwrap_or(tool),
+        id: name(input, &["tool_use_id", "toolUseId"]),
+        output: outcome
+            .text
+            .or_else(|| text(input, &ERRORS).filter(|_| failed)),
+        command: effects.command,
+        touches: effects.touches,
+        before: response.and_then(before),
+        error: failed || outcome.error,
+        duration_ms: duration
+            .map(|duration| duration as i64)
+            .or(outcome.duration_ms),
+        input: asked,
+    }
+}
+
+/// What the tool was asked, as JSON.
+fn asked(told: Told, input: &Object<'_>) -> String {
+    let given = match told {
+        // Cursor has these beside everything else.
+        Told::FileEdited => return picked(input, &["file_path", "edits"]),
+        Told::ShellRan => return picked(input, &["command", "cwd"]),
+        _ => value(input, &["tool_input", "toolInput"]),
+    };
+    let Some(given) = given else {
+        return "{}".to_string();
+    };
+    // Some give JSON within a string.
+    let within = string(given).filter(|text| Object::parse(text).is_ok());
+    compact(within.as_deref().unwrap_or(given.get()))
+}
+
+fn picked(input: &Object<'_>, names: &[&str]) -> String {
+    let fields = names.iter().filter_map(|name| {
+        let raw = input.get(name)?;
+        Some(format!("\"{name}\":{}", compact(raw.get())))
+    });
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+}
+
+/// What can be told of a call by its tool and input.
+#[derive(Default)]
+struct Effects {
+    /// The tool's name, where the input tells it better.
+    name: Option<String>,
+    command: Option<String>,
+    touches: Vec<Touch>,
+}
+
+fn effects(agent: Agent, tool: &str, input: &str) -> Effects {
+    match agent {
+        Agent::ClaudeCode => {
+            let raw: Option<&RawValue> = serde_json::from_str(input).ok();
+            let asked = claude_code::tools::input(tool, raw);
+            Effects {
+                name: None,
+                command: asked.command,
+                touches: asked.touches,
+            }
+        }
+        Agent::Codex => of_codex(tool, input),
+        Agent::Grok => {
+            let call = grok::tools::call(tool, "", input, &[]);
+            Effects {
+                name: Some(call.tool),
+                command: call.command,
+                touches: call.touches,
+            }
+        }
+        Agent::Gemini | Agent::Cursor => of_table(tool, input),
+    }
+}
+
+/// Hooks of Codex know its shells as `Bash` and get patches as a command.
+fn of_codex(tool: &str, input: &str) -> Effects {
+    let fields = Object::parse(input).ok();
+    let command = fields.as_ref().and_then(|fields| fields.get("command"));
+    let effects = match (tool, command) {
+        ("Bash", Some(command)) => codex::call::of_command(command),
+        ("apply_patch", Some(patch)) => codex::call::Effects {
+            command: None,
+            touches: codex::call::of_command(patch).touches,
+        },
+        _ => match serde_json::from_str::<String>(input) {
+            Ok(text) => codex::call::of_input(tool, &text),
+            Err(_) => codex::call::of_arguments(tool, input),
+        },
+    };
+    Effects {
+        name: None,
+        command: effects.command,
+        touches: effects.touches,
+    }
+}
+
+/// The tools of agents whose logs are not read: what they do to the file that they name.
+const ACTIONS: &[(&str, Action)] = &[
+    // Gemini
+    ("read_file", Action::Read),
+    ("write_file", Action::Write),
+    ("replace", Action::Write),
+    ("edit", Action::Write),
+    // Cursor
+    ("Read", Action::Read),
+    ("Write", Action::Write),
+    ("StrReplace", Action::Write),
+    ("EditNotebook", Action::Write),
+    ("Delete", Action::Delete),
+];
+
+fn of_table(tool: &str, input: &str) -> Effects {
+    const PATHS: [&str; 6] = [
+        "file_path",
+        "absolute_path",
+        "path",
+        "target_file",
+        "target_notebook",
+        "notebook_path",
+    ];
+    let Ok(fields) = Object::parse(input) else {
+        return Effects::default();
+    };
+    let action = ACTIONS.iter().find(|(known, _)| *known == tool);
+    let touch = action.and_then(|(_, action)| {
+        Some(Touch {
+            path: name(&fields, &PATHS)?,
+            action: *action,
+        })
+    });
+    let command = matches!(tool, "run_shell_command" | "Shell" | "Bash")
+        .then(|| name(&fields, &["command"]))
+        .flatten();
+    Effects {
+        name: None,
+        command: command.as_deref().and_then(command_column),
+        touches: touch.into_iter().collect(),
+    }
+}
+
+/// The text of the file before an edit, as Claude Code tells it.
+fn before(response: &RawValue) -> Option<String> {
+    let response = Object::of(response)?;
+    let created = || response.text("type").as_deref() == Some("create");
+    text(&response, &["originalFile", "original_file"]).or_else(|| created().then(String::new))
+}
