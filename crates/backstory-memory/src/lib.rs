@@ -26,10 +26,12 @@
 //! Nothing here prints, reads the environment or looks at the clock.
 
 mod blame;
+mod capture;
 mod code;
 mod digest;
 mod discover;
 mod error;
+mod event_log;
 mod forget;
 mod models;
 mod patterns;
@@ -58,12 +60,14 @@ pub use backstory_code::{
     Skipped, Symbol,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
+pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionHead, SessionRow,
-    SkippedRow, StreamRow,
+    Captured, Error as StoreError, EventRange, EventRow, Health, Item, ItemFilter, ItemKind,
+    ItemState, LoggedRun, SessionFilter, SessionHead, SessionRow, SkippedRow, StreamRow,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
+pub use capture::{Capture, Spool, WorkReport};
 pub use code::{
     CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
     SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
@@ -72,6 +76,7 @@ pub use code::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
+pub use event_log::{LogEvent, log_event};
 pub use forget::{Forget, ForgetReport, Proof};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
@@ -104,22 +109,21 @@ pub struct Memory {
 impl Memory {
     /// Opens the memory in a folder, making it if there is none.
     pub fn open(home: &Path) -> Result<Self> {
-        Ok(Memory {
-            home: home.to_path_buf(),
-            store: Store::open(home)?,
-            open_index: None,
-            open_model: None,
-        })
+        Ok(Memory::of(home, Store::open(home)?))
     }
 
     /// Opens the memory in a folder only to read; `None` when there is none. Writes nothing at all.
     pub fn open_existing(home: &Path) -> Result<Option<Self>> {
-        Ok(Store::open_existing(home)?.map(|store| Memory {
+        Ok(Store::open_existing(home)?.map(|store| Memory::of(home, store)))
+    }
+
+    fn of(home: &Path, store: Store) -> Self {
+        Memory {
             home: home.to_path_buf(),
             store,
             open_index: None,
             open_model: None,
-        }))
+        }
     }
 
     /// The folder.

@@ -10,6 +10,7 @@ use backstory_store::{
 };
 
 use crate::Memory;
+use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
@@ -25,6 +26,8 @@ pub struct ShownEvent {
     pub text: String,
     /// The files that it touched.
     pub touches: Vec<Touch>,
+    /// Whether only a hook told of it so far: the log will.
+    pub live: bool,
 }
 
 impl Memory {
@@ -49,11 +52,11 @@ impl Memory {
     /// Events of a session with their text, in order.
     pub fn events(&self, session: &SessionRow, range: EventRange) -> Result<Vec<ShownEvent>> {
         if let EventRange::Turn(turn) = range
-            && turn > session.turns
+            && turn > session.turns + session.live_turns
         {
             return Err(Error::NoTurn {
                 session: session.session.clone(),
-                turns: session.turns,
+                turns: session.turns + session.live_turns,
                 turn,
             });
         }
@@ -62,6 +65,17 @@ impl Memory {
             shown.push(event);
             Ok(())
         })?;
+        let live = live_events(&self.store, session)?;
+        shown.extend(live.into_iter().filter(|event| match range {
+            EventRange::All | EventRange::Last(_) => true,
+            EventRange::From(seq) => event.row.seq >= seq,
+            EventRange::One(seq) => event.row.seq == seq,
+            EventRange::Turn(turn) => event.row.turn == turn,
+        }));
+        if let EventRange::Last(count) = range {
+            let surplus = shown.len().saturating_sub(count as usize);
+            shown.drain(..surplus);
+        }
         Ok(shown)
     }
 
@@ -129,7 +143,12 @@ pub(crate) fn visit(
         let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
         let text = text_of(agent, &span, &row);
         let touches = touches.remove(&row.seq).unwrap_or_default();
-        each(ShownEvent { row, text, touches })?;
+        each(ShownEvent {
+            row,
+            text,
+            touches,
+            live: false,
+        })?;
     }
     Ok(())
 }
@@ -150,6 +169,7 @@ pub(crate) fn read_one(
         text: text_of(&session.agent, &span, &row),
         touches: touched.into_iter().map(|(_, touch)| touch).collect(),
         row,
+        live: false,
     }))
 }
 

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use backstory_session::redact::Redactor;
-use backstory_store::{Counts, Store, lock_file};
+use backstory_store::{Counts, Cursor, Store, lock_file, try_lock_file};
 
 use crate::code::{self, Runs};
 use crate::digest::Digester;
-use crate::discover::{Discovery, Problem, Sources, discover};
+use crate::discover::{Discovery, Found, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run};
 use crate::retain::{RetainOptions, RetainReport};
@@ -121,6 +121,66 @@ impl Memory {
             self.clean_up()?;
         }
         let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
+        let taken = self.take_in(options, &discovery, progress)?;
+        let TakenIn {
+            mut report,
+            mut under_way,
+            index,
+            digester,
+            runs,
+        } = taken;
+        // Also when nothing was new: the sweep before may have been stopped right here.
+        self.store.settle_titles()?;
+        report.analyzed = digester.finish(&mut self.store)?;
+        let before_code = started.elapsed();
+        code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
+            under_way.sessions_to_look_at = total as u64;
+            under_way.sessions_looked_at = done as u64;
+            progress(under_way);
+        })?;
+        report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
+        let indexed = match index {
+            Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
+            None => self.refresh_index(false, &mut |_, _| {}),
+        };
+        report.index_problem = indexed.err().map(|error| error.to_string());
+        self.store.tidy()?;
+        report.retention = self.keep_within(&options.retain)?;
+        drop(lock);
+        report.seconds = started.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    /// Takes in what is new in these sources if it is at most so many bytes and nobody else sweeps; whether it did. Everything
+    /// that is made of events is left to the next sweep.
+    pub fn sweep_little(&mut self, options: &SweepOptions, most_bytes: u64) -> Result<bool> {
+        let Some(_lock) = try_lock_file(&self.home.join("sweep.lock"))? else {
+            return Ok(false);
+        };
+        if self.store.is_unclean()? {
+            return Ok(false);
+        }
+        let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
+        let sizes = discovery.files.iter().filter(|found| !found.unchanged);
+        let mut bytes = 0;
+        for found in sizes {
+            let cursor = self.store.cursor(&found.key)?;
+            bytes += remaining(found, cursor.as_ref());
+        }
+        if bytes > most_bytes {
+            return Ok(false);
+        }
+        self.take_in(options, &discovery, &mut |_| {})?;
+        Ok(true)
+    }
+
+    /// Reads, redacts and stores all that was discovered.
+    fn take_in(
+        &mut self,
+        options: &SweepOptions,
+        discovery: &Discovery,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
         for found in discovery.files.iter().filter(|found| !found.unchanged) {
             jobs.push(Job {
@@ -133,8 +193,11 @@ impl Memory {
         } else {
             None
         };
-        let mut report = SweepReport::begin(&discovery);
-        let bytes_total = jobs.iter().map(remaining).sum();
+        let mut report = SweepReport::begin(discovery);
+        let bytes_total = jobs
+            .iter()
+            .map(|job| remaining(job.found, job.cursor.as_ref()))
+            .sum();
         // If it cannot be opened now, the refresh at the end says why.
         let index = if bytes_total >= BULK_BYTES {
             IndexUpdate::open(&self.home, &self.store).ok()
@@ -171,29 +234,16 @@ impl Memory {
             ..
         } = writer;
         report.problems.extend(problems);
-        // Also when nothing was new: the sweep before may have been stopped right here.
-        self.store.settle_titles()?;
-        report.analyzed = digester.finish(&mut self.store)?;
-        let before_code = started.elapsed();
-        code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
-            under_way.sessions_to_look_at = total as u64;
-            under_way.sessions_looked_at = done as u64;
-            progress(under_way);
-        })?;
-        report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
-        let indexed = match index {
-            Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
-            None => self.refresh_index(false, &mut |_, _| {}),
-        };
-        report.index_problem = indexed.err().map(|error| error.to_string());
-        self.store.tidy()?;
-        report.retention = self.keep_within(&options.retain)?;
-        drop(lock);
-        report.seconds = started.elapsed().as_secs_f64();
-        Ok(report)
+        Ok(TakenIn {
+            report,
+            under_way,
+            index,
+            digester,
+            runs,
+        })
     }
 
-    fn redaction_key(&self) -> Result<[u8; 32]> {
+    pub(crate) fn redaction_key(&self) -> Result<[u8; 32]> {
         let value = self
             .store
             .setting("redaction-key", || random_key().to_vec())?;
@@ -230,9 +280,18 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
 }
 
 /// Bytes of a file that have not been read, as far as its size tells.
-fn remaining(job: &Job<'_>) -> u64 {
-    let read = job.cursor.as_ref().map_or(0, |cursor| cursor.offset);
-    job.found.fingerprint.size.saturating_sub(read)
+fn remaining(found: &Found, cursor: Option<&Cursor>) -> u64 {
+    let read = cursor.map_or(0, |cursor| cursor.offset);
+    found.fingerprint.size.saturating_sub(read)
+}
+
+/// What was stored, and what is to be made of it.
+struct TakenIn {
+    report: SweepReport,
+    under_way: Progress,
+    index: Option<IndexUpdate>,
+    digester: Digester,
+    runs: Runs,
 }
 
 /// Gathers chunks and stores many in one transaction.

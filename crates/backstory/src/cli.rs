@@ -2,6 +2,7 @@
 
 mod blame;
 mod code;
+mod hook;
 mod patterns;
 mod setup;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
+pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 
@@ -50,12 +52,14 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Setup(SetupArgs),
     Teardown(TeardownArgs),
+    Queue(QueueArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),
     Doctor(DoctorArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
+    Hook(HookArgs),
 }
 
 /// Take in all that is new in your agents' logs.

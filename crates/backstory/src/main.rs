@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod config;
 mod error;
+mod hook;
 mod naming;
 mod output;
 mod setting;
@@ -17,6 +18,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    if let Some(call) = hook::Call::of(std::env::args_os()) {
+        hook::run(&call);
+        return ExitCode::SUCCESS;
+    }
     let cli = cli::Cli::parse();
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Memory, Places, Sources};
+use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
 use crate::cli::Cli;
@@ -24,18 +24,29 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn new(cli: &Cli) -> Result<Self, Error> {
+        Setting::with(cli.config.as_deref(), Config::load)
+    }
+
+    /// For hooks, which do their best with what there is; `None` when nobody can tell where anything is.
+    pub(crate) fn for_hook(config: Option<&Path>) -> Option<Self> {
+        Setting::with(config, |path| Ok(Config::load(path).unwrap_or_default())).ok()
+    }
+
+    fn with(
+        config: Option<&Path>,
+        load: impl FnOnce(&Path) -> Result<Config, Error>,
+    ) -> Result<Self, Error> {
         let folders = etcetera::choose_base_strategy().map_err(|_| {
             Error::usage("cannot tell where your home folder is")
                 .hint("set HOME, or BACKSTORY_HOME and BACKSTORY_CONFIG")
         })?;
-        let given = cli
-            .config
-            .clone()
+        let given = config
+            .map(Path::to_path_buf)
             .or_else(|| variable("BACKSTORY_CONFIG").map(PathBuf::from));
         let config_given = given.is_some();
         let config_path =
             given.unwrap_or_else(|| folders.config_dir().join("backstory").join("config.toml"));
-        let config = Config::load(&config_path)?;
+        let config = load(&config_path)?;
         let store = variable("BACKSTORY_HOME")
             .map(PathBuf::from)
             .or_else(|| config.store.clone())
@@ -95,6 +106,11 @@ impl Setting {
         variables
     }
 
+    /// Where captures wait that cannot be stored.
+    pub(crate) fn spool(&self) -> Spool {
+        Spool::new(&self.store, None)
+    }
+
     /// The memory, to read it; an error that helps when there is none yet.
     pub(crate) fn memory(&self) -> Result<Memory, Error> {
         Memory::open_existing(&self.store)?.ok_or_else(|| {
@@ -127,6 +143,14 @@ impl Setting {
 /// Now, in unix milliseconds.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// Set for every agent that Backstory runs: its sessions are not to be remembered.
+pub(crate) const OWN_SESSION: &str = "BACKSTORY_OWN_SESSION";
+
+/// Whether this process belongs to a session that Backstory itself caused.
+pub(crate) fn own_session() -> bool {
+    variable(OWN_SESSION).is_some()
 }
 
 /// The editor that the user likes.

@@ -6,8 +6,6 @@
 //! the same things, so that what was heard and what was read later can be recognised as one.
 //!
 //! Not done here: joining relative paths with the working directory, redaction, and deciding what to answer.
-//!
-//! Checked in November 2026 against formats.md, parts 2.4, 3, 4, 6 and 15.
 
 mod agent;
 mod event;

@@ -121,6 +121,13 @@ impl Store {
         Ok(found.optional()?)
     }
 
+    /// Whether the log has not told of an item yet.
+    pub fn is_untold(&self, item: i64) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM queue WHERE id = ?1 AND body IS NOT NULL)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([item], |row| row.get(0))?)
+    }
+
     /// When the last event of a session's log was.
     pub fn last_told_at(&self, session: i64) -> Result<Option<i64>> {
         let query = "SELECT MAX(at) FROM events WHERE session = ?1";

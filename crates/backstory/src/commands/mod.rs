@@ -11,6 +11,7 @@ mod eval;
 mod forget;
 mod model;
 mod patterns;
+mod queue;
 mod retain;
 mod sample;
 mod schedule;
@@ -22,6 +23,7 @@ mod sweep;
 mod usage;
 mod watch;
 
+pub(crate) use self::sweep::options as sweep_options;
 use crate::cli::{Cli, Command};
 use crate::error::Error;
 use crate::setting::Setting;
@@ -57,11 +59,13 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Patterns(arguments) => patterns::run(&setting, arguments),
         Command::Setup(arguments) => setup::set_up_hooks(&setting, &arguments.hooks),
         Command::Teardown(arguments) => setup::tear_down_hooks(&setting, &arguments.hooks),
+        Command::Queue(arguments) => queue::run(&setting, arguments),
         Command::Schedule(arguments) => schedule::run(&setting, arguments),
         Command::Retain(arguments) => retain::run(&setting, arguments),
         Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
-        Command::Completions(_) => Ok(()),
+        // Done before anything was parsed.
+        Command::Completions(_) | Command::Hook(_) => Ok(()),
     }
 }

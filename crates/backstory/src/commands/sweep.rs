@@ -59,7 +59,7 @@ pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Er
 }
 
 /// What to sweep: the paths given, or all that is configured.
-pub(super) fn options(
+pub(crate) fn options(
     setting: &Setting,
     paths: &[std::path::PathBuf],
     agent: Option<&str>,

@@ -1,0 +1,97 @@
+//! What was captured of a session and its log has not told yet, as events behind those of the log.
+
+use backstory_session::hook::Happening;
+use backstory_session::{Kind, Span, Touch};
+use backstory_store::{EventRow, ItemFilter, SessionRow, Store};
+
+use crate::error::Result;
+use crate::read::ShownEvent;
+
+/// Events of a session that only hooks told of. They are numbered as if the log went on with them.
+pub(crate) fn live_events(store: &Store, session: &SessionRow) -> Result<Vec<ShownEvent>> {
+    if session.live_events == 0 {
+        return Ok(Vec::new());
+    }
+    let mut items = store.items(&ItemFilter {
+        session: Some(session.id),
+        untold: true,
+        ..ItemFilter::default()
+    })?;
+    items.sort_by_key(|item| (item.at, item.id));
+    let mut live = Live {
+        turn: session.turns,
+        seq: session.events,
+        events: Vec::new(),
+    };
+    for item in items {
+        let body = item.body.as_deref().unwrap_or_default();
+        match serde_json::from_slice(body) {
+            Ok(Happening::Prompted { text, .. }) => {
+                live.turn += 1;
+                live.push(Kind::Prompt, item.at, text);
+            }
+            Ok(
+                Happening::Replied { text }
+                | Happening::Stopped {
+                    reply: Some(text), ..
+                },
+            ) => {
+                live.push(Kind::Reply, item.at, text);
+            }
+            Ok(Happening::ToolUsed(tool)) => {
+                let call = live.push(Kind::ToolCall, item.at, tool.input);
+                call.row.tool = Some(tool.name.clone());
+                call.row.command = tool.command;
+                call.touches = tool.touches;
+                let seq = call.row.seq;
+                let result = live.push(Kind::ToolResult, item.at, tool.output.unwrap_or_default());
+                result.row.tool = Some(tool.name);
+                result.row.call = Some(seq);
+                result.row.error = tool.error;
+                result.row.duration_ms = tool.duration_ms;
+            }
+            _ => {}
+        }
+    }
+    Ok(live.events)
+}
+
+struct Live {
+    turn: u64,
+    seq: u64,
+    events: Vec<ShownEvent>,
+}
+
+impl Live {
+    fn push(&mut self, kind: Kind, at: i64, text: String) -> &mut ShownEvent {
+        self.seq += 1;
+        let row = EventRow {
+            seq: self.seq,
+            turn: self.turn,
+            kind,
+            at: Some(at),
+            stream: 0,
+            span: Span {
+                offset: 0,
+                length: 0,
+                part: 0,
+            },
+            model: None,
+            tool: None,
+            call: None,
+            parent: None,
+            error: false,
+            exit_code: None,
+            duration_ms: None,
+            command: None,
+        };
+        self.events.push(ShownEvent {
+            row,
+            text,
+            touches: Vec::<Touch>::new(),
+            live: true,
+        });
+        let last = self.events.len() - 1;
+        &mut self.events[last]
+    }
+}

@@ -1,0 +1,199 @@
+//! What agents tell hooks: stored at once, spooled when the store cannot be had, worked off later.
+//!
+//! An agent waits while this runs. So it stores and leaves: reading the log, making digests and the like is for `work.rs`,
+//! whoever calls it. What was captured is shown with the session (`live.rs`) until the session's log tells the same.
+
+mod live;
+mod spool;
+mod work;
+
+use std::path::Path;
+use std::time::Duration;
+
+use backstory_session::Action;
+use backstory_session::EventKey;
+use backstory_session::hook::{Happening, HookInput};
+use backstory_session::redact::Redactor;
+use backstory_store::{Captured, ItemKind, NewItem, Store, ToldSession};
+use serde::{Deserialize, Serialize};
+
+use crate::Memory;
+use crate::error::Result;
+use crate::project::project_of;
+use crate::sweep::random_key;
+
+pub(crate) use self::live::live_events;
+pub use self::spool::Spool;
+pub use self::work::WorkReport;
+
+/// Longer strings of tools are cut in the middle: the log has them whole.
+const LONGEST_STRING: usize = 16 << 10;
+
+/// Clocks further off than this are not believed.
+const MOST_SKEW_MS: i64 = 24 * 3600 * 1000;
+
+/// A larger file is looked at by whoever works off the queue.
+const LARGE_FILE: u64 = 256 << 10;
+
+/// What an agent told a hook, on its way into the store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capture {
+    /// When.
+    pub at: i64,
+    /// Tells captures apart that are alike.
+    nonce: u64,
+    /// What it told.
+    pub input: HookInput,
+}
+
+impl Capture {
+    /// What was told at this time.
+    pub fn new(mut input: HookInput, now: i64) -> Self {
+        input.shorten(LONGEST_STRING);
+        let mut nonce = [0; 8];
+        nonce.copy_from_slice(&random_key()[..8]);
+        let told = input.at.filter(|at| (at - now).abs() < MOST_SKEW_MS);
+        Capture {
+            at: told.unwrap_or(now),
+            nonce: u64::from_le_bytes(nonce),
+            input,
+        }
+    }
+
+    /// Without secrets, and without what is not kept.
+    fn clean(&self, redactor: Option<&Redactor>) -> Capture {
+        let mut kept = self.clone();
+        if let Happening::ToolUsed(tool) = &mut kept.input.happening {
+            tool.before = None;
+        }
+        let Some(redactor) = redactor else {
+            return kept;
+        };
+        let Ok(json) = serde_json::to_vec(&kept) else {
+            return kept;
+        };
+        let redacted = redactor.redact(&json, &[]);
+        if redacted.count == 0 {
+            return kept;
+        }
+        serde_json::from_slice(&redacted.bytes).unwrap_or_else(|_| {
+            // Redaction keeps JSON JSON, so this is for what nobody thought of: rather nothing than a secret.
+            kept.input.happening = Happening::Other;
+            kept
+        })
+    }
+
+    fn items(&self) -> Vec<(ItemKind, EventKey, Option<EventKey>)> {
+        let nonce = self.nonce.to_le_bytes();
+        let session = self.input.session.as_deref().unwrap_or_default();
+        let agent = self.input.agent.name();
+        let key = |kind: ItemKind, parts: &[&[u8]]| {
+            let mut all: Vec<&[u8]> = vec![
+                b"capture",
+                agent.as_bytes(),
+                session.as_bytes(),
+                kind.name().as_bytes(),
+            ];
+            all.extend(parts);
+            EventKey::of(&all)
+        };
+        let item = |kind: ItemKind, id: Option<&str>, words: &str| {
+            let unique: &[u8] = id.map_or(&nonce, str::as_bytes);
+            (
+                kind,
+                key(kind, &[unique, words.as_bytes()]),
+                kind.named(words),
+            )
+        };
+        let summary = || (ItemKind::Summary, key(ItemKind::Summary, &[]), None);
+        match &self.input.happening {
+            Happening::Prompted { text, id } => vec![item(ItemKind::Prompt, id.as_deref(), text)],
+            Happening::ToolUsed(tool) => {
+                let (kind, key, name) = item(
+                    ItemKind::ToolUse,
+                    tool.id.as_deref(),
+                    tool.id.as_deref().unwrap_or_default(),
+                );
+                vec![(kind, key, name.filter(|_| tool.id.is_some()))]
+            }
+            Happening::Replied { text } => vec![item(ItemKind::Reply, None, text)],
+            Happening::Stopped { reply, .. } => {
+                let reply = reply.as_ref().map(|text| item(ItemKind::Reply, None, text));
+                reply.into_iter().chain([summary()]).collect()
+            }
+            Happening::Compacting { .. } | Happening::Ended { .. } => vec![summary()],
+            Happening::Started { .. } | Happening::Other => Vec::new(),
+        }
+    }
+
+    fn store(&self, store: &mut Store) -> Result<Captured> {
+        let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
+        let input = &self.input;
+        let told = input.session.as_deref().map(|session| ToldSession {
+            agent: input.agent.name(),
+            session,
+            at: self.at,
+            cwd: input.cwd.as_deref(),
+            transcript: input.transcript.as_deref(),
+            title: match &input.happening {
+                Happening::Prompted { text, .. } => Some(text),
+                _ => None,
+            },
+            closed: matches!(input.happening, Happening::Ended { .. }),
+        });
+        let items: Vec<NewItem<'_>> = self
+            .items()
+            .into_iter()
+            .map(|(kind, key, name)| NewItem {
+                kind,
+                key,
+                name,
+                at: self.at,
+                body: &body,
+            })
+            .collect();
+        Ok(store.capture(told.as_ref(), &items, |cwd| project_of(Path::new(cwd)))?)
+    }
+}
+
+impl Memory {
+    /// Opens the memory in a folder, for those who cannot wait longer than this for other processes.
+    pub fn open_within(home: &Path, wait: Duration) -> Result<Self> {
+        Ok(Memory::of(home, Store::open_within(home, wait)?))
+    }
+
+    /// Stores what an agent told a hook; told twice, it is stored once.
+    pub fn capture(&mut self, capture: &Capture, redact: bool) -> Result<Captured> {
+        let redactor = redact
+            .then(|| self.redaction_key().map(Redactor::new))
+            .transpose()?;
+        capture.clean(redactor.as_ref()).store(&mut self.store)
+    }
+
+    /// Renews the function maps of the files that a captured tool use wrote. Large ones are left for later.
+    pub fn see_written(&mut self, capture: &Capture, session: i64) -> Result<()> {
+        let Happening::ToolUsed(tool) = &capture.input.happening else {
+            return Ok(());
+        };
+        if tool.error {
+            return Ok(());
+        }
+        let cwd = Path::new(capture.input.cwd.as_deref().unwrap_or_default());
+        let written: Vec<_> = tool
+            .touches
+            .iter()
+            .filter(|touch| touch.action == Action::Write)
+            .collect();
+        // Which of several files the text is of, nobody tells.
+        let before = tool.before.as_deref().filter(|_| written.len() == 1);
+        for touch in written {
+            let path = cwd.join(&touch.path);
+            let small = std::fs::metadata(&path)
+                .is_ok_and(|file| file.is_file() && file.len() <= LARGE_FILE);
+            if path.is_absolute() && small {
+                self.see_file(&path, session, before, capture.at)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! Where captures wait when the store cannot be had: a file each, written beside and renamed, so that one is whole or not there.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use backstory_session::redact::Redactor;
+
+use super::Capture;
+use crate::Memory;
+use crate::error::Result;
+use crate::sweep::random_key;
+
+/// No capture is larger; what is was not written by us.
+const LARGEST: u64 = 32 << 20;
+
+/// The folders where captures wait.
+#[derive(Debug, Clone)]
+pub struct Spool {
+    folders: Vec<PathBuf>,
+}
+
+impl Spool {
+    /// In the store's folder, or in another one when that cannot be written to.
+    pub fn new(home: &Path, elsewhere: Option<PathBuf>) -> Self {
+        let mut folders = vec![home.join("spool")];
+        folders.extend(elsewhere);
+        Spool { folders }
+    }
+
+    /// Puts a capture where the next process finds it; the error of the last place when there is none. Secrets are taken out
+    /// first; whoever cannot read the store does not know its key, so markers of the same secret differ.
+    pub fn put(&self, capture: &Capture, redact: bool) -> std::io::Result<()> {
+        let redactor = redact.then(|| Redactor::new(random_key()));
+        let json = serde_json::to_vec(&capture.clean(redactor.as_ref()))?;
+        let name = format!("{:015}-{:016x}.json", capture.at.max(0), capture.nonce);
+        let mut problem = std::io::Error::from(std::io::ErrorKind::NotFound);
+        for folder in &self.folders {
+            match write(folder, &name, &json) {
+                Ok(()) => return Ok(()),
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
+    }
+
+    /// Whether something waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting().is_empty()
+    }
+
+    /// What waits, the oldest first.
+    fn waiting(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = self
+            .folders
+            .iter()
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+            .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+            .collect();
+        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        files
+    }
+}
+
+impl Memory {
+    /// Stores what waits in the spool, at most so many; how many there were. One that cannot be read is put aside.
+    pub fn drain(&mut self, spool: &Spool, most: usize) -> Result<usize> {
+        let mut drained = 0;
+        for path in spool.waiting().into_iter().take(most) {
+            let readable = File::open(&path)
+                .and_then(|file| Ok(file.metadata()?.len() <= LARGEST))
+                .unwrap_or(false);
+            let capture = readable
+                .then(|| std::fs::read(&path).ok())
+                .flatten()
+                .and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
+            match capture {
+                Some(capture) => {
+                    capture.store(&mut self.store)?;
+                    // Should it be stored again because it cannot be removed: it is known by its key.
+                    let _ = std::fs::remove_file(&path);
+                    drained += 1;
+                }
+                // Another process was faster, or it is not ours.
+                None if !path.exists() => {}
+                None => {
+                    let _ = std::fs::rename(&path, path.with_extension("unreadable"));
+                }
+            }
+        }
+        Ok(drained)
+    }
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    let beside = folder.join(format!("{name}.part"));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options
+        .open(&beside)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&beside, folder.join(name)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}

@@ -1,0 +1,209 @@
+//! Working off the queue: reading the logs that hooks named, and recognising in them what was captured.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use backstory_session::hook::Happening;
+use backstory_store::{
+    Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SessionHead, try_lock_file,
+};
+
+use crate::Memory;
+use crate::discover::Sources;
+use crate::error::Result;
+use crate::sweep::SweepOptions;
+
+/// How many items are taken at once.
+const TAKEN_AT_ONCE: usize = 512;
+
+/// How long done items are remembered.
+const REMEMBERED_MS: i64 = 7 * 24 * 3600 * 1000;
+
+/// How long an item waits after its first failure; each further one doubles it.
+const FIRST_WAIT_MS: i64 = 2_000;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkReport {
+    /// Items that are done.
+    pub done: u64,
+    /// Items that stay as they were captured, for no log tells of them.
+    pub raw: u64,
+    /// Items that are to be tried again.
+    pub later: u64,
+}
+
+impl WorkReport {
+    /// How many items were looked at.
+    pub fn total(&self) -> u64 {
+        self.done + self.raw + self.later
+    }
+}
+
+impl Memory {
+    /// Works off what is to be done by `now`, until nothing is or `go_on` says no. Only one process does at a time; the others
+    /// find nothing to do. `options` say how logs are swept, and where the agents keep them.
+    pub fn work_queue(
+        &mut self,
+        options: &SweepOptions,
+        now: i64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<WorkReport> {
+        let mut report = WorkReport::default();
+        if !self.store.has_work(now)? {
+            return Ok(report);
+        }
+        let Some(_lock) = try_lock_file(&self.home.join("queue.lock"))? else {
+            return Ok(report);
+        };
+        self.store.reclaim_items()?;
+        while go_on() {
+            let items = self.store.take_items(now, TAKEN_AT_ONCE)?;
+            if items.is_empty() {
+                break;
+            }
+            let mut sessions: BTreeMap<Option<i64>, Vec<Item>> = BTreeMap::new();
+            for item in items {
+                sessions.entry(item.session).or_default().push(item);
+            }
+            let mut outcomes = Vec::new();
+            for (session, items) in sessions {
+                outcomes.extend(self.work_on(session, &items, options, now)?);
+            }
+            for (_, outcome) in &outcomes {
+                match outcome {
+                    ItemOutcome::Done(_) => report.done += 1,
+                    ItemOutcome::Raw => report.raw += 1,
+                    ItemOutcome::Later { .. } => report.later += 1,
+                }
+            }
+            self.store.finish_items(&outcomes)?;
+        }
+        self.store.prune_items(now - REMEMBERED_MS)?;
+        Ok(report)
+    }
+
+    /// Items of the queue, the newest first.
+    pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
+        Ok(self.store.items(filter)?)
+    }
+
+    /// How many items are in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).
+    pub fn item_counts(&self) -> Result<[u64; 5]> {
+        Ok(self.store.item_counts()?)
+    }
+
+    /// Lets items be tried again: one, or all that failed. How many there were.
+    pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
+        Ok(self.store.retry_items(id)?)
+    }
+
+    /// Whether there is something to do by `now`.
+    pub fn has_work(&self, now: i64) -> Result<bool> {
+        Ok(self.store.has_work(now)?)
+    }
+
+    /// What names the sessions of these rows.
+    pub fn session_heads(
+        &self,
+        rows: impl IntoIterator<Item = i64>,
+    ) -> Result<HashMap<i64, SessionHead>> {
+        Ok(self.store.session_heads(rows)?)
+    }
+
+    /// What becomes of the items of one session.
+    fn work_on(
+        &mut self,
+        session: Option<i64>,
+        items: &[Item],
+        options: &SweepOptions,
+        now: i64,
+    ) -> Result<Vec<(i64, ItemOutcome)>> {
+        let told = session
+            .map(|session| self.store.told_transcript(session))
+            .transpose()?;
+        let log = told.flatten().and_then(|(agent, transcript)| {
+            log_of(&agent, transcript.as_deref(), &options.sources)
+        });
+        let (Some(session), Some(log)) = (session, log) else {
+            // Whatever there is was captured already.
+            return Ok(items
+                .iter()
+                .map(|item| (item.id, ItemOutcome::Raw))
+                .collect());
+        };
+        let swept = self.sweep(
+            &SweepOptions {
+                sources: log,
+                ..options.clone()
+            },
+            &mut |_| {},
+        );
+        if let Err(error) = swept {
+            let error = error.to_string();
+            return Ok(items
+                .iter()
+                .map(|item| (item.id, later(item, now, error.clone())))
+                .collect());
+        }
+        // Those that the log told are done by now and without body.
+        let told_at = self.store.last_told_at(session)?;
+        let mut outcomes = Vec::new();
+        for item in items {
+            let outcome = match (item.kind, self.store.is_untold(item.id)?) {
+                (ItemKind::Summary, _) | (_, false) => ItemOutcome::Done(None),
+                (kind, true) => {
+                    let tool = tool_of(item);
+                    match self.store.event_of_item(item, tool.as_deref())? {
+                        Some(seq) => ItemOutcome::Done(Some(seq)),
+                        // Its words differ, but the log went on: it has told them in its own.
+                        None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
+                            ItemOutcome::Done(None)
+                        }
+                        None if item.attempts >= MOST_ATTEMPTS => ItemOutcome::Raw,
+                        None => later(item, now, "the log does not tell of it yet".to_string()),
+                    }
+                }
+            };
+            outcomes.push((item.id, outcome));
+            if outcomes.len() % TAKEN_AT_ONCE == 0 {
+                self.store.finish_items(&outcomes)?;
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+/// Where to read what a session of an agent did: its log, or all logs of the agent when it did not say which; `None` when there is none to read.
+fn log_of(agent: &str, transcript: Option<&str>, known: &Sources) -> Option<Sources> {
+    backstory_session::reader(agent)?;
+    match transcript {
+        Some(path) => Path::new(path).is_file().then(|| Sources::paths([path])),
+        None => {
+            let roots: Vec<_> = known
+                .roots
+                .iter()
+                .filter(|(of, root)| *of == agent && root.exists())
+                .cloned()
+                .collect();
+            (!roots.is_empty()).then(|| Sources {
+                roots,
+                ..Sources::default()
+            })
+        }
+    }
+}
+
+fn later(item: &Item, now: i64, error: String) -> ItemOutcome {
+    ItemOutcome::Later {
+        not_before: now + (FIRST_WAIT_MS << item.attempts.saturating_sub(1).min(16)),
+        error,
+    }
+}
+
+fn tool_of(item: &Item) -> Option<String> {
+    match serde_json::from_slice(item.body.as_deref()?).ok()? {
+        Happening::ToolUsed(tool) => Some(tool.name).filter(|name| !name.is_empty()),
+        _ => None,
+    }
+}

@@ -1,0 +1,296 @@
+//! The event log: what the machinery did, a line of JSON each, in a file a day; whoever has time takes the lines over into the
+//! database. Logging costs its caller one short write and never fails it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use backstory_store::{LoggedEvent, LoggedRun};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Memory;
+use crate::error::Result;
+
+/// How many days are kept.
+const DAYS_KEPT: usize = 30;
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+/// How many lines are taken over in one transaction.
+const TAKEN_AT_ONCE: usize = 4096;
+
+/// A longer line is not ours.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// The setting that says how far the files have been taken over.
+const CURSOR: &str = "event-log-cursor";
+
+/// Something that was done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogEvent {
+    /// When, in unix milliseconds.
+    #[serde(with = "time")]
+    pub at: i64,
+    /// What, as `hook.capture`: the part of the program, and what it did.
+    pub name: String,
+    /// For which agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+    /// How many tokens it used or gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub detail: Map<String, Value>,
+}
+
+impl LogEvent {
+    /// Something that was done at this time.
+    pub fn new(name: &str, at: i64) -> Self {
+        LogEvent {
+            at,
+            name: name.to_string(),
+            ..LogEvent::default()
+        }
+    }
+
+    /// Says more about it.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.detail.insert(name.to_string(), value.into());
+        self
+    }
+}
+
+/// Times stand in the files as people read them.
+mod time {
+    use serde::{Deserialize, Deserializer, Serializer, de, ser};
+
+    pub(super) fn serialize<S: Serializer>(at: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        let time = jiff::Timestamp::from_millisecond(*at).map_err(ser::Error::custom)?;
+        serializer.collect_str(&time)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+        let text = String::deserialize(from)?;
+        let time: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        Ok(time.as_millisecond())
+    }
+}
+
+/// Adds a line to the log of a store. A store that is not there gets none, and nothing that goes wrong here matters to the caller.
+pub fn log_event(home: &Path, event: &LogEvent) {
+    let _ = append(home, event);
+}
+
+fn append(home: &Path, event: &LogEvent) -> std::io::Result<()> {
+    let current = current(home);
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    if line.len() as u64 > LONGEST_LINE {
+        return Ok(());
+    }
+    let written_on = std::fs::metadata(&current)
+        .and_then(|file| file.modified())
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .map(|time| time.as_millis() as i64 / DAY_MS);
+    if written_on.is_some_and(|day| day < event.at / DAY_MS) {
+        rotate(home, &current, written_on.unwrap_or_default());
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(&current).or_else(|error| {
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        // Only below a store that is there.
+        builder.create(folder(home)).map_err(|_| error)?;
+        options.open(&current)
+    });
+    opened?.write_all(&line)
+}
+
+fn folder(home: &Path) -> PathBuf {
+    home.join("logs")
+}
+
+fn current(home: &Path) -> PathBuf {
+    folder(home).join("events.jsonl")
+}
+
+fn of_day(home: &Path, day: &str) -> PathBuf {
+    folder(home).join(format!("events-{day}.jsonl"))
+}
+
+/// Puts the file of a day aside and removes the oldest. If two do so at once, one of them finds nothing to rename.
+fn rotate(home: &Path, current: &Path, day: i64) {
+    let Ok(at) = jiff::Timestamp::from_millisecond(day * DAY_MS) else {
+        return;
+    };
+    let name = at.strftime("%Y-%m-%d").to_string();
+    let aside = of_day(home, &name);
+    if aside.exists() || std::fs::rename(current, &aside).is_err() {
+        return;
+    }
+    let days = days(home);
+    for old in days.iter().take(days.len().saturating_sub(DAYS_KEPT)) {
+        let _ = std::fs::remove_file(of_day(home, old));
+    }
+}
+
+/// The days whose files were put aside, the oldest first.
+fn days(home: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder(home))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut days: Vec<String> = names
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some(
+                name.strip_prefix("events-")?
+                    .strip_suffix(".jsonl")?
+                    .to_string(),
+            )
+        })
+        .collect();
+    days.sort();
+    days
+}
+
+/// How far the files have been taken over: the file, known by its inode, and the bytes of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Cursor {
+    inode: u64,
+    offset: u64,
+}
+
+impl Memory {
+    /// Takes what the files say over into the database.
+    pub fn take_over_log(&mut self, now: i64) -> Result<usize> {
+        let mut taken = 0;
+        loop {
+            let (events, cursor) = self.untaken()?;
+            let Some(cursor) = cursor else { break };
+            let json = serde_json::to_vec(&cursor).unwrap_or_default();
+            self.store.log_events(&events, (CURSOR, &json))?;
+            taken += events.len();
+        }
+        if taken > 0 {
+            self.store.prune_log(now - DAYS_KEPT as i64 * DAY_MS)?;
+        }
+        Ok(taken)
+    }
+
+    /// When each thing was last done, what only the files know included.
+    pub fn logged_runs(&self) -> Result<Vec<LoggedRun>> {
+        let mut runs = self.store.logged_runs()?;
+        let (events, _) = self.untaken()?;
+        for event in events {
+            let detail: Map<String, Value> = event
+                .detail
+                .as_deref()
+                .and_then(|json| serde_json::from_str(json).ok())
+                .unwrap_or_default();
+            let of = detail
+                .get("event")
+                .and_then(Value::as_str)
+                .map(str::to_string);
+            let known = runs
+                .iter_mut()
+                .find(|run| run.name == event.name && run.agent == event.agent && run.event == of);
+            match known {
+                Some(run) => {
+                    run.last_at = run.last_at.max(event.at);
+                    run.count += 1;
+                }
+                None => runs.push(LoggedRun {
+                    name: event.name,
+                    agent: event.agent,
+                    event: of,
+                    last_at: event.at,
+                    count: 1,
+                }),
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The next lines that the database does not have, and the cursor behind them; none when it has all.
+    fn untaken(&self) -> Result<(Vec<LoggedEvent>, Option<Cursor>)> {
+        let kept = self.store.kept(CURSOR)?;
+        let mut cursor: Cursor = kept
+            .and_then(|json| serde_json::from_slice(&json).ok())
+            .unwrap_or_default();
+        let mut files: Vec<PathBuf> = days(&self.home)
+            .iter()
+            .map(|day| of_day(&self.home, day))
+            .collect();
+        files.push(current(&self.home));
+        let known = files
+            .iter()
+            .position(|path| inode(path) == Some(cursor.inode));
+        for path in files.iter().skip(known.unwrap_or(0)) {
+            let Some(number) = inode(path) else { continue };
+            if number != cursor.inode {
+                cursor = Cursor {
+                    inode: number,
+                    offset: 0,
+                };
+            }
+            let (events, offset) = lines(path, cursor.offset).unwrap_or_default();
+            if offset > cursor.offset {
+                cursor.offset = offset;
+                return Ok((events, Some(cursor)));
+            }
+        }
+        Ok((Vec::new(), None))
+    }
+}
+
+#[cfg(unix)]
+fn inode(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|file| file.ino())
+}
+
+#[cfg(not(unix))]
+fn inode(path: &Path) -> Option<u64> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    path.exists().then(|| path.hash(&mut hasher))?;
+    Some(hasher.finish() >> 1)
+}
+
+/// Whole lines of a file from an offset on, and the offset behind them. What is no event is passed over.
+fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LoggedEvent>, u64)> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut reader = BufReader::new(file);
+    let (mut events, mut offset, mut line) = (Vec::new(), from, Vec::new());
+    while events.len() < TAKEN_AT_ONCE {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        offset += read as u64;
+        if let Ok(event) = serde_json::from_slice::<LogEvent>(&line) {
+            events.push(LoggedEvent {
+                at: event.at,
+                name: event.name,
+                agent: event.agent,
+                duration_us: event.duration_us,
+                tokens: event.tokens,
+                detail: (!event.detail.is_empty()).then(|| Value::Object(event.detail).to_string()),
+            });
+        }
+    }
+    Ok((events, offset))
+}

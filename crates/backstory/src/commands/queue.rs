@@ -1,0 +1,134 @@
+//! `queue`: what hooks captured, and what is to be done about it.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead};
+use serde_json::{Map, Value, json};
+
+use super::sessions::short_id;
+use super::sweep::options;
+use crate::cli::{QueueAction, QueueArgs};
+use crate::error::{Error, ErrorKind};
+use crate::output::{
+    BOLD, DIM, GREEN, RED, grouped, harmless, local_time, print_json, rfc3339, stdout,
+};
+use crate::setting::{Setting, now};
+
+pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error> {
+    let mut memory = setting.memory_to_write()?;
+    memory.drain(&setting.spool(), usize::MAX)?;
+    match arguments.action {
+        None => list(&memory, arguments),
+        Some(QueueAction::Retry { id }) => {
+            let count = memory.retry_items(id)?;
+            if let Some(id) = id.filter(|_| count == 0) {
+                let message = format!("item {id} is not there, or is done already");
+                return Err(Error::new(ErrorKind::NotFound, message)
+                    .hint("`backstory queue --limit 0` lists all items"));
+            }
+            if arguments.json {
+                return print_json(&json!({"retried": count}));
+            }
+            say(&format!("{} to be tried again", items(count as u64)))
+        }
+        Some(QueueAction::Run) => {
+            let report = memory.work_queue(&options(setting, &[], None), now(), &mut || true)?;
+            if arguments.json {
+                return print_json(
+                    &json!({"done": report.done, "raw": report.raw, "later": report.later}),
+                );
+            }
+            let (done, raw, later) = (
+                grouped(report.done),
+                grouped(report.raw),
+                grouped(report.later),
+            );
+            say(&format!(
+                "{done} done, {raw} kept as captured, {later} to be tried again"
+            ))
+        }
+    }
+}
+
+fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
+    let filter = ItemFilter {
+        state: arguments.state.map(ItemState::from),
+        limit: arguments.limit,
+        ..ItemFilter::default()
+    };
+    let found = memory.items(&filter)?;
+    let sessions = memory.session_heads(found.iter().filter_map(|item| item.session))?;
+    let counts = memory.item_counts()?;
+    if arguments.json {
+        let counts: Map<String, Value> = ItemState::ALL
+            .iter()
+            .zip(counts)
+            .map(|(state, count)| (state.name().to_string(), count.into()))
+            .collect();
+        let items: Vec<Value> = found
+            .iter()
+            .map(|item| item_json(item, &sessions))
+            .collect();
+        return print_json(&json!({"counts": counts, "items": items}));
+    }
+    let mut out = stdout();
+    for (state, count) in ItemState::ALL.iter().zip(counts) {
+        write!(out, "{BOLD}{}{BOLD:#} {}  ", grouped(count), state.name())?;
+    }
+    writeln!(out)?;
+    for item in &found {
+        let session = item.session.and_then(|row| sessions.get(&row));
+        let colour = match item.state {
+            ItemState::Failed => RED,
+            ItemState::Done => GREEN,
+            _ => DIM,
+        };
+        writeln!(
+            out,
+            "{:>6}  {colour}{:<10}{colour:#}  {:<8}  {DIM}{}{DIM:#}  {:<12} {}{}",
+            item.id,
+            item.state.name(),
+            item.kind.name().replace('_', " "),
+            local_time(Some(item.at)),
+            session.map_or("-", |session| session.agent.as_str()),
+            session.map_or_else(|| "-".to_string(), |session| short_id(&session.session)),
+            item.last_error
+                .as_deref()
+                .map_or_else(String::new, |error| format!("  {}", harmless(error))),
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
+    let session = item.session.and_then(|row| sessions.get(&row));
+    json!({
+        "id": item.id,
+        "kind": item.kind.name(),
+        "state": item.state.name(),
+        "session": session.map(|session| &session.session),
+        "agent": session.map(|session| &session.agent),
+        "timestamp": rfc3339(Some(item.at)),
+        "attempts": item.attempts,
+        "last_error": item.last_error,
+        "not_before": (item.not_before > 0).then(|| rfc3339(Some(item.not_before))),
+        "event": item.seq,
+    })
+}
+
+fn items(count: u64) -> String {
+    if count == 1 {
+        "1 item is".to_string()
+    } else {
+        format!("{} items are", grouped(count))
+    }
+}
+
+fn say(text: &str) -> Result<(), Error> {
+    let mut out = stdout();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
