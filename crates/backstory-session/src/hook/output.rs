@@ -58,11 +58,15 @@ fn of_object(object: &Object<'_>, json: &str) -> Outcome {
         error: object.says("is_error", true)
             || object.says("isError", true)
             || object.says("success", false)
-            || object.get("error").is_some()
+            || object.get("error").is_some_and(says_something)
             || exit_code.is_some_and(|code| code != 0.0),
         duration_ms: number(object, &["duration_ms", "durationMs", "totalDurationMs"])
             .map(|duration| duration as i64),
     }
+}
+
+fn says_something(error: &RawValue) -> bool {
+    !matches!(error.get(), "false" | "\"\"" | "0" | "{}" | "[]")
 }
 
 fn text_of(object: &Object<'_>, json: &str) -> Option<String> {

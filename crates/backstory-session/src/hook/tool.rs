@@ -49,14 +49,15 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
         "output",
     ];
     const ERRORS: [&str; 3] = ["error", "error_message", "errorMessage"];
-    let tool = match told {
-        Told::FileEdited => Some("Write".to_string()),
-        Told::ShellRan => Some("Shell".to_string()),
-        _ => None,
-    };
-    let tool = tool
-        .or_else(|| name(input, &["tool_name", "toolName"]))
-        .unwrap_or_default();
+    let tool = name(input, &["tool_name", "toolName"]).unwrap_or_else(|| {
+        // As Cursor calls these when it tells of all tools alike.
+        let tool = match told {
+            Told::FileEdited => "Write",
+            Told::ShellRan => "Shell",
+            _ => "",
+        };
+        tool.to_string()
+    });
     let asked = asked(told, input);
     let response = value(input, &RESPONSES);
     let outcome = readable(agent, response);
@@ -82,21 +83,17 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
 
 /// What the tool was asked, as JSON.
 fn asked(told: Told, input: &Object<'_>) -> String {
-    let given = match told {
-        // Cursor has these beside everything else.
-        Told::FileEdited => return picked(input, &["file_path", "edits"]),
-        Told::ShellRan => return picked(input, &["command", "cwd"]),
-        _ => value(input, &["tool_input", "toolInput"]),
+    if let Some(given) = value(input, &["tool_input", "toolInput"]) {
+        // Some give JSON within a string.
+        let within = string(given).filter(|text| Object::parse(text).is_ok());
+        return compact(within.as_deref().unwrap_or(given.get()));
+    }
+    // Cursor has these beside everything else.
+    let names: &[&str] = match told {
+        Told::FileEdited => &["file_path", "edits"],
+        Told::ShellRan => &["command"],
+        _ => &[],
     };
-    let Some(given) = given else {
-        return "{}".to_string();
-    };
-    // Some give JSON within a string.
-    let within = string(given).filter(|text| Object::parse(text).is_ok());
-    compact(within.as_deref().unwrap_or(given.get()))
-}
-
-fn picked(input: &Object<'_>, names: &[&str]) -> String {
     let fields = names.iter().filter_map(|name| {
         let raw = input.get(name)?;
         Some(format!("\"{name}\":{}", compact(raw.get())))
