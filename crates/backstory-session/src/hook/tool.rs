@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::Agent;
 use super::event::Told;
 use super::fields::{name, number, text, value};
-use super::output::readable;
+use super::output::outcome;
 use super::shorten::compact;
 use crate::event::{Action, Touch};
 use crate::readers::codex::object::{Object, string};
@@ -60,7 +60,7 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
     });
     let asked = asked(told, input);
     let response = value(input, &RESPONSES);
-    let outcome = readable(agent, response);
+    let outcome = outcome(agent, response);
     let failed = told == Told::ToolFailed;
     let effects = effects(agent, &tool, &asked);
     let duration = number(input, &["duration_ms", "durationMs", "duration"]);
@@ -200,9 +200,18 @@ fn of_table(tool: &str, input: &str) -> Effects {
     }
 }
 
-/// The text of the file before an edit, as Claude Code tells it.
+/// The text of the file before an edit, as Claude Code and Gemini tell it.
 fn before(response: &RawValue) -> Option<String> {
-    let response = Object::of(response)?;
-    let created = || response.text("type").as_deref() == Some("create");
-    text(&response, &["originalFile", "original_file"]).or_else(|| created().then(String::new))
+    const BEFORE: [&str; 4] = [
+        "originalFile",
+        "originalFileContents",
+        "original_file",
+        "originalContent",
+    ];
+    let whole = Object::of(response)?;
+    let response = whole.object("returnDisplay").unwrap_or(whole);
+    text(&response, &BEFORE).or_else(|| {
+        let created = response.text("type").as_deref() == Some("create");
+        (created || response.says("isNewFile", true)).then(String::new)
+    })
 }
