@@ -19,6 +19,11 @@ pub fn reader(agent: &str, data: &[u8]) {
     harness::reader(agent, data);
 }
 
+/// Checks that whatever a hook is told is understood as far as it goes.
+pub fn hook(data: &[u8]) {
+    harness::hook::check(data);
+}
+
 /// Checks that redaction of these bytes keeps its promises.
 pub fn redact(data: &[u8]) {
     harness::redact(data);
@@ -28,6 +33,9 @@ pub fn redact(data: &[u8]) {
 pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
     match target {
         "claude_code" => harness::seeds::pieces("claude-code", seed),
+        // Recorded once, so there are no others for another seed.
+        "hook" if seed > 1 => Vec::new(),
+        "hook" => harness::hook::seeds(),
         "redact" => harness::seeds::secrets(seed),
         agent => harness::seeds::pieces(agent, seed),
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 const SEEDS: u64 = 8;
 
 fn main() -> std::io::Result<()> {
-    for target in ["claude_code", "codex", "grok", "redact"] {
+    for target in ["claude_code", "codex", "grok", "hook", "redact"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
             .join(target);

@@ -24,6 +24,8 @@ static PIECES: LazyLock<Vec<Pieces>> = LazyLock::new(|| {
         .collect()
 });
 
+static HOOKS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(harness::hook::seeds);
+
 static SECRETS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::secrets(1));
 
 fn mutation() -> impl Strategy<Value = Mutation> {
@@ -109,6 +111,11 @@ proptest! {
     }
 
     #[test]
+    fn hooks_survive_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        harness::hook::check(&bytes);
+    }
+
+    #[test]
     fn redaction_survives_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         harness::redact(&bytes);
     }
@@ -127,6 +134,14 @@ proptest! {
             let lines = some_lines(&pieces[piece.index(pieces.len())], &first, 12);
             harness::reader(agent, &damaged(&lines, &mutations));
         }
+    }
+
+    #[test]
+    fn hooks_survive_damaged_input(
+        which in any::<Index>(),
+        mutations in prop::collection::vec(mutation(), 0..6),
+    ) {
+        harness::hook::check(&damaged(&HOOKS[which.index(HOOKS.len())], &mutations));
     }
 
     #[test]

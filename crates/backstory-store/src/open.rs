@@ -47,7 +47,13 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut store = Store::connect(path, flags)?;
-        store.connection.busy_timeout(wait)?;
+        if wait < BUSY_TIMEOUT {
+            store.connection.busy_timeout(wait)?;
+            // Whoever opens the store when nobody has it open reads the whole journal first: it must stay short.
+            store
+                .connection
+                .pragma_update(None, "wal_autocheckpoint", 64)?;
+        }
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
             let lock = lock_file(&folder.join("open.lock"), || {})?;

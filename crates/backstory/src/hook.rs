@@ -110,6 +110,8 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
         },
         Ok((mut memory, Captured::Stored(session))) => {
             let error = follow_up(setting, &mut memory, &capture, session).err();
+            // Closing it takes as long as storing did, and the process ends anyway.
+            std::mem::forget(memory);
             Taken {
                 kept: "store",
                 error: error.map(|error| error.to_string()),

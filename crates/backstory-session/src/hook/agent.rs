@@ -50,9 +50,12 @@ impl Agent {
 
     /// Who says this, to a hook that was registered with `registered`.
     pub(super) fn of(registered: Option<&str>, event: Option<&str>, input: &Object<'_>) -> Self {
-        // Grok runs the hooks of Claude Code and Cursor too, and alone writes names like this.
+        // Grok runs the hooks of Claude Code and Cursor too, and Cursor those of Claude Code. Nobody else writes these.
         if input.has("sessionId") || input.has("hookEventName") {
             return Agent::Grok;
+        }
+        if input.has("cursor_version") {
+            return Agent::Cursor;
         }
         registered
             .and_then(Agent::named)
@@ -63,7 +66,7 @@ impl Agent {
         let transcript = name(input, &["transcript_path"]).unwrap_or_default();
         let lies_in = |folder: &str| transcript.split(['/', '\\']).any(|part| part == folder);
         let log = transcript.rsplit(['/', '\\']).next().unwrap_or_default();
-        if input.has("conversation_id") || input.has("cursor_version") {
+        if input.has("conversation_id") {
             Agent::Cursor
         } else if lies_in(".gemini") || event.is_some_and(event::is_gemini) {
             Agent::Gemini

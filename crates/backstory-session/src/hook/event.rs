@@ -40,7 +40,9 @@ const EVENTS: &[(&str, Told, &str)] = &[
     ("sessionend", Told::Ended, "SessionEnd"),
     ("stop", Told::Stopped, "Stop"),
     ("afteragent", Told::Stopped, "Stop"),
+    ("stopcancelled", Told::Stopped, "StopCancelled"),
     ("subagentstop", Told::SubagentStopped, "SubagentStop"),
+    ("subagentend", Told::SubagentStopped, "SubagentStop"),
     ("precompact", Told::Compacting, "PreCompact"),
     ("precompress", Told::Compacting, "PreCompact"),
     ("afteragentresponse", Told::Replied, "AfterAgentResponse"),
@@ -62,13 +64,12 @@ const EVENTS: &[(&str, Told, &str)] = &[
     ("stopfailure", Told::Nothing, "StopFailure"),
 ];
 
-/// What an event tells and what we call it: by what the hook was registered for, else by what the input says.
-pub(super) fn of(registered: Option<&str>, said: Option<&str>) -> (Told, Cow<'static, str>) {
-    let known = [registered, said].into_iter().flatten().find_map(known);
-    match known {
+/// What an event tells and what we call it: by the first of these names that is known.
+pub(super) fn of(names: [Option<&str>; 2]) -> (Told, Cow<'static, str>) {
+    match names.into_iter().flatten().find_map(known) {
         Some((told, name)) => (told, Cow::Borrowed(name)),
         None => {
-            let name = said.or(registered).unwrap_or_default();
+            let name = names[0].or(names[1]).unwrap_or_default();
             (Told::Nothing, Cow::Owned(cut(name, MOST_BYTES).to_string()))
         }
     }

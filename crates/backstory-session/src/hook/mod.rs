@@ -6,6 +6,9 @@
 //! the same things, so that what was heard and what was read later can be recognised as one.
 //!
 //! Not done here: joining relative paths with the working directory, redaction, and deciding what to answer.
+//!
+//! Checked in November 2026 against the documentation of the agents and the sources of Codex and Grok Build (August 2026). Cursor's
+//! hooks are known from its documentation only.
 
 mod agent;
 mod event;
@@ -113,7 +116,7 @@ impl std::error::Error for Unreadable {}
 
 /// Reads what an agent told a hook. `agent` and `event` are what the hook was registered for, if that is known.
 ///
-/// The input has the last word on the agent where it must be Grok, for that runs the hooks of others too.
+/// The input has the last word on who speaks where it is Grok or Cursor, for these run the hooks of others too.
 pub fn read(
     agent: Option<&str>,
     event: Option<&str>,
@@ -147,7 +150,11 @@ fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
 fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> HookInput {
     let said = name(input, &["hook_event_name", "hookEventName"]);
     let agent = Agent::of(agent, event.or(said.as_deref()), input);
-    let (told, event) = event::of(event, said.as_deref());
+    let (told, event) = match agent {
+        // It runs hooks that others registered: `afterAgentResponse` of Cursor whenever a tool was used.
+        Agent::Grok => event::of([said.as_deref(), event]),
+        _ => event::of([event, said.as_deref()]),
+    };
     let subagent_log = || name(input, &["agent_transcript_path", "agentTranscriptPath"]);
     let transcript = || name(input, &["transcript_path", "transcriptPath"]);
     let transcript = if told == Told::SubagentStopped {
@@ -171,16 +178,14 @@ fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> H
 }
 
 fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {
-    let reply = || {
-        const REPLIES: [&str; 5] = [
-            "last_assistant_message",
-            "lastAssistantMessage",
-            "prompt_response",
-            "summary",
-            "text",
-        ];
-        text(input, &REPLIES).and_then(|reply| kept(&reply))
-    };
+    const REPLIES: [&str; 4] = [
+        "last_assistant_message",
+        "lastAssistantMessage",
+        "prompt_response",
+        // Of a subagent of Cursor.
+        "summary",
+    ];
+    let said = |names: &[&str]| text(input, names).and_then(|said| kept(&said));
     match told {
         Told::Started => Happening::Started {
             source: name(input, &["source"]),
@@ -200,12 +205,14 @@ fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {
         Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
             Happening::ToolUsed(tool::of(agent, told, input))
         }
-        Told::Replied => reply().map_or(Happening::Other, |text| Happening::Replied { text }),
+        Told::Replied => {
+            said(&["text"]).map_or(Happening::Other, |text| Happening::Replied { text })
+        }
         Told::Compacting => Happening::Compacting {
-            trigger: name(input, &["trigger"]),
+            trigger: name(input, &["trigger", "source"]),
         },
         Told::Stopped | Told::SubagentStopped => Happening::Stopped {
-            reply: reply(),
+            reply: said(&REPLIES),
             subagent: told == Told::SubagentStopped,
         },
         Told::Ended => Happening::Ended {

@@ -5,10 +5,9 @@ use serde_json::value::RawValue;
 use super::Agent;
 use super::fields::{number, text};
 use super::shorten::compact;
-use crate::readers::claude_code::content::result_text;
 use crate::readers::codex::object::{Object, string};
 use crate::readers::grok;
-use crate::readers::shared::kept;
+use crate::readers::shared::{items, kept};
 
 /// How a tool ended.
 #[derive(Debug, Default)]
@@ -19,7 +18,7 @@ pub(super) struct Outcome {
 }
 
 /// Reads the answer of a tool.
-pub(super) fn readable(agent: Agent, response: Option<&RawValue>) -> Outcome {
+pub(super) fn outcome(agent: Agent, response: Option<&RawValue>) -> Outcome {
     let Some(response) = response else {
         return Outcome::default();
     };
@@ -31,76 +30,127 @@ pub(super) fn readable(agent: Agent, response: Option<&RawValue>) -> Outcome {
             duration_ms: outcome.duration_ms,
         };
     }
-    if let Some(said) = string(response) {
-        // Cursor gives JSON within a string.
-        return match Object::parse(&said) {
-            Ok(object) if agent == Agent::Cursor => of_object(&object, &said),
-            _ => said_text(&said),
-        };
-    }
-    match Object::of(response) {
-        Some(object) => of_object(&object, response.get()),
-        None => said_text(&result_text(response)),
-    }
-}
-
-fn said_text(text: &str) -> Outcome {
+    let said = string(response);
+    // Cursor gives JSON within a string.
+    let within = said
+        .as_deref()
+        .filter(|_| agent == Agent::Cursor)
+        .and_then(|said| serde_json::from_str(said).ok());
+    let response: &RawValue = within.unwrap_or(response);
+    let (error, duration) = match Object::of(response) {
+        Some(object) => (
+            is_failure(&object),
+            number(&object, &["duration_ms", "durationMs", "totalDurationMs"]),
+        ),
+        None => (false, None),
+    };
     Outcome {
-        text: kept(text),
-        ..Outcome::default()
+        text: readable(response, 0).and_then(|text| kept(&text)),
+        error,
+        duration_ms: duration.map(|duration| duration as i64),
     }
 }
 
-fn of_object(object: &Object<'_>, json: &str) -> Outcome {
-    let exit_code = number(object, &["exit_code", "exitCode"]);
-    Outcome {
-        text: text_of(object, json).and_then(|text| kept(&text)),
-        error: object.says("is_error", true)
-            || object.says("isError", true)
-            || object.says("success", false)
-            || object.get("error").is_some()
-            || exit_code.is_some_and(|code| code != 0.0),
-        duration_ms: number(object, &["duration_ms", "durationMs", "totalDurationMs"])
-            .map(|duration| duration as i64),
-    }
+fn is_failure(response: &Object<'_>) -> bool {
+    let exit_code = number(response, &["exit_code", "exitCode"]);
+    let error = response.get("error").map(RawValue::get);
+    response.says("is_error", true)
+        || response.says("isError", true)
+        || response.says("success", false)
+        || exit_code.is_some_and(|code| code != 0.0)
+        || error.is_some_and(|error| !matches!(error, "false" | "\"\"" | "0" | "{}" | "[]"))
 }
 
-fn text_of(object: &Object<'_>, json: &str) -> Option<String> {
-    let streams: Vec<String> = ["stdout", "stderr"]
-        .iter()
-        .filter_map(|name| kept(&object.text(name)?))
-        .collect();
+/// How deep answers nest: a block in a list in a field of the answer.
+const MOST_DEEP: usize = 4;
+
+/// The text of an answer or a part of it; `None` when the call tells all of it already.
+fn readable(answer: &RawValue, depth: usize) -> Option<String> {
+    if let Some(text) = string(answer) {
+        return Some(text);
+    }
+    if depth < MOST_DEEP {
+        if let Some(object) = Object::of(answer) {
+            return of_object(&object, answer, depth);
+        }
+        let parts = items(answer);
+        if !parts.is_empty() {
+            let texts = parts
+                .into_iter()
+                .filter_map(|part| readable(part, depth + 1));
+            return Some(texts.collect::<Vec<_>>().join("\n"));
+        }
+    }
+    Some(compact(answer.get()))
+}
+
+/// Where answers keep their text: Gemini's, then those of all others.
+const TEXTS: [&str; 7] = [
+    "llmContent",
+    "returnDisplay",
+    "content",
+    "output",
+    "text",
+    "result",
+    "file",
+];
+
+fn of_object(object: &Object<'_>, whole: &RawValue, depth: usize) -> Option<String> {
+    if let Some(placeholder) = placeholder(object) {
+        return Some(placeholder.to_string());
+    }
     if object.has("stdout") || object.has("stderr") {
-        return Some(streams.join("\n"));
+        let streams = ["stdout", "stderr"].map(|name| object.text(name).unwrap_or_default());
+        let said = streams.iter().map(|stream| stream.trim_end());
+        let said = said.filter(|stream| !stream.is_empty());
+        return Some(said.collect::<Vec<_>>().join("\n"));
     }
-    // An edit repeats the whole file, of which the patch is what is new.
-    if object.has("structuredPatch") {
-        return Some(patch(object));
+    // An edit repeats whole files, of which the patch is what is new, and nothing for a new file.
+    if object.has("structuredPatch") || object.has("updated_file") {
+        return patch(object);
     }
-    for name in [
-        "llmContent",
-        "returnDisplay",
-        "content",
-        "output",
-        "text",
-        "result",
-    ] {
-        let found = object.get(name).filter(|raw| !raw.get().starts_with('{'));
-        if let Some(text) = found.map(result_text).filter(|text| !text.is_empty()) {
+    for name in TEXTS {
+        let text = object.get(name).and_then(|raw| readable(raw, depth + 1));
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
             return Some(text);
         }
     }
-    let file = object.object("file").and_then(|file| file.text("content"));
-    file.or_else(|| {
-        let error = object.object("error");
-        error.and_then(|error| text(&error, &["message"]))
-    })
-    .or_else(|| Some(compact(json)))
+    let error = object.object("error");
+    error
+        .and_then(|error| text(&error, &["message"]))
+        .or_else(|| Some(compact(whole.get())))
 }
 
-fn patch(response: &Object<'_>) -> String {
-    let hunks = response.list("structuredPatch");
-    let hunks = hunks.into_iter().filter_map(Object::of);
-    let lines = hunks.flat_map(|hunk| hunk.list("lines"));
-    lines.filter_map(string).collect::<Vec<_>>().join("\n")
+/// What stands for something that is no text, by the names that the readers give it.
+fn placeholder(object: &Object<'_>) -> Option<&'static str> {
+    let kind = object.text("type").unwrap_or_default();
+    let inline = object.has("inlineData") || object.has("image_url");
+    if inline || kind.contains("image") || object.says("isImage", true) {
+        Some("[image]")
+    } else if kind == "pdf" || kind == "document" {
+        Some("[document]")
+    } else {
+        kind.contains("audio").then_some("[audio]")
+    }
+}
+
+/// The patch that an edit of Claude Code was, in the form of a unified diff.
+fn patch(response: &Object<'_>) -> Option<String> {
+    let mut lines = Vec::new();
+    for hunk in response
+        .list("structuredPatch")
+        .into_iter()
+        .filter_map(Object::of)
+    {
+        let place = |name| number(&hunk, &[name]).unwrap_or_default();
+        lines.push(format!(
+            "@@ -{},{} +{},{} @@",
+            place("oldStart"),
+            place("oldLines"),
+            place("newStart"),
+            place("newLines")
+        ));
+        lines.extend(hunk.list("lines").into_iter().filter_map(string));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

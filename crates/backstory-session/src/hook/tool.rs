@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::Agent;
 use super::event::Told;
 use super::fields::{name, number, text, value};
-use super::output::readable;
+use super::output::outcome;
 use super::shorten::compact;
 use crate::event::{Action, Touch};
 use crate::readers::codex::object::{Object, string};
@@ -49,17 +49,18 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
         "output",
     ];
     const ERRORS: [&str; 3] = ["error", "error_message", "errorMessage"];
-    let tool = match told {
-        Told::FileEdited => Some("Write".to_string()),
-        Told::ShellRan => Some("Shell".to_string()),
-        _ => None,
-    };
-    let tool = tool
-        .or_else(|| name(input, &["tool_name", "toolName"]))
-        .unwrap_or_default();
+    let tool = name(input, &["tool_name", "toolName"]).unwrap_or_else(|| {
+        // As Cursor calls these when it tells of all tools alike.
+        let tool = match told {
+            Told::FileEdited => "Write",
+            Told::ShellRan => "Shell",
+            _ => "",
+        };
+        tool.to_string()
+    });
     let asked = asked(told, input);
     let response = value(input, &RESPONSES);
-    let outcome = readable(agent, response);
+    let outcome = outcome(agent, response);
     let failed = told == Told::ToolFailed;
     let effects = effects(agent, &tool, &asked);
     let duration = number(input, &["duration_ms", "durationMs", "duration"]);
@@ -82,21 +83,17 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
 
 /// What the tool was asked, as JSON.
 fn asked(told: Told, input: &Object<'_>) -> String {
-    let given = match told {
-        // Cursor has these beside everything else.
-        Told::FileEdited => return picked(input, &["file_path", "edits"]),
-        Told::ShellRan => return picked(input, &["command", "cwd"]),
-        _ => value(input, &["tool_input", "toolInput"]),
+    if let Some(given) = value(input, &["tool_input", "toolInput"]) {
+        // Some give JSON within a string.
+        let within = string(given).filter(|text| Object::parse(text).is_ok());
+        return compact(within.as_deref().unwrap_or(given.get()));
+    }
+    // Cursor has these beside everything else.
+    let names: &[&str] = match told {
+        Told::FileEdited => &["file_path", "edits"],
+        Told::ShellRan => &["command"],
+        _ => &[],
     };
-    let Some(given) = given else {
-        return "{}".to_string();
-    };
-    // Some give JSON within a string.
-    let within = string(given).filter(|text| Object::parse(text).is_ok());
-    compact(within.as_deref().unwrap_or(given.get()))
-}
-
-fn picked(input: &Object<'_>, names: &[&str]) -> String {
     let fields = names.iter().filter_map(|name| {
         let raw = input.get(name)?;
         Some(format!("\"{name}\":{}", compact(raw.get())))
@@ -203,9 +200,18 @@ fn of_table(tool: &str, input: &str) -> Effects {
     }
 }
 
-/// The text of the file before an edit, as Claude Code tells it.
+/// The text of the file before an edit, as Claude Code and Gemini tell it.
 fn before(response: &RawValue) -> Option<String> {
-    let response = Object::of(response)?;
-    let created = || response.text("type").as_deref() == Some("create");
-    text(&response, &["originalFile", "original_file"]).or_else(|| created().then(String::new))
+    const BEFORE: [&str; 4] = [
+        "originalFile",
+        "originalFileContents",
+        "original_file",
+        "originalContent",
+    ];
+    let whole = Object::of(response)?;
+    let response = whole.object("returnDisplay").unwrap_or(whole);
+    text(&response, &BEFORE).or_else(|| {
+        let created = response.text("type").as_deref() == Some("create");
+        (created || response.says("isNewFile", true)).then(String::new)
+    })
 }

@@ -1,4 +1,4 @@
-//! What must hold whatever bytes a log has, for every reader and for redaction.
+//! What must hold whatever bytes a log has, for every reader, for hooks and for redaction.
 //!
 //! Two drivers share these checks: the test beside this folder, bounded and on the stable compiler, and the coverage-guided
 //! targets in `fuzz/`. A check that fails panics. Nothing is said here about what a reader makes of a good log: that is for the
@@ -6,6 +6,7 @@
 
 #![allow(clippy::panic, reason = "a failed check panics")]
 
+pub(crate) mod hook;
 pub(crate) mod mutate;
 pub(crate) mod seeds;
 

@@ -4,11 +4,13 @@ use backstory_session::EventKey;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{ItemKind, ItemState};
-use crate::blocks::Packer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forget::Forgotten;
 use crate::ingest::{Project, project_row, title_line, without_nul};
 use crate::open::Store;
+
+/// When a session was last heard of is kept to the minute.
+const TELL_AGAIN_MS: i64 = 60_000;
 
 /// What a hook tells of a session.
 #[derive(Debug, Clone, Default)]
@@ -61,10 +63,11 @@ impl Store {
         items: &[NewItem<'_>],
         project: impl FnOnce(&str) -> Project,
     ) -> Result<Captured> {
-        let mut packer = Packer::new()?;
         let mut bodies = Vec::new();
         for item in items {
-            bodies.push(packer.compress(item.body)?);
+            // Small things are packed at once: making ready for a block would take longer.
+            let body = zstd::bulk::compress(item.body, 1).map_err(Error::Compression)?;
+            bodies.push(body);
         }
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
@@ -111,23 +114,39 @@ impl Store {
 impl ToldSession<'_> {
     fn save(&self, connection: &Connection, project: impl FnOnce(&str) -> Project) -> Result<i64> {
         let title = self.title.and_then(title_line);
-        let upsert = "INSERT INTO sessions (agent, session, started_at, ended_at, captured_at) VALUES (?1, ?2, ?3, ?3, ?3) \
-             ON CONFLICT (agent, session) DO UPDATE SET captured_at = MAX(COALESCE(captured_at, 0), ?3), \
-             started_at = MIN(COALESCE(started_at, ?3), ?3), ended_at = MAX(COALESCE(ended_at, ?3), ?3) \
-             RETURNING id, project IS NULL, title IS NULL, transcript IS NULL, closed_at IS NOT NULL";
-        let (id, no_project, no_title, no_transcript, was_closed): (i64, bool, bool, bool, bool) =
-            connection.prepare_cached(upsert)?.query_row(
-                (self.agent, without_nul(self.session), self.at),
-                |row| {
-                    Ok((
-                        row.get(0)?,
-                        row.get(1)?,
-                        row.get(2)?,
-                        row.get(3)?,
-                        row.get(4)?,
-                    ))
-                },
-            )?;
+        let query = "SELECT id, project IS NULL, title IS NULL, transcript IS NULL, closed_at IS NOT NULL, captured_at \
+             FROM sessions WHERE agent = ?1 AND session = ?2";
+        let name = without_nul(self.session);
+        type Known = (i64, bool, bool, bool, bool, Option<i64>);
+        let known: Option<Known> = connection
+            .prepare_cached(query)?
+            .query_row((self.agent, &name), |row| row.try_into())
+            .optional()?;
+        let (id, no_project, no_title, no_transcript, was_closed, captured_at) = match known {
+            Some(known) => known,
+            None => {
+                connection
+                    .prepare_cached("INSERT INTO sessions (agent, session) VALUES (?1, ?2)")?
+                    .execute((self.agent, &name))?;
+                (
+                    connection.last_insert_rowid(),
+                    true,
+                    true,
+                    true,
+                    false,
+                    None,
+                )
+            }
+        };
+        // Every page that is written makes the next process that opens the store wait.
+        if captured_at.is_none_or(|at| (self.at - at).abs() >= TELL_AGAIN_MS || self.closed) {
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET captured_at = MAX(COALESCE(captured_at, ?2), ?2), \
+                     started_at = MIN(COALESCE(started_at, ?2), ?2), ended_at = MAX(COALESCE(ended_at, ?2), ?2) WHERE id = ?1",
+                )?
+                .execute((id, self.at))?;
+        }
         if let Some(cwd) = self.cwd.filter(|_| no_project) {
             let project = project_row(connection, &project(cwd))?;
             connection

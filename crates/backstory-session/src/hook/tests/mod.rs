@@ -1,17 +1,61 @@
-//! What agents tell, and what is understood of it.
+//! What agents tell, and what is understood of it. The inputs lie in `tests/hooks/`, a file an event and case, written by us.
+
+mod damage;
+mod names;
+mod recorded;
+mod sizes;
+
+use std::path::{Path, PathBuf};
 
 use super::*;
 
-#[test]
-fn claude_code_tells_of_an_edit() {
-    let input = r#"{"session_id":"0f8e2a34-5b6c-4d7e-8f90-a1b2c3d4e5f6","cwd":"/home/ada/shop","hook_event_name":"PostToolUse",
-        "tool_name":"Edit","tool_input":{"file_path":"/home/ada/shop/cart.rs","old_string":"a","new_string":"b"},
-        "tool_response":{"filePath":"/home/ada/shop/cart.rs","originalFile":"a\n","structuredPatch":[{"lines":["-a","+b"]}]}}"#;
-    let read = read(Some("claude-code"), Some("PostToolUse"), input.as_bytes()).unwrap();
-    let Happening::ToolUsed(tool) = read.happening else {
-        panic!("{read:?}");
-    };
-    assert_eq!(tool.before.as_deref(), Some("a\n"));
-    assert_eq!(tool.output.as_deref(), Some("-a\n+b"));
-    assert_eq!(tool.touches[0].path, "/home/ada/shop/cart.rs");
+/// One recorded input.
+struct Recorded {
+    agent: &'static str,
+    /// As the agent calls it.
+    event: String,
+    /// `<agent>/<event>` or `<agent>/<event>-<case>`.
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl Recorded {
+    fn read(&self) -> HookInput {
+        read(Some(self.agent), Some(&self.event), &self.bytes).unwrap()
+    }
+}
+
+/// All recorded inputs, in the order of their names.
+fn recorded() -> Vec<Recorded> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hooks");
+    let mut found = Vec::new();
+    for agent in Agent::ALL.map(Agent::name) {
+        let files = std::fs::read_dir(folder.join(agent)).unwrap();
+        let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        files.sort();
+        for file in files {
+            let stem = file.file_stem().unwrap().to_str().unwrap();
+            found.push(Recorded {
+                agent,
+                event: stem.split('-').next().unwrap().to_string(),
+                name: format!("{agent}/{stem}"),
+                bytes: std::fs::read(&file).unwrap(),
+            });
+        }
+    }
+    found
+}
+
+fn named(name: &str) -> Recorded {
+    recorded()
+        .into_iter()
+        .find(|recorded| recorded.name == name)
+        .unwrap_or_else(|| panic!("no recorded input {name}"))
+}
+
+fn tool(input: HookInput) -> ToolUse {
+    match input.happening {
+        Happening::ToolUsed(tool) => tool,
+        other => panic!("no tool use: {other:?}"),
+    }
 }

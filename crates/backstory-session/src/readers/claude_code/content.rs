@@ -172,7 +172,7 @@ impl Block<'_> {
 }
 
 /// What a tool gave back: text as it is, other things by name.
-pub(crate) fn result_text(content: &RawValue) -> String {
+fn result_text(content: &RawValue) -> String {
     if let Some(text) = string(Some(content)) {
         return text.into_owned();
     }
