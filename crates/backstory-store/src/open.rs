@@ -26,6 +26,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A journal of this size is worth moving to the database.
 const LARGE_JOURNAL: u64 = 1 << 20;
 
+/// Reading a journal of this size takes as long as a tenth of all that a hook does.
+const LONG_JOURNAL: u64 = 512 << 10;
+
 /// An open store.
 pub struct Store {
     pub(crate) connection: Connection,
@@ -49,10 +52,10 @@ impl Store {
         let mut store = Store::connect(path, flags)?;
         if wait < BUSY_TIMEOUT {
             store.connection.busy_timeout(wait)?;
-            // Whoever opens the store when nobody has it open reads the whole journal first: it must stay short.
+            // Nor to move the journal in the middle of it; see `tidy_now`.
             store
                 .connection
-                .pragma_update(None, "wal_autocheckpoint", 64)?;
+                .pragma_update(None, "wal_autocheckpoint", 0)?;
         }
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
@@ -156,11 +159,25 @@ impl Store {
     /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they
     /// can be. Does nothing while another process reads.
     pub fn tidy(&self) -> Result<()> {
-        let journal = self.path.with_extension("db-wal");
-        if std::fs::metadata(journal).is_ok_and(|metadata| metadata.len() > LARGE_JOURNAL) {
+        if self.journal_bytes() > LARGE_JOURNAL {
             self.checkpoint()?;
         }
         Ok(())
+    }
+
+    /// Like [`Store::tidy`], for processes that come and go: whoever opens the store while nobody else has it open reads the whole
+    /// journal first, so it must stay short. Waits for nobody.
+    pub fn tidy_now(&self) -> Result<()> {
+        if self.journal_bytes() > LONG_JOURNAL {
+            self.connection.busy_timeout(Duration::ZERO)?;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn journal_bytes(&self) -> u64 {
+        let journal = self.path.with_extension("db-wal");
+        std::fs::metadata(journal).map_or(0, |metadata| metadata.len())
     }
 
     /// Moves all that is in the journal to the database, unless another process reads.

@@ -148,7 +148,7 @@ fn follow_up(
             let mut options = sweep_options(setting, &[], Some(agent));
             options.workers = 1;
             match &capture.input.transcript {
-                Some(log) if !Path::new(log).is_file() => return Ok(()),
+                Some(log) if !Path::new(log).is_file() => options.sources = Sources::default(),
                 Some(log) => options.sources = Sources::paths([log]),
                 // It does not say which; of all the agent's logs few will have grown.
                 None => {}
@@ -157,5 +157,5 @@ fn follow_up(
         }
         _ => {}
     }
-    Ok(())
+    memory.tidy_now()
 }

@@ -170,6 +170,11 @@ impl Memory {
         capture.clean(redactor.as_ref()).store(&mut self.store)
     }
 
+    /// Leaves the store so that the next hook finds it ready.
+    pub fn tidy_now(&self) -> Result<()> {
+        Ok(self.store.tidy_now()?)
+    }
+
     /// Renews the function maps of the files that a captured tool use wrote. Large ones are left for later.
     pub fn see_written(&mut self, capture: &Capture, session: i64) -> Result<()> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {

@@ -108,9 +108,8 @@ pub static HOOK_AGENTS: &[HookAgent] = &[
         events: &[
             "sessionStart",
             "beforeSubmitPrompt",
+            // Not afterFileEdit and afterShellExecution besides: they tell the same again, without an id.
             "postToolUse",
-            "afterFileEdit",
-            "afterShellExecution",
             "preCompact",
             "stop",
             "subagentStop",

@@ -14,10 +14,10 @@
 #[derive(Debug)]
 pub(super) struct KeywordIndex {
     /// For each hash of a triple: which bytes may follow, by their lowest three bits.
-    followers: Box<[u8; 1 << HASH_BITS]>,
-    /// `entries[starts[hash]..starts[hash + 1]]` are the entries with that hash.
-    starts: Vec<u16>,
+    followers: Box<[u8]>,
+    /// Sorted by the hash of their triple; those whose hash begins with `n` begin at `starts[n]`.
     entries: Vec<Entry>,
+    starts: Vec<u16>,
     keywords: Vec<Keyword>,
 }
 
@@ -43,6 +43,8 @@ struct Entry {
 }
 
 const HASH_BITS: u32 = 16;
+/// How much of a hash is enough to find the few entries that may be meant.
+const START_BITS: u32 = 11;
 /// The offset of a triple that begins one byte before its keyword.
 const BEFORE: u8 = u8::MAX;
 /// How many bytes one turn of the loop decides about, and how many it has to see for that.
@@ -60,38 +62,23 @@ impl KeywordIndex {
             };
             file(&mut filed, index, keyword.text, &common);
         }
-        let mut followers = Box::new([0; 1 << HASH_BITS]);
-        let mut starts = vec![0_u16; (1 << HASH_BITS) + 1];
+        filed.sort_by_key(|entry| hash(entry.triple));
+        let mut followers = vec![0; 1 << HASH_BITS].into_boxed_slice();
+        let mut starts = vec![0_u16; (1 << START_BITS) + 1];
         for entry in &filed {
             let hash = hash(entry.triple);
             followers[hash] |= entry.followers;
-            starts[hash + 1] += 1;
+            starts[start(hash) + 1] += 1;
         }
         let mut sum = 0;
         for start in &mut starts {
             sum += *start;
             *start = sum;
         }
-        // Each entry goes to the next free place of its hash; afterwards every start has moved to the next one's.
-        let mut entries = vec![
-            Entry {
-                triple: 0,
-                followers: 0,
-                keyword: 0,
-                offset: 0
-            };
-            filed.len()
-        ];
-        for entry in filed {
-            let start = &mut starts[hash(entry.triple)];
-            entries[usize::from(*start)] = entry;
-            *start += 1;
-        }
-        starts.insert(0, 0);
         Self {
             followers,
+            entries: filed,
             starts,
-            entries,
             keywords,
         }
     }
@@ -162,8 +149,8 @@ impl KeywordIndex {
         };
         let triple = folded([a, b, c]);
         let follower = follower(*text.get(at + 3).unwrap_or(&0));
-        let hash = hash(triple);
-        let (Some(&from), Some(&to)) = (self.starts.get(hash), self.starts.get(hash + 1)) else {
+        let start = start(hash(triple));
+        let (Some(&from), Some(&to)) = (self.starts.get(start), self.starts.get(start + 1)) else {
             return;
         };
         for entry in self
@@ -217,9 +204,12 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], common: &Common) {
         }
         return;
     }
-    let Some(offset) =
-        (0..=text.len().saturating_sub(4)).min_by_key(|offset| common.score(text, *offset))
-    else {
+    // It is filed under two neighbours, so the more common of the two counts.
+    let scores: Vec<usize> = (0..=text.len().saturating_sub(3))
+        .map(|offset| common.score(text, offset))
+        .collect();
+    let pairs = scores.windows(2).map(|pair| pair.iter().max());
+    let Some((offset, _)) = pairs.enumerate().min_by_key(|(_, score)| *score) else {
         return;
     };
     for offset in [offset, offset + 1] {
@@ -262,21 +252,18 @@ impl Common {
         }
     }
 
-    /// How often the four bytes at `offset` or those at the next byte occur, to file a keyword under its rarest part.
+    /// How often the four bytes at `offset` occur, to file a keyword under its rarest part.
     fn score(&self, text: &[u8], offset: usize) -> usize {
-        let four_at = |offset: usize| {
-            let four = text
-                .get(offset..text.len().min(offset + 4))
-                .unwrap_or_default();
-            let known = four
-                .windows(2)
-                .filter_map(|pair| self.pairs.get(pair_index(pair)))
-                .map(|score| usize::from(*score));
-            let (word, bit) = piece_bit(four);
-            let in_common_word = self.pieces[word] & bit != 0;
-            known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
-        };
-        four_at(offset).max(four_at(offset + 1))
+        let four = text
+            .get(offset..text.len().min(offset + 4))
+            .unwrap_or_default();
+        let known = four
+            .windows(2)
+            .filter_map(|pair| self.pairs.get(pair_index(pair)))
+            .map(|score| usize::from(*score));
+        let (word, bit) = piece_bit(four);
+        let in_common_word = self.pieces[word] & bit != 0;
+        known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
     }
 }
 
@@ -344,6 +331,11 @@ fn folded([a, b, c]: [u8; 3]) -> u32 {
 #[inline(always)]
 fn hash(triple: u32) -> usize {
     ((triple << 8).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
+}
+
+/// The beginning of a hash.
+fn start(hash: usize) -> usize {
+    hash >> (HASH_BITS - START_BITS)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! No pattern ever searches. It is anchored at a keyword and sees a bounded piece of text, so the time is linear in the text
 //! whatever stands in it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -55,25 +54,27 @@ const SECRET_NAMES: [&str; 12] = [
 
 impl Scanner {
     pub(super) fn new(rules: &'static [Rule]) -> Self {
-        let mut keywords: Vec<Keyword> = Vec::new();
-        let mut places = HashMap::new();
-        for (number, rule) in rules.iter().enumerate() {
-            let Ok(number) = u16::try_from(number) else {
-                break;
-            };
+        let mut wanted = Vec::new();
+        for (number, rule) in (0_u16..).zip(rules) {
             let fold = rule.case() == Case::Ignored;
-            for text in rule.keywords.iter().map(|text| text.as_bytes()) {
-                let place = *places.entry((text, fold)).or_insert(keywords.len());
-                match keywords.get_mut(place) {
-                    Some(keyword) => keyword.rules.push(number),
-                    None => keywords.push(Keyword {
-                        text,
-                        fold,
-                        rules: vec![number],
-                    }),
-                }
-            }
+            let texts = rule.keywords.iter().map(|text| text.as_bytes());
+            wanted.extend(texts.map(|text| (text, fold, number)));
         }
+        wanted.sort_unstable();
+        let same = |one: &(&[u8], bool, u16), other: &(&[u8], bool, u16)| {
+            (one.0, one.1) == (other.0, other.1)
+        };
+        let keywords = wanted
+            .chunk_by(same)
+            .filter_map(|group| {
+                let (text, fold, _) = *group.first()?;
+                Some(Keyword {
+                    text,
+                    fold,
+                    rules: group.iter().map(|(.., number)| *number).collect(),
+                })
+            })
+            .collect();
         let patterns = rules.iter().map(|_| OnceLock::new()).collect();
         Self {
             rules,
