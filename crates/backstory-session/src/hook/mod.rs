@@ -168,7 +168,8 @@ fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> H
         session: session::of(agent, input, transcript.as_deref()),
         cwd: name(input, &["cwd", "workspaceRoot"]).or_else(|| {
             let folders = input.list("workspace_roots");
-            let first = folders.into_iter().find_map(|raw| string(Some(raw)));
+            let mut folders = folders.into_iter().filter_map(|raw| string(Some(raw)));
+            let first = folders.find(|folder| !folder.is_empty());
             first.map(Cow::into_owned)
         }),
         at: time(input, "timestamp"),

@@ -59,8 +59,7 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
         tool.to_string()
     });
     let asked = asked(told, input);
-    let response = value(input, &RESPONSES);
-    let outcome = outcome(agent, response);
+    let outcome = outcome(agent, value(input, &RESPONSES));
     let failed = told == Told::ToolFailed;
     let effects = effects(agent, &tool, &asked);
     let duration = number(input, &["duration_ms", "durationMs", "duration"]);
@@ -72,7 +71,7 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
             .or_else(|| text(input, &ERRORS).filter(|_| failed)),
         command: effects.command,
         touches: effects.touches,
-        before: response.and_then(before),
+        before: outcome.before,
         error: failed || outcome.error,
         duration_ms: duration
             .map(|duration| duration as i64)
@@ -198,20 +197,4 @@ fn of_table(tool: &str, input: &str) -> Effects {
         command: command.as_deref().and_then(command_column),
         touches: touch.into_iter().collect(),
     }
-}
-
-/// The text of the file before an edit, as Claude Code and Gemini tell it.
-fn before(response: &RawValue) -> Option<String> {
-    const BEFORE: [&str; 4] = [
-        "originalFile",
-        "originalFileContents",
-        "original_file",
-        "originalContent",
-    ];
-    let whole = Object::of(response)?;
-    let response = whole.object("returnDisplay").unwrap_or(whole);
-    text(&response, &BEFORE).or_else(|| {
-        let created = response.text("type").as_deref() == Some("create");
-        (created || response.says("isNewFile", true)).then(String::new)
-    })
 }
