@@ -133,7 +133,7 @@ pub fn read(
         })
 }
 
-/// The object that a text begins with. What follows is not looked at: some shells add lines of their own.
+/// The object that a text begins with. What follows is not looked at: nothing could change what the object says.
 fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
     match values.next() {

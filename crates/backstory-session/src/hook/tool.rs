@@ -10,7 +10,7 @@ use super::output::outcome;
 use super::shorten::compact;
 use crate::event::{Action, Touch};
 use crate::readers::codex::object::{Object, string};
-use crate::readers::shared::command_column;
+use crate::readers::shared::{command_column, kept};
 use crate::readers::{claude_code, codex, grok};
 
 /// A tool that ran.
@@ -24,7 +24,7 @@ pub struct ToolUse {
     pub input: String,
     /// What it answered, as text.
     pub output: Option<String>,
-    /// The shell command that it ran.
+    /// The shell command that it ran, cut as the readers cut it; the whole of it is in the input.
     pub command: Option<String>,
     /// The files that it names. Relative paths are below the working directory.
     pub touches: Vec<Touch>,
@@ -66,9 +66,10 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
     ToolUse {
         name: effects.name.unwrap_or(tool),
         id: name(input, &["tool_use_id", "toolUseId"]),
-        output: outcome
-            .text
-            .or_else(|| text(input, &ERRORS).filter(|_| failed)),
+        output: outcome.text.or_else(|| {
+            let error = text(input, &ERRORS).filter(|_| failed)?;
+            kept(&error)
+        }),
         command: effects.command,
         touches: effects.touches,
         before: outcome.before,
@@ -165,6 +166,7 @@ const ACTIONS: &[(&str, Action)] = &[
     // Cursor
     ("Read", Action::Read),
     ("Write", Action::Write),
+    ("Edit", Action::Write),
     ("StrReplace", Action::Write),
     ("EditNotebook", Action::Write),
     ("Delete", Action::Delete),
