@@ -1,7 +1,8 @@
 //! What a coding agent's session is, how each agent writes one down, and what must be redacted from it.
 //!
 //! Everything here is a pure function of bytes: no file is opened, no clock is read, and bad input is never an error of the
-//! whole, only a counted skip. [`READERS`] is the list of agents; [`read_lines`] drives a reader over a chunk of a log.
+//! whole, only a counted skip. [`READERS`] is the list of agents; [`read_lines`] drives a reader over a chunk of a log;
+//! [`hook::read`] understands what agents tell while they work.
 
 pub mod attachment;
 mod edit;

@@ -133,7 +133,7 @@ pub fn read(
         })
 }
 
-/// The object that a text begins with. What follows is not looked at: some shells add lines of their own.
+/// The object that a text begins with. What follows is not looked at: nothing could change what the object says.
 fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
     match values.next() {
@@ -168,7 +168,8 @@ fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> H
         session: session::of(agent, input, transcript.as_deref()),
         cwd: name(input, &["cwd", "workspaceRoot"]).or_else(|| {
             let folders = input.list("workspace_roots");
-            let first = folders.into_iter().find_map(|raw| string(Some(raw)));
+            let mut folders = folders.into_iter().filter_map(|raw| string(Some(raw)));
+            let first = folders.find(|folder| !folder.is_empty());
             first.map(Cow::into_owned)
         }),
         at: time(input, "timestamp"),

@@ -15,6 +15,8 @@ pub(super) struct Outcome {
     pub(super) text: Option<String>,
     pub(super) error: bool,
     pub(super) duration_ms: Option<i64>,
+    /// The text of the file that was changed, before.
+    pub(super) before: Option<String>,
 }
 
 /// Reads the answer of a tool.
@@ -28,6 +30,7 @@ pub(super) fn outcome(agent: Agent, response: Option<&RawValue>) -> Outcome {
             text: kept(&grok::tools::result_text(Some(response), None)),
             error: outcome.error,
             duration_ms: outcome.duration_ms,
+            before: None,
         };
     }
     let said = string(response);
@@ -37,18 +40,35 @@ pub(super) fn outcome(agent: Agent, response: Option<&RawValue>) -> Outcome {
         .filter(|_| agent == Agent::Cursor)
         .and_then(|said| serde_json::from_str(said).ok());
     let response: &RawValue = within.unwrap_or(response);
-    let (error, duration) = match Object::of(response) {
-        Some(object) => (
-            is_failure(&object),
-            number(&object, &["duration_ms", "durationMs", "totalDurationMs"]),
-        ),
-        None => (false, None),
+    // Answers of edits repeat whole files, so they are taken apart only once.
+    let Some(object) = Object::of(response) else {
+        return Outcome {
+            text: readable(response, 0).and_then(|text| kept(&text)),
+            ..Outcome::default()
+        };
     };
+    let duration = number(&object, &["duration_ms", "durationMs", "totalDurationMs"]);
     Outcome {
-        text: readable(response, 0).and_then(|text| kept(&text)),
-        error,
+        text: of_object(&object, response, 0).and_then(|text| kept(&text)),
+        error: is_failure(&object),
         duration_ms: duration.map(|duration| duration as i64),
+        before: before(object),
     }
+}
+
+/// The text of the file before an edit, as Claude Code and Gemini tell it.
+fn before(response: Object<'_>) -> Option<String> {
+    const BEFORE: [&str; 4] = [
+        "originalFile",
+        "originalFileContents",
+        "original_file",
+        "originalContent",
+    ];
+    let response = response.object("returnDisplay").unwrap_or(response);
+    text(&response, &BEFORE).or_else(|| {
+        let created = response.text("type").as_deref() == Some("create");
+        (created || response.says("isNewFile", true)).then(String::new)
+    })
 }
 
 fn is_failure(response: &Object<'_>) -> bool {

