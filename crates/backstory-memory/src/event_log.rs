@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::Memory;
 use crate::error::Result;
+use crate::whole::write_private;
 
 /// How many days are kept.
 const DAYS_KEPT: usize = 30;
@@ -162,6 +163,23 @@ fn days(home: &Path) -> Vec<String> {
         .collect();
     days.sort();
     days
+}
+
+/// Takes the lines out of all files that are about something. Lines that come in at the same moment may be lost.
+pub(crate) fn forget_lines(home: &Path, is_about: impl Fn(&[u8]) -> bool) -> Result<()> {
+    let files = days(home).into_iter().map(|day| of_day(home, &day));
+    for path in files.chain([current(home)]) {
+        let Ok(bytes) = std::fs::read(&path) else {
+            continue;
+        };
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        let kept: Vec<&[u8]> = lines.filter(|line| !is_about(line)).collect();
+        let kept = kept.concat();
+        if kept.len() < bytes.len() {
+            write_private(&path, &kept)?;
+        }
+    }
+    Ok(())
 }
 
 /// How far the files have been taken over: the file, known by its inode, and the bytes of it.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use backstory_session::{Kind, Touch};
 use backstory_store::{
-    BlockReader, EventRange, EventRow, SessionFilter, SessionHead, SessionRow, Store, StreamRow,
+    BlockReader, EventRange, EventRow, LiveSession, SessionFilter, SessionHead, SessionRow, Store,
+    StreamRow,
 };
 
 use crate::Memory;
@@ -65,13 +66,20 @@ impl Memory {
             shown.push(event);
             Ok(())
         })?;
-        let live = live_events(&self.store, session)?;
-        shown.extend(live.into_iter().filter(|event| match range {
-            EventRange::All | EventRange::Last(_) => true,
-            EventRange::From(seq) => event.row.seq >= seq,
-            EventRange::One(seq) => event.row.seq == seq,
-            EventRange::Turn(turn) => event.row.turn == turn,
-        }));
+        if session.live_events > 0 {
+            let live = LiveSession {
+                session: session.id,
+                turns: session.turns,
+                events: session.events,
+            };
+            let live = live_events(&self.store, &live)?.into_iter();
+            shown.extend(live.filter(|event| match range {
+                EventRange::All | EventRange::Last(_) => true,
+                EventRange::From(seq) => event.row.seq >= seq,
+                EventRange::One(seq) => event.row.seq == seq,
+                EventRange::Turn(turn) => event.row.turn == turn,
+            }));
+        }
         if let EventRange::Last(count) = range {
             let surplus = shown.len().saturating_sub(count as usize);
             shown.drain(..surplus);

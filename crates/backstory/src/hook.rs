@@ -142,7 +142,15 @@ fn follow_up(
         memory.drain(&spool, TAKEN_ALONG)?;
     }
     match (&capture.input.happening, session) {
-        (Happening::ToolUsed(_), Some(session)) => memory.see_written(capture, session)?,
+        (Happening::ToolUsed(_), Some(session)) => {
+            let started = Instant::now();
+            let seen = memory.see_written(capture, session)?;
+            if seen > 0 {
+                let mut event = LogEvent::new("ast.snapshot", now()).with("files", seen);
+                event.duration_us = Some(started.elapsed().as_micros() as u64);
+                log_event(&setting.store, &event);
+            }
+        }
         (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
             let agent = capture.input.agent.name();
             let mut options = sweep_options(setting, &[], Some(agent));

@@ -2,18 +2,15 @@
 
 use backstory_session::hook::Happening;
 use backstory_session::{Kind, Span, Touch};
-use backstory_store::{EventRow, ItemFilter, SessionRow, Store};
+use backstory_store::{EventRow, ItemFilter, LiveSession, Store};
 
 use crate::error::Result;
 use crate::read::ShownEvent;
 
 /// Events of a session that only hooks told of. They are numbered as if the log went on with them.
-pub(crate) fn live_events(store: &Store, session: &SessionRow) -> Result<Vec<ShownEvent>> {
-    if session.live_events == 0 {
-        return Ok(Vec::new());
-    }
+pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<ShownEvent>> {
     let mut items = store.items(&ItemFilter {
-        session: Some(session.id),
+        session: Some(session.session),
         untold: true,
         ..ItemFilter::default()
     })?;

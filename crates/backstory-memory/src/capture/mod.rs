@@ -18,6 +18,7 @@ use backstory_store::{Captured, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
+use crate::code::SeenFile;
 use crate::error::Result;
 use crate::project::project_of;
 use crate::sweep::random_key;
@@ -32,7 +33,7 @@ const LONGEST_STRING: usize = 16 << 10;
 /// Clocks further off than this are not believed.
 const MOST_SKEW_MS: i64 = 24 * 3600 * 1000;
 
-/// A larger file is looked at by whoever works off the queue.
+/// A larger file is looked at when its session's log is swept.
 const LARGE_FILE: u64 = 256 << 10;
 
 /// What an agent told a hook, on its way into the store.
@@ -175,13 +176,13 @@ impl Memory {
         Ok(self.store.tidy_now()?)
     }
 
-    /// Renews the function maps of the files that a captured tool use wrote. Large ones are left for later.
-    pub fn see_written(&mut self, capture: &Capture, session: i64) -> Result<()> {
+    /// Renews the function maps of the files that a captured tool use wrote; how many. Large ones are left to a sweep.
+    pub fn see_written(&mut self, capture: &Capture, session: i64) -> Result<usize> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {
-            return Ok(());
+            return Ok(0);
         };
         if tool.error {
-            return Ok(());
+            return Ok(0);
         }
         let cwd = Path::new(capture.input.cwd.as_deref().unwrap_or_default());
         let written: Vec<_> = tool
@@ -191,14 +192,16 @@ impl Memory {
             .collect();
         // Which of several files the text is of, nobody tells.
         let before = tool.before.as_deref().filter(|_| written.len() == 1);
+        let mut seen = 0;
         for touch in written {
             let path = cwd.join(&touch.path);
-            let small = std::fs::metadata(&path)
+            let is_small = std::fs::metadata(&path)
                 .is_ok_and(|file| file.is_file() && file.len() <= LARGE_FILE);
-            if path.is_absolute() && small {
-                self.see_file(&path, session, before, capture.at)?;
+            if path.is_absolute() && is_small {
+                let found = self.see_file(&path, session, before, capture.at)?;
+                seen += usize::from(found != SeenFile::NotSource);
             }
         }
-        Ok(())
+        Ok(seen)
     }
 }

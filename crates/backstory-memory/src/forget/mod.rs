@@ -14,6 +14,7 @@ use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_l
 use self::proof::Probes;
 use self::sieve::{Names, Sieve};
 use crate::error::Result;
+use crate::event_log::forget_lines;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
@@ -95,6 +96,7 @@ impl Memory {
         }
         forgetting.rewrite_texts(|text| names.masked(text))?;
         forgetting.commit()?;
+        forget_lines(&self.home, |line| names.masked(line).is_some())?;
         let clean = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
         Ok(ForgetReport {

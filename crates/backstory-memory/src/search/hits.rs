@@ -6,6 +6,7 @@ use backstory_store::SessionHead;
 use super::rank::{Ranked, standing};
 use super::{Found, Hit, MORE_TURNS, SearchOptions, passages, snippet};
 use crate::Memory;
+use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::Result;
 use crate::read::{ShownEvent, read_one};
@@ -15,6 +16,15 @@ impl Memory {
     fn noted(&self, head: &SessionHead, seq: u64) -> Result<Option<Noted>> {
         let mut noted = digest::evicted(&self.store, head)?.into_iter();
         Ok(noted.find(|noted| noted.seq == seq))
+    }
+
+    /// An event that only a hook told of.
+    fn live(&self, head: &SessionHead, seq: u64) -> Result<Option<ShownEvent>> {
+        let Some(live) = self.store.live_sessions(Some(head.id))?.pop() else {
+            return Ok(None);
+        };
+        let mut events = live_events(&self.store, &live)?.into_iter();
+        Ok(events.find(|event| event.row.seq == seq))
     }
 
     /// The best sessions with all that is shown of them.
@@ -60,7 +70,10 @@ impl Memory {
                     None => match self.noted(head, u64::from(*event))? {
                         Some(noted) => Shown::Noted(noted),
                         None if *event == 0 => Shown::Title,
-                        None => continue,
+                        None => match self.live(head, seq)? {
+                            Some(live) => Shown::Event(live),
+                            None => continue,
+                        },
                     },
                 };
                 hits.push(hit(&ranked, place, head, &shown, &found));

@@ -12,6 +12,7 @@ use super::query::Atom;
 use super::rank::{Rows, presence};
 use super::scope::{Scope, turn_key};
 use super::terms::Terms;
+use crate::capture::live_events;
 use crate::digest;
 use crate::error::Result;
 use crate::read::{on_all_cores, visit};
@@ -73,9 +74,20 @@ pub(super) fn scan(
     } else {
         on_all_cores(home, store, work);
     }
-    result
+    let mut found = result
         .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .unwrap_or_else(std::sync::PoisonError::into_inner)?;
+    for live in store.live_sessions(None)? {
+        if scope.allows_session(live.session as u32) {
+            let mut documents = Documents::of(live.session);
+            for event in live_events(store, &live)? {
+                if let Some(document) = documents.event(&event) {
+                    found.event(&document, terms, conditions, scope);
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Scanned {

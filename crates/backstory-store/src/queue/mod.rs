@@ -9,6 +9,7 @@ mod told;
 use rusqlite::{Row, Transaction, TransactionBehavior};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
+pub use self::told::LiveSession;
 pub(crate) use self::told::Untold;
 use crate::blocks::decompress;
 use crate::error::Result;

@@ -97,6 +97,17 @@ impl ItemKind {
     }
 }
 
+/// A session of which something was captured that its log has not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveSession {
+    /// The session's row.
+    pub session: i64,
+    /// How many prompts its log told.
+    pub turns: u64,
+    /// How many events its log told.
+    pub events: u64,
+}
+
 impl Store {
     /// The event of the session's log that an item turns out to be, by what kind it is and when it was, for items that came after the log was read
     /// or have no name. No event is two items.
@@ -119,6 +130,22 @@ impl Store {
             |row| row.get(0),
         );
         Ok(found.optional()?)
+    }
+
+    /// Sessions of which something was captured that their logs have not told: all, or one.
+    pub fn live_sessions(&self, session: Option<i64>) -> Result<Vec<LiveSession>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, turns, events FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL) \
+             AND (?1 IS NULL OR id = ?1)",
+        )?;
+        let rows = statement.query_map([session], |row| {
+            Ok(LiveSession {
+                session: row.get(0)?,
+                turns: row.get(1)?,
+                events: row.get(2)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Whether the log has not told of an item yet.

@@ -13,6 +13,7 @@ use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
     let mut memory = setting.memory_to_write()?;
+    memory.drain(&setting.spool(), usize::MAX)?;
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
         (Some(session), ..) => Forget::Session(session),

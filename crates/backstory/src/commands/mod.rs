@@ -23,7 +23,7 @@ mod sweep;
 mod usage;
 mod watch;
 
-pub(crate) use self::sweep::options as sweep_options;
+pub(crate) use self::sweep::{catch_up, options as sweep_options};
 use crate::cli::{Cli, Command};
 use crate::error::Error;
 use crate::setting::Setting;

@@ -80,7 +80,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         row.agent.clone(),
         local_time(row.ended_at),
         harmless(project),
-        row.turns.to_string(),
+        (row.turns + row.live_turns).to_string(),
         short_number(row.usage.total()),
         row.outcome.clone().unwrap_or_else(|| "-".to_string()),
         title.chars().take(TITLE_CHARACTERS).collect(),
@@ -122,8 +122,8 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "branch": row.branch,
         "started_at": rfc3339(row.started_at),
         "ended_at": rfc3339(row.ended_at),
-        "turns": row.turns,
-        "events": row.events,
+        "turns": row.turns + row.live_turns,
+        "events": row.events + row.live_events,
         "models": row.models,
         "usage": usage_json(&row.usage),
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
@@ -134,5 +134,7 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "parent_kind": row.parent_kind,
         "parent_seq": row.parent_seq,
         "machine": row.machine,
+        "captured_at": rfc3339(row.captured_at),
+        "closed_at": rfc3339(row.closed_at),
     })
 }

@@ -159,6 +159,7 @@ fn event_json(event: &ShownEvent) -> Value {
         "error": row.error,
         "exit_code": row.exit_code,
         "duration_ms": row.duration_ms,
+        "live": event.live,
     })
 }
 

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use backstory_memory::{Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep};
+use backstory_memory::{
+    LogEvent, Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep, log_event,
+};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
 use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout, warn};
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
@@ -26,7 +28,30 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     let report = memory.sweep(&options, &mut |progress| bar.show(progress));
     bar.finish();
     print_either(setting, &report?, arguments)?;
+    catch_up(setting, &mut memory, &mut || true)?;
     embed_new(setting, &mut memory)
+}
+
+/// Stores what waits in the spool, works off what hooks left to do until `go_on` says no, and takes the event log over. How many
+/// items there were.
+pub(crate) fn catch_up(
+    setting: &Setting,
+    memory: &mut Memory,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<u64, Error> {
+    let drained = memory.drain(&setting.spool(), usize::MAX)? as u64;
+    let started = Instant::now();
+    let worked = memory.work_queue(&options(setting, &[], None), now(), go_on)?;
+    if worked.total() > 0 {
+        let mut event = LogEvent::new("queue.done", now())
+            .with("done", worked.done)
+            .with("raw", worked.raw)
+            .with("later", worked.later);
+        event.duration_us = Some(started.elapsed().as_micros() as u64);
+        log_event(&setting.store, &event);
+    }
+    memory.take_over_log(now())?;
+    Ok(drained + worked.total())
 }
 
 fn print_either(

@@ -9,7 +9,7 @@ use backstory_memory::{Memory, SweepOptions};
 use notify::{RecursiveMode, Watcher};
 
 use super::retain::retain_options;
-use super::sweep::{embed_new, options, report_json};
+use super::sweep::{catch_up, embed_new, options, report_json};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{DIM, grouped, local_time, short_bytes, stdout};
@@ -48,6 +48,7 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
         }
         options.retain = retain_options(setting);
         sweep(&mut memory, &options, arguments.json)?;
+        catch_up(setting, &mut memory, &mut || true)?;
         embed_new(setting, &mut memory)?;
         match changes.recv_timeout(LOOK_ANYWAY) {
             Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},
