@@ -126,7 +126,7 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, turns, sessions.events, \
+const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \

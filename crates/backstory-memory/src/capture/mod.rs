@@ -5,6 +5,8 @@
 
 mod live;
 mod spool;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::path::Path;

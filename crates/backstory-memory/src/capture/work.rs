@@ -155,7 +155,12 @@ impl Memory {
                 (kind, true) => {
                     let tool = tool_of(item);
                     match self.store.event_of_item(item, tool.as_deref())? {
-                        Some(seq) => ItemOutcome::Done(Some(seq)),
+                        Some(seq) => {
+                            // Known at once, so that the next item does not get the same event.
+                            let done = ItemOutcome::Done(Some(seq));
+                            self.store.finish_items(&[(item.id, done.clone())])?;
+                            done
+                        }
                         // Its words differ, but the log went on: it has told them in its own.
                         None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
                             ItemOutcome::Done(None)
@@ -166,9 +171,6 @@ impl Memory {
                 }
             };
             outcomes.push((item.id, outcome));
-            if outcomes.len() % TAKEN_AT_ONCE == 0 {
-                self.store.finish_items(&outcomes)?;
-            }
         }
         Ok(outcomes)
     }

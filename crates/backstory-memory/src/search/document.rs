@@ -296,6 +296,7 @@ pub(super) mod tests {
             command: None,
         };
         ShownEvent {
+            live: false,
             row,
             text: text.to_string(),
             touches: Vec::new(),

@@ -1,0 +1,460 @@
+//! Stories of hooks and logs: whatever comes first, every event is there once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use backstory_session::hook;
+use backstory_store::{ItemFilter, MOST_ATTEMPTS};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::trial::{NOW, Trial, id, record};
+use crate::{Mode, Query, SearchOptions, Sources, SweepOptions};
+
+/// What a person asks, a tool does and the model says in the story; every line has its second.
+#[derive(Clone, Copy)]
+enum Line {
+    /// At this second a hook tells of a prompt.
+    HookPrompt(i64, &'static str),
+    /// … of a tool use with this id.
+    HookTool(i64, &'static str),
+    /// … of a tool use without id.
+    HookNamelessTool(i64),
+    /// … that the model stopped after saying this.
+    HookStop(i64, &'static str),
+    /// The log gets a prompt.
+    LogPrompt(i64, &'static str),
+    /// … a call of a tool with its result.
+    LogTool(i64, &'static str),
+    /// … a reply.
+    LogReply(i64, &'static str),
+    /// All logs are swept.
+    Sweep,
+    /// What hooks left to do is worked off, so many times with an hour between.
+    Work(u32),
+}
+
+use Line::*;
+
+const SESSION: u32 = 7;
+
+struct Story {
+    trial: Trial,
+    lines: u32,
+}
+
+impl Story {
+    fn new() -> Self {
+        Story {
+            trial: Trial::new(),
+            lines: 0,
+        }
+    }
+
+    fn hook(&mut self, second: i64, event: &str, fields: Value) -> Captured {
+        let mut told = json!({
+            "session_id": id(SESSION),
+            "transcript_path": self.trial.log("log"),
+            "cwd": "/home/ada/shop",
+        });
+        let told_fields = told.as_object_mut().unwrap();
+        told_fields.extend(fields.as_object().unwrap().clone());
+        let input = hook::read(
+            Some("claude-code"),
+            Some(event),
+            told.to_string().as_bytes(),
+        );
+        let capture = Capture::new(input.unwrap(), NOW + second * 1000);
+        self.trial.memory.capture(&capture, true).unwrap()
+    }
+
+    fn log(&mut self, second: i64, kind: &str, content: Value) {
+        self.lines += 1;
+        let role = if kind == "assistant" {
+            "assistant"
+        } else {
+            "user"
+        };
+        let message = json!({"role": role, "id": format!("m{}", self.lines), "content": content});
+        let line = record(
+            SESSION,
+            &format!("u{}", self.lines),
+            Some(NOW + second * 1000),
+            kind,
+            &message,
+        );
+        self.trial.append("log", &[line]);
+    }
+
+    fn tell(&mut self, line: Line) {
+        let bash = json!({"command": "cargo test"});
+        match line {
+            HookPrompt(second, text) => {
+                self.hook(second, "UserPromptSubmit", json!({"prompt": text}));
+            }
+            HookTool(second, id) => {
+                let fields = json!({"tool_name": "Bash", "tool_input": bash, "tool_response": {"stdout": "ok"}, "tool_use_id": id});
+                self.hook(second, "PostToolUse", fields);
+            }
+            HookNamelessTool(second) => {
+                let fields = json!({"tool_name": "Bash", "tool_input": bash, "tool_response": {"stdout": "ok"}});
+                self.hook(second, "PostToolUse", fields);
+            }
+            HookStop(second, text) => {
+                self.hook(second, "Stop", json!({"last_assistant_message": text}));
+            }
+            LogPrompt(second, text) => self.log(second, "user", text.into()),
+            LogTool(second, id) => {
+                let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": bash}]);
+                self.log(second, "assistant", call);
+                let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
+                self.log(second + 1, "user", result);
+            }
+            LogReply(second, text) => {
+                self.log(second, "assistant", json!([{"type": "text", "text": text}]));
+            }
+            Sweep => {
+                self.trial.sweep();
+            }
+            Work(times) => {
+                for hour in 1..=i64::from(times) {
+                    let options = SweepOptions::new(Sources::default());
+                    let now = NOW + hour * 3_600_000;
+                    self.trial
+                        .memory
+                        .work_queue(&options, now, &mut || true)
+                        .unwrap();
+                }
+            }
+        }
+    }
+
+    /// A letter an event: p, c, r, s for prompt, call, result and what is said; small when the log told it.
+    fn shown(&self) -> String {
+        let session = self.trial.session(SESSION);
+        let events = self
+            .trial
+            .memory
+            .events(&session, crate::EventRange::All)
+            .unwrap();
+        assert_eq!(events.len() as u64, session.events + session.live_events);
+        for (number, event) in (1..).zip(&events) {
+            assert_eq!(event.row.seq, number);
+        }
+        let letter = |event: &crate::ShownEvent| {
+            let letter = match event.row.kind {
+                crate::Kind::Prompt => 'p',
+                crate::Kind::ToolCall => 'c',
+                crate::Kind::ToolResult => 'r',
+                _ => 's',
+            };
+            if event.live {
+                letter.to_ascii_uppercase()
+            } else {
+                letter
+            }
+        };
+        events.iter().map(letter).collect()
+    }
+
+    /// How many items are in each state, without summaries.
+    fn states(&self) -> String {
+        let mut items = self.trial.memory.items(&ItemFilter::default()).unwrap();
+        items.retain(|item| item.kind != ItemKind::Summary);
+        items.reverse();
+        let states: Vec<&str> = items.iter().map(|item| item.state.name()).collect();
+        states.join(" ")
+    }
+}
+
+/// Tells a story; `events` and `states` are what is there in the end.
+fn check(lines: &[Line], events: &str, states: &str) {
+    let mut story = Story::new();
+    for line in lines {
+        story.tell(*line);
+    }
+    assert_eq!(
+        (story.shown().as_str(), story.states().as_str()),
+        (events, states)
+    );
+}
+
+const TOLD: [Line; 3] = [
+    HookPrompt(0, "fix it"),
+    HookTool(5, "t1"),
+    HookStop(9, "done"),
+];
+const LOGGED: [Line; 3] = [
+    LogPrompt(0, "fix it"),
+    LogTool(4, "t1"),
+    LogReply(9, "done"),
+];
+
+#[test]
+fn what_hooks_told_is_there_before_any_log() {
+    check(&TOLD, "PCRS", "pending pending pending");
+}
+
+#[test]
+fn the_log_tells_the_same_and_it_is_one_event() {
+    let mut story = TOLD.to_vec();
+    story.extend(LOGGED);
+    story.push(Sweep);
+    check(&story, "pcrs", "done done done");
+    // Nor does it come back.
+    story.extend([Sweep, Work(1)]);
+    check(&story, "pcrs", "done done done");
+}
+
+#[test]
+fn a_log_that_was_swept_before_the_hooks_told_is_recognised() {
+    let mut story = LOGGED.to_vec();
+    story.push(Sweep);
+    story.extend(TOLD);
+    story.push(Work(1));
+    check(&story, "pcrs", "done done done");
+}
+
+#[test]
+fn working_reads_the_log_that_hooks_named() {
+    let mut story = TOLD.to_vec();
+    story.extend(LOGGED);
+    story.push(Work(1));
+    check(&story, "pcrs", "done done done");
+}
+
+#[test]
+fn half_a_log_leaves_the_other_half_as_captured() {
+    let mut story = TOLD.to_vec();
+    story.extend([LogPrompt(0, "fix it"), Sweep]);
+    check(&story, "pCRS", "done pending pending");
+    story.extend([LogTool(4, "t1"), Sweep]);
+    check(&story, "pcrS", "done done pending");
+}
+
+#[test]
+fn a_prompt_that_the_log_words_otherwise_is_known_by_its_time() {
+    check(
+        &[
+            HookPrompt(0, "/review"),
+            LogPrompt(1, "Review the change."),
+            Sweep,
+        ],
+        "p",
+        "done",
+    );
+    check(
+        &[
+            HookPrompt(0, "/review"),
+            LogPrompt(60, "Something else."),
+            Sweep,
+        ],
+        "pP",
+        "pending",
+    );
+}
+
+#[test]
+fn the_same_words_twice_are_two_prompts() {
+    let twice = [HookPrompt(0, "go on"), HookPrompt(60, "go on")];
+    check(&twice, "PP", "pending pending");
+    let [one, other] = twice;
+    check(
+        &[one, other, LogPrompt(0, "go on"), Sweep],
+        "pP",
+        "done pending",
+    );
+}
+
+#[test]
+fn a_tool_use_told_twice_is_one() {
+    check(&[HookTool(5, "t1"), HookTool(6, "t1")], "CR", "pending");
+}
+
+#[test]
+fn tool_uses_without_id_are_known_by_their_time_one_for_one() {
+    let story = [
+        HookNamelessTool(5),
+        HookNamelessTool(6),
+        LogTool(4, "a"),
+        LogTool(5, "b"),
+        Work(1),
+    ];
+    check(&story, "crcr", "done done");
+    // A third one has no event left to be.
+    let mut story = story.to_vec();
+    story.insert(0, HookNamelessTool(5));
+    check(&story, "crcrCR", "done done pending");
+}
+
+#[test]
+fn what_no_log_tells_stays_as_captured() {
+    // No log at all: there is nothing to wait for.
+    let mut story = TOLD.to_vec();
+    story.push(Work(1));
+    check(&story, "PCRS", "raw raw raw");
+    // A log that does not tell it: tried again and again.
+    let mut story = vec![HookTool(5, "t1"), LogPrompt(0, "fix it"), Work(1)];
+    check(&story, "pCR", "pending");
+    story.push(Work(MOST_ATTEMPTS));
+    check(&story, "pCR", "raw");
+    // And if it does at last, it is the same.
+    story.extend([LogTool(4, "t1"), Sweep]);
+    check(&story, "pcr", "done");
+}
+
+#[test]
+fn it_is_found_and_its_session_listed() {
+    let mut story = Story::new();
+    for line in TOLD {
+        story.tell(line);
+    }
+    let memory = &mut story.trial.memory;
+    let sessions = memory.sessions(&crate::SessionFilter::default()).unwrap();
+    let [session] = &sessions[..] else {
+        panic!("{sessions:?}")
+    };
+    assert_eq!(
+        (session.title.as_deref(), session.live_turns),
+        (Some("fix it"), 1)
+    );
+    assert_eq!(session.project.as_deref(), Some("/home/ada/shop"));
+    let options = SearchOptions {
+        mode: Mode::Keyword,
+        ..SearchOptions::default()
+    };
+    let hits = memory.search(&Query::parse("fix"), &options).unwrap().hits;
+    assert_eq!((hits[0].turn, hits[0].event), (1, 1));
+    let hits = memory
+        .search(&Query::parse("cargo"), &options)
+        .unwrap()
+        .hits;
+    assert_eq!((hits[0].turn, hits[0].event), (1, 2));
+}
+
+#[test]
+fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
+    let mut story = Story::new();
+    for line in [
+        LogPrompt(0, "first"),
+        Sweep,
+        HookTool(5, "t1"),
+        HookPrompt(20, "second"),
+    ] {
+        story.tell(line);
+    }
+    let session = story.trial.session(SESSION);
+    let kinds = |range| {
+        let events = story.trial.memory.events(&session, range).unwrap();
+        events
+            .iter()
+            .map(|event| event.row.kind.name())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        kinds(crate::EventRange::Turn(1)),
+        "prompt tool_call tool_result"
+    );
+    assert_eq!(kinds(crate::EventRange::Turn(2)), "prompt");
+    assert_eq!(kinds(crate::EventRange::Last(2)), "tool_result prompt");
+    assert!(
+        story
+            .trial
+            .memory
+            .events(&session, crate::EventRange::Turn(3))
+            .is_err()
+    );
+}
+
+#[test]
+fn an_item_of_a_process_that_died_comes_back_until_it_was_tried_too_often() {
+    let mut story = Story::new();
+    story.tell(HookTool(5, "t1"));
+    let store = &mut story.trial.memory.store;
+    for attempt in 1..=MOST_ATTEMPTS {
+        let taken = store.take_items(NOW, 10).unwrap();
+        assert_eq!((taken.len(), taken[0].attempts), (1, attempt));
+        // Whoever took it is gone; nobody else gets it before it is given back.
+        assert_eq!(store.take_items(NOW, 10).unwrap(), []);
+        assert_eq!(store.reclaim_items().unwrap(), 1);
+    }
+    assert_eq!(story.states(), "failed");
+    assert_eq!(story.trial.memory.retry_items(None).unwrap(), 1);
+    assert_eq!(story.states(), "pending");
+}
+
+#[test]
+fn a_summary_is_asked_for_again_while_it_is_made() {
+    let mut story = Story::new();
+    story.tell(HookStop(1, "done"));
+    let store = &mut story.trial.memory.store;
+    let taken = store.take_items(NOW, 10).unwrap();
+    let summary = taken
+        .iter()
+        .find(|item| item.kind == ItemKind::Summary)
+        .unwrap()
+        .id;
+    story.tell(HookStop(2, "done again"));
+    let store = &mut story.trial.memory.store;
+    store
+        .finish_items(&[(summary, backstory_store::ItemOutcome::Done(None))])
+        .unwrap();
+    assert!(
+        store
+            .take_items(NOW, 10)
+            .unwrap()
+            .iter()
+            .any(|item| item.id == summary)
+    );
+}
+
+#[test]
+fn forgetting_takes_captures_along_and_none_comes_back() {
+    let mut story = Story::new();
+    for line in TOLD {
+        story.tell(line);
+    }
+    let memory = &mut story.trial.memory;
+    let sessions = memory
+        .to_forget(crate::Forget::Session(&id(SESSION)))
+        .unwrap();
+    assert_eq!(memory.forget(&sessions).unwrap().proof.remains, [""; 0]);
+    assert_eq!(memory.item_counts().unwrap(), [0; 5]);
+    assert_eq!(
+        story.hook(20, "UserPromptSubmit", json!({"prompt": "more"})),
+        Captured::Forgotten
+    );
+    assert_eq!(story.trial.memory.item_counts().unwrap(), [0; 5]);
+}
+
+#[test]
+fn spooled_captures_are_stored_once_whoever_drains_them() {
+    let mut story = Story::new();
+    let folder = tempfile::tempdir().unwrap();
+    // Its own folder cannot be made there.
+    std::fs::write(folder.path().join("spool"), "").unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    let spool = Spool::new(folder.path(), Some(elsewhere.clone()));
+    let input = json!({"session_id": id(SESSION), "prompt": "token sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA"});
+    let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
+    let capture = Capture::new(input, NOW);
+    spool.put(&capture, true).unwrap();
+    let file = std::fs::read_dir(&elsewhere)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        kept.contains("[REDACTED:") && !kept.contains("AAAABBBB"),
+        "{kept}"
+    );
+    assert_eq!(story.trial.memory.drain(&spool, 10).unwrap(), 1);
+    assert!(spool.is_empty());
+    // A process that was stopped before it could remove the file.
+    std::fs::write(&file, kept).unwrap();
+    std::fs::write(elsewhere.join("zz.json"), "half a captu").unwrap();
+    story.trial.memory.drain(&spool, 10).unwrap();
+    assert_eq!(story.states(), "pending");
+    assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
+}
