@@ -61,7 +61,7 @@ pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
     Error as StoreError, EventRange, EventRow, Health, SessionFilter, SessionHead, SessionRow,
-    SkippedRow, StreamRow,
+    SkippedRow, StreamRow, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{

@@ -4,6 +4,7 @@ mod blame;
 mod code;
 mod patterns;
 mod setup;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
+pub(crate) use worker::{WorkerAction, WorkerArgs};
 
 /// The memory of your coding agents.
 ///
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Setup(SetupArgs),
     Teardown(TeardownArgs),
+    Worker(WorkerArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

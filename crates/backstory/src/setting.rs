@@ -51,6 +51,19 @@ impl Setting {
         })
     }
 
+    /// The same surroundings, with the configuration as it is now; the store stays where it is.
+    #[cfg(unix)]
+    pub(crate) fn renewed(&self) -> Result<Self, Error> {
+        Ok(Setting {
+            home: self.home.clone(),
+            config_home: self.config_home.clone(),
+            store: self.store.clone(),
+            config_path: self.config_path.clone(),
+            config_given: self.config_given,
+            config: Config::load(&self.config_path)?,
+        })
+    }
+
     /// The agents' own folders.
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
@@ -127,6 +140,18 @@ impl Setting {
 /// Now, in unix milliseconds.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
+}
+
+/// Folders for what lives only as long as a process: the one that the system has for it, else one beside other temporary things.
+#[cfg(unix)]
+pub(crate) fn runtime_homes(user: u32) -> Vec<PathBuf> {
+    let given = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let given = given.filter(|folder| folder.is_absolute());
+    given
+        .map(|folder| folder.join("backstory"))
+        .into_iter()
+        .chain([std::env::temp_dir().join(format!("backstory-{user}"))])
+        .collect()
 }
 
 /// The editor that the user likes.

@@ -41,7 +41,7 @@ fn print_either(
 }
 
 /// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
-pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+pub(crate) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
     let Some(model) = &setting.config.model else {
         return Ok(());
     };
@@ -59,7 +59,7 @@ pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Er
 }
 
 /// What to sweep: the paths given, or all that is configured.
-pub(super) fn options(
+pub(crate) fn options(
     setting: &Setting,
     paths: &[std::path::PathBuf],
     agent: Option<&str>,
