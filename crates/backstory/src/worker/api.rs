@@ -81,7 +81,6 @@ impl<'a> Answers<'a> {
         let configured = &self.shared.setting.config.model;
         match search::answer(memory, configured.as_deref(), &question)? {
             Some(answer) => Ok(answer),
-            // Who asks does it again on its own, tells what is lost and makes it anew.
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }
     }
@@ -92,6 +91,9 @@ impl<'a> Answers<'a> {
         let Some(session) = session else {
             return Err(Refusal::new(400, r#"the body must be {"session": "…"}"#));
         };
+        if !self.shared.lock.is_there() {
+            return Err(Refusal::new(503, "the store is gone"));
+        }
         Ok(summarize(&self.shared.setting, session)?)
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use nix::poll::PollFlags;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{Uid, geteuid};
 
 use super::http::{LONGEST_REQUEST, Parsed, Request, parse_request};
@@ -16,6 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A client.
 pub(super) struct Connection {
     stream: UnixStream,
+    process: i32,
     state: State,
 }
 
@@ -48,8 +49,10 @@ impl Connection {
     /// Takes a connection, if it is one of our own user.
     pub(super) fn new(stream: UnixStream) -> Option<Self> {
         stream.set_nonblocking(true).ok()?;
-        (peer(&stream)? == geteuid()).then(|| Connection {
+        let (user, process) = peer(&stream)?;
+        (user == geteuid()).then(|| Connection {
             stream,
+            process,
             state: State::Reading {
                 bytes: Vec::new(),
                 until: Instant::now() + PATIENCE,
@@ -76,6 +79,21 @@ impl Connection {
             State::Reading { until, .. } | State::Writing { until, .. } => Some(until),
             State::Waiting => None,
         }
+    }
+
+    /// The process at the other end.
+    pub(super) fn process(&self) -> i32 {
+        self.process
+    }
+
+    /// Whether there is nobody to take an answer. Only Linux tells such a client from one that has said all and waits.
+    pub(super) fn is_gone(&self) -> bool {
+        let mut polled = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
+        let polling = poll(&mut polled, PollTimeout::ZERO);
+        let hung_up = polled[0]
+            .revents()
+            .is_some_and(|events| events.contains(PollFlags::POLLHUP));
+        cfg!(target_os = "linux") && polling.is_ok() && hung_up
     }
 
     pub(super) fn is_reading(&self) -> bool {
@@ -162,17 +180,17 @@ fn waits(error: &io::Error) -> Option<bool> {
     }
 }
 
-/// Whose process is at the other end.
+/// Who is at the other end: the user, and the process where the system tells.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn peer(stream: &UnixStream) -> Option<Uid> {
+fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
     let credentials = getsockopt(stream, PeerCredentials).ok()?;
-    Some(Uid::from_raw(credentials.uid()))
+    Some((Uid::from_raw(credentials.uid()), credentials.pid()))
 }
 
-/// Whose process is at the other end.
+/// Who is at the other end: the user, and the process where the system tells.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn peer(stream: &UnixStream) -> Option<Uid> {
+fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     let (user, _) = nix::unistd::getpeereid(stream).ok()?;
-    Some(user)
+    Some((user, 0))
 }

@@ -14,7 +14,7 @@ use nix::unistd::{Pid, setsid};
 use serde_json::Value;
 
 use super::client::{Question, ask};
-use super::place::{Identity, Info, Place, identity, identity_of};
+use super::place::{Info, Known, Place};
 use super::{compare_versions, serve, version};
 use crate::error::{Error, ErrorKind};
 use crate::output::rfc3339;
@@ -42,7 +42,7 @@ const BACKLOG: i32 = 1024;
 pub(super) struct Held {
     place: Place,
     _lock: File,
-    identity: Option<Identity>,
+    known: Known,
 }
 
 impl Held {
@@ -53,26 +53,26 @@ impl Held {
             return Ok(None);
         };
         let held = Held {
-            identity: identity_of(&lock),
+            known: Known::new(place.lock(), &lock),
             place: place.clone(),
             _lock: lock,
         };
         // A lock of a file that was removed meanwhile is worth nothing.
-        if !held.is_whole() {
+        if !held.known.is_there() {
             return Ok(None);
         }
         held.clean();
         Ok(Some(held))
     }
 
-    /// Whether the lock's file is still where others look for it.
-    pub(super) fn is_whole(&self) -> bool {
-        self.identity.is_some() && identity(&self.place.lock()) == self.identity
+    /// The lock's file: without it nobody knows that we are the worker.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// Removes socket, pid and info. What another may have put there is not ours to remove.
     pub(super) fn clean(&self) {
-        if self.is_whole() {
+        if self.known.is_there() {
             self.place.clean();
         }
     }
@@ -98,6 +98,8 @@ pub(crate) fn start(
         std::env::set_current_dir("/")?;
     }
     umask(Mode::from_bits_truncate(0o077));
+    // Before anybody is told that there is a worker to be signaled.
+    let signals = serve::catch_signals()?;
     drop(Memory::open(&setting.store)?);
     let place = Place::of(&setting);
     let held = match take_over(&place)? {
@@ -113,7 +115,9 @@ pub(crate) fn start(
     };
     place.write_info(&info)?;
     begun(&info, true)?;
-    Ok(serve::serve(&held, &listener, info, setting, idle)?)
+    Ok(serve::serve(
+        &held, &listener, &signals, info, setting, idle,
+    )?)
 }
 
 enum TakenOver {

@@ -128,9 +128,24 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-pub(super) fn identity_of(file: &File) -> Option<Identity> {
-    let metadata = file.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
+/// A file that was opened under a name, to see whether that name is still its own.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+impl Known {
+    pub(super) fn new(path: PathBuf, file: &File) -> Self {
+        let metadata = file.metadata().ok();
+        let identity = metadata.map(|metadata| (metadata.dev(), metadata.ino()));
+        Known { path, identity }
+    }
+
+    /// Whether others who look for it find the same file.
+    pub(super) fn is_there(&self) -> bool {
+        self.identity.is_some() && identity(&self.path) == self.identity
+    }
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use backstory_memory::Memory;
 
 use super::api::Opened;
-use super::place::identity;
 use super::shared::Shared;
 use crate::commands::sweep;
 use crate::error::Error;
@@ -27,13 +26,11 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
 
 fn go(shared: &Shared) {
     give_way();
-    let store = identity(&shared.setting.store);
     let mut memory = Opened::default();
     // What was written while there was no worker is taken in first.
     let mut next = Instant::now();
     while !shared.wait(PAUSE) {
-        // A store that was removed must not come back because of us.
-        if identity(&shared.setting.store) != store {
+        if !shared.lock.is_there() {
             return;
         }
         // Failing, it is tried again: the disk may be full, the store locked.

@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -19,7 +18,7 @@ use super::connection::{Connection, Progress};
 use super::http::{Request, response};
 use super::life::Held;
 use super::place::Info;
-use super::pool::{Pool, Returns};
+use super::pool::Pool;
 use super::shared::Shared;
 use super::{api, round};
 use crate::setting::Setting;
@@ -55,50 +54,54 @@ struct Server {
     tick: Duration,
 }
 
-/// Serves until there is a reason to leave: a signal, a request, nothing to do for `idle`, or a store that is gone.
-pub(super) fn serve(
-    held: &Held,
-    listener: &UnixListener,
-    info: Info,
-    setting: Setting,
-    idle: Duration,
-) -> io::Result<()> {
+/// Catches the signals that tell a worker to leave; each writes a byte to what this gives.
+pub(super) fn catch_signals() -> io::Result<UnixStream> {
     let (signals, raise) = UnixStream::pair()?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
+    signals.set_nonblocking(true)?;
+    Ok(signals)
+}
+
+/// Serves until there is a reason to leave: a signal, a request, nothing to do for `idle`, or a store that is gone.
+pub(super) fn serve(
+    held: &Held,
+    listener: &UnixListener,
+    signals: &UnixStream,
+    info: Info,
+    setting: Setting,
+    idle: Duration,
+) -> io::Result<()> {
     let (wakes, wake) = UnixStream::pair()?;
-    for stream in [&signals, &wakes, &wake] {
+    for stream in [&wakes, &wake] {
         stream.set_nonblocking(true)?;
     }
     listener.set_nonblocking(true)?;
-    let (finished, answers) = channel();
-    let returns = Returns { finished, wake };
-    let shared = Arc::new(Shared::new(setting));
+    let shared = Arc::new(Shared::new(setting, held.known().clone()));
     let mut server = Server {
         info,
         connections: BTreeMap::new(),
         next: 0,
         most: most_connections(),
-        quick: Pool::start(2, 64, &shared, &returns)?,
-        slow: Pool::start(1, 8, &shared, &returns)?,
+        quick: Pool::start(2, 64, &shared, &wake)?,
+        slow: Pool::start(1, 8, &shared, &wake)?,
         started: Instant::now(),
         requests: 0,
         active: Instant::now(),
         leaving: false,
         tick: TICK,
     };
-    drop(returns);
     let rounds = round::start(&shared)?;
     let mut looked = Instant::now();
     while !server.leaving {
-        server.turn(Some(listener), &signals, &wakes, &answers)?;
+        server.turn(Some(listener), signals, &wakes)?;
         if looked.elapsed() >= TICK {
             looked = Instant::now();
             if shared.worked.swap(false, Ordering::Relaxed) {
                 server.active = looked;
             }
-            server.leaving |= !held.is_whole() || server.active.elapsed() >= idle;
+            server.leaving |= !shared.lock.is_there() || server.active.elapsed() >= idle;
         }
     }
     // From here on nobody finds us; what is in hand is finished, and then the lock goes.
@@ -110,7 +113,7 @@ pub(super) fn serve(
         .connections
         .retain(|_, connection| !connection.is_reading());
     while !(server.connections.is_empty() && rounds.is_finished()) && Instant::now() < until {
-        server.turn(None, &signals, &wakes, &answers)?;
+        server.turn(None, signals, &wakes)?;
     }
     Ok(())
 }
@@ -122,7 +125,6 @@ impl Server {
         listener: Option<&UnixListener>,
         mut signals: &UnixStream,
         mut wakes: &UnixStream,
-        answers: &Receiver<(u64, Vec<u8>)>,
     ) -> io::Result<()> {
         let (signaled, ready) = {
             let mut polled = vec![
@@ -160,13 +162,10 @@ impl Server {
         for id in ready {
             self.look_at(id);
         }
-        while let Ok((id, answer)) = answers.try_recv() {
-            self.active = Instant::now();
-            self.answer(id, answer);
-        }
         if let Some(listener) = listener {
             self.let_in(listener);
         }
+        self.hand_on();
         let now = Instant::now();
         self.connections
             .retain(|_, connection| connection.until().is_none_or(|until| until > now));
@@ -185,6 +184,21 @@ impl Server {
         left.map_or(self.tick, |left| {
             self.tick.min(left + Duration::from_millis(1))
         })
+    }
+
+    /// Takes answers from the threads, and gives them what waits.
+    fn hand_on(&mut self) {
+        while let Some((id, answer)) = self.quick.finished().or_else(|| self.slow.finished()) {
+            self.active = Instant::now();
+            self.answer(id, answer);
+        }
+        let connections = &self.connections;
+        let is_gone = |id: u64| connections.get(&id).is_none_or(Connection::is_gone);
+        let mut gone = self.quick.hand_out(is_gone);
+        gone.extend(self.slow.hand_out(is_gone));
+        for id in gone {
+            self.connections.remove(&id);
+        }
     }
 
     fn let_in(&mut self, listener: &UnixListener) {
@@ -249,16 +263,17 @@ impl Server {
                 self.leaving = true;
                 return self.answer(id, response(200, br#"{"leaving":true}"#));
             }
-            ("GET", "/api/search" | "/api/context") => &self.quick,
-            ("POST", "/api/summarize") => &self.slow,
+            ("GET", "/api/search" | "/api/context") => &mut self.quick,
+            ("POST", "/api/summarize") => &mut self.slow,
             (_, "/health" | "/api/leave" | "/api/search" | "/api/context" | "/api/summarize") => {
                 return self.answer(id, api::failure(405, "this path has another method"));
             }
             _ => return self.answer(id, api::failure(404, "there is no such path")),
         };
         self.active = Instant::now();
-        if !pool.take(id, request) {
-            self.answer(id, api::failure(503, "too much to do"));
+        let process = self.connections.get(&id).map_or(0, Connection::process);
+        if let Some(refused) = pool.wait(process, id, request) {
+            self.answer(refused, api::failure(503, "too much to do"));
         }
     }
 

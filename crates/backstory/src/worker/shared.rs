@@ -4,11 +4,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::place::Known;
 use crate::setting::Setting;
 
 /// What the worker's threads share.
 pub(super) struct Shared {
     pub(super) setting: Setting,
+    /// The lock's file. When it is gone so is the store, which must not come back because of us.
+    pub(super) lock: Known,
     /// Set by whoever did something that was worth staying for.
     pub(super) worked: AtomicBool,
     leaving: Mutex<bool>,
@@ -16,9 +19,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(setting: Setting) -> Self {
+    pub(super) fn new(setting: Setting, lock: Known) -> Self {
         Shared {
             setting,
+            lock,
             worked: AtomicBool::new(false),
             leaving: Mutex::new(false),
             told: Condvar::new(),

@@ -28,8 +28,8 @@ pub(crate) struct SearchQuestion {
     folder: Option<PathBuf>,
     /// The model to compare with: that of the worker's configuration, none, or one by its name.
     model: Option<Option<String>>,
-    /// Whether the answer is for people.
-    for_people: bool,
+    /// Whether it is `search` that asks: it shows people more than stands in the document, and makes anew what is lost.
+    for_search: bool,
 }
 
 impl SearchQuestion {
@@ -39,7 +39,7 @@ impl SearchQuestion {
             arguments: no_arguments(),
             folder: None,
             model: None,
-            for_people: false,
+            for_search: false,
         };
         for (name, value) in parameters {
             question.set(name, value).map_err(|wrong| {
@@ -72,7 +72,7 @@ impl SearchQuestion {
             "all" => arguments.all = is_on()?,
             "cwd" => self.folder = Some(PathBuf::from(value)).filter(|folder| folder.is_absolute()),
             "model" => self.model = Some(text().filter(|name| !name.is_empty())),
-            "for_people" => self.for_people = is_on()?,
+            "for_search" => self.for_search = is_on()?,
             _ => return Err(format!("there is no parameter {name:?}")),
         }
         Ok(())
@@ -102,8 +102,8 @@ fn no_arguments() -> SearchArgs {
     }
 }
 
-/// Answers a question, with the model of the configuration if it names none; `None` when something is lost that whoever asks
-/// has to make anew.
+/// Answers a question, with the model of the configuration if it names none; `None` when something is lost and `search` had
+/// better look itself, tell so and make it anew.
 pub(crate) fn answer(
     memory: &mut Memory,
     configured: Option<&str>,
@@ -114,12 +114,12 @@ pub(crate) fn answer(
     let model = asked.map_or(configured, |model| model.as_deref());
     let folder = question.folder.as_deref();
     let answer = by_query(memory, model, &question.arguments, folder)?;
+    let mut found = Found::new(&answer);
+    if !question.for_search {
+        return found.json(started.elapsed()).map(Some);
+    }
     if answer.index_is_lost || answer.vectors_are_lost {
         return Ok(None);
-    }
-    let mut found = Found::new(&answer);
-    if !question.for_people {
-        return found.json(started.elapsed()).map(Some);
     }
     found.told_of_models = memory.was_told("models").ok();
     found.whole_json(started.elapsed()).map(Some)
@@ -167,7 +167,7 @@ fn parameters(setting: &Setting, arguments: &SearchArgs) -> Option<Vec<(&'static
         ("all", arguments.all.to_string()),
         ("cwd", folder.to_str()?.to_string()),
         ("model", setting.config.model.clone().unwrap_or_default()),
-        ("for_people", "true".to_string()),
+        ("for_search", "true".to_string()),
     ];
     if let Some(project) = project {
         parameters.push(("project", project_filter_from(&project, Some(&folder))));
