@@ -1,42 +1,26 @@
-//! How a worker starts and leaves. Who holds the lock of its file is the worker; nothing else decides.
+//! Who is the worker, and how it is asked to leave. Who holds the lock of its file is the worker; nothing else decides.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::net::UnixListener;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use backstory_memory::{Memory, try_lock_file};
+use backstory_memory::try_lock_file;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::socket::{Backlog, listen};
-use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, setsid};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::client::{Question, ask};
 use super::place::{Info, Known, Place};
-use super::{compare_versions, serve, version};
 use crate::error::{Error, ErrorKind};
-use crate::output::rfc3339;
-use crate::setting::{Setting, now};
+use crate::setting::Setting;
 
 /// An older worker, or one that is told to stop, has so long to leave.
-const LEAVE_WITHIN: Duration = Duration::from_secs(10);
-/// After this a worker that was asked nicely gets a signal.
-const ASKED_NICELY: Duration = Duration::from_secs(6);
+pub(super) const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// A worker that was killed is gone after this at the latest.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
-/// A worker in the background answers after this at the latest.
-const START_WITHIN: Duration = Duration::from_secs(5);
 /// A worker is asked about itself, and told to leave, with so much patience.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 /// So often it is looked whether something has changed.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-#[allow(dead_code, reason = "for hooks")]
-/// Hooks start no second worker so soon after the last.
-const START_AGAIN: Duration = Duration::from_secs(1);
-/// So many clients may wait to be let in, if the system allows: more than come at once.
-const BACKLOG: i32 = 1024;
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The lock of a store's worker. Dropping it takes away all that the worker leaves.
 pub(super) struct Held {
@@ -47,7 +31,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Takes the lock, if nobody holds it, and cleans up after a worker that was killed.
-    fn take(place: &Place) -> Result<Option<Self>, Error> {
+    pub(super) fn take(place: &Place) -> Result<Option<Self>, Error> {
         let taken = try_lock_file(&place.lock()).map_err(backstory_memory::Error::from)?;
         let Some(lock) = taken else {
             return Ok(None);
@@ -82,164 +66,6 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.clean();
     }
-}
-
-/// Serves in this process until there is a reason to leave. Calls `begun` with who serves: this process, or another that does
-/// already and is not older.
-pub(crate) fn start(
-    setting: Setting,
-    detached: bool,
-    idle: Duration,
-    begun: impl FnOnce(&Info, bool) -> Result<(), Error>,
-) -> Result<(), Error> {
-    if detached {
-        // Fails only for who leads a session already, which is as good.
-        let _ = setsid();
-        std::env::set_current_dir("/")?;
-    }
-    umask(Mode::from_bits_truncate(0o077));
-    // Before anybody is told that there is a worker to be signaled.
-    let signals = serve::catch_signals()?;
-    drop(Memory::open(&setting.store)?);
-    let place = Place::of(&setting);
-    let held = match take_over(&place)? {
-        TakenOver::Ours(held) => held,
-        TakenOver::Theirs(info) => return begun(&info, false),
-    };
-    let (listener, socket) = bind(&place)?;
-    let info = Info {
-        pid: std::process::id().cast_signed(),
-        version: version().to_string(),
-        socket,
-        started_at: rfc3339(Some(now())).unwrap_or_default(),
-    };
-    place.write_info(&info)?;
-    begun(&info, true)?;
-    Ok(serve::serve(
-        &held, &listener, &signals, info, setting, idle,
-    )?)
-}
-
-enum TakenOver {
-    Ours(Held),
-    Theirs(Info),
-}
-
-/// Becomes the worker, unless there is one that is not older. An older one is asked to leave.
-fn take_over(place: &Place) -> Result<TakenOver, Error> {
-    let started = Instant::now();
-    let mut asked = false;
-    let mut signaled = false;
-    loop {
-        if let Some(held) = Held::take(place)? {
-            return Ok(TakenOver::Ours(held));
-        }
-        // Nothing is told while one starts, and while one leaves.
-        if let Some(info) = place.read_info() {
-            if compare_versions(&info.version, version()).is_ge() {
-                return Ok(TakenOver::Theirs(info));
-            }
-            if !asked {
-                asked = tell_to_leave(&info);
-            }
-            if !signaled && (!asked || started.elapsed() > ASKED_NICELY) {
-                signal(&info, Signal::SIGTERM);
-                signaled = true;
-            }
-        }
-        if started.elapsed() > LEAVE_WITHIN {
-            return Err(
-                Error::new(ErrorKind::Internal, "another worker does not leave")
-                    .hint("`backstory worker stop` ends it"),
-            );
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-/// Opens the socket at the first place that can be used.
-fn bind(place: &Place) -> Result<(UnixListener, std::path::PathBuf), Error> {
-    let mut failed = None;
-    for path in place.sockets() {
-        match UnixListener::bind(&path) {
-            Ok(listener) => {
-                if let Ok(backlog) = Backlog::new(BACKLOG) {
-                    // Fewer than wanted are better than none.
-                    let _ = listen(&listener, backlog);
-                }
-                return Ok((listener, path));
-            }
-            Err(error) => failed = Some(format!("{}: {error}", path.display())),
-        }
-    }
-    let reason = failed.unwrap_or_else(|| "no folder is private and has a short path".to_string());
-    Err(
-        Error::new(ErrorKind::Internal, format!("the worker has no place for its socket: {reason}"))
-            .hint("set XDG_RUNTIME_DIR or TMPDIR to a folder of yours with a short path; all works without a worker, only slower"),
-    )
-}
-
-/// Starts a worker in the background and waits until it answers; gives who answers, and whether that is a new one.
-pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
-    let place = Place::of(setting);
-    let before = place.read_info();
-    let older = before
-        .as_ref()
-        .is_some_and(|info| compare_versions(&info.version, version()).is_lt());
-    let patience = START_WITHIN + if older { LEAVE_WITHIN } else { Duration::ZERO };
-    let mut child = spawn(setting)?;
-    let until = Instant::now() + patience;
-    loop {
-        // It ends well when there is a worker already.
-        let ended = child.try_wait()?;
-        // By its name as it is now: it may have been made only by the worker.
-        let found = Place::of(setting).read_info();
-        if let Some(info) = found
-            && compare_versions(&info.version, version()).is_ge()
-            && health(&info).is_some()
-        {
-            let is_new = info.pid == child.id().cast_signed();
-            return Ok((info, is_new));
-        }
-        if Instant::now() > until || ended.is_some_and(|ended| !ended.success()) {
-            return Err(Error::new(ErrorKind::Internal, "the worker did not start")
-                .hint("`backstory worker start` without --daemon tells why"));
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-/// Starts a worker in the background if there is none, and does not wait for it. For hooks: takes about a millisecond, tells
-/// nothing, and of many at once only one starts a process. Gives whether it did.
-#[allow(dead_code, reason = "for hooks")]
-pub(crate) fn start_detached(setting: &Setting) -> bool {
-    let lock = Place::of(setting).lock();
-    let was_there = lock.exists();
-    let Ok(Some(file)) = try_lock_file(&lock) else {
-        return false;
-    };
-    let age = file.metadata().and_then(|metadata| metadata.modified());
-    let age = age.ok().and_then(|then| then.elapsed().ok());
-    if was_there && age.is_some_and(|age| age < START_AGAIN) {
-        return false;
-    }
-    let _ = file.set_modified(SystemTime::now());
-    drop(file);
-    spawn(setting).is_ok()
-}
-
-fn spawn(setting: &Setting) -> io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args(["worker", "start", "--detached"])
-        .envs(setting.variables())
-        // A worker lives for long: what a sweep takes is given back, and does not stay with a thread that may need it again.
-        .env("MALLOC_ARENA_MAX", "2")
-        .env("MALLOC_TRIM_THRESHOLD_", "1048576")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.spawn()
 }
 
 /// What a running worker is known to be.
@@ -309,17 +135,20 @@ pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
     }
 }
 
-fn tell_to_leave(info: &Info) -> bool {
+/// Asks a worker to leave; gives whether it will.
+pub(super) fn tell_to_leave(info: &Info) -> bool {
     let question = Question::plain("POST", "/api/leave", ASK_WITHIN);
     ask(info, &question).is_some_and(|answer| answer.status == 200)
 }
 
-fn health(info: &Info) -> Option<Value> {
+/// What a worker says of itself.
+pub(super) fn health(info: &Info) -> Option<Value> {
     let answer = ask(info, &Question::plain("GET", "/health", ASK_WITHIN))?;
     serde_json::from_slice(&answer.body).ok()
 }
 
-fn signal(info: &Info, signal: Signal) -> bool {
+/// Sends a signal to a worker.
+pub(super) fn signal(info: &Info, signal: Signal) -> bool {
     // Zero and less would be groups of processes.
     info.pid > 1 && kill(Pid::from_raw(info.pid), signal).is_ok()
 }

@@ -1,8 +1,9 @@
 //! The worker: one process for a store that stays, answers at once and does what hooks have no time for.
 //!
 //! It speaks HTTP over a Unix socket that only its user can reach. Everything works without it, only slower: who asks it does so
-//! with a deadline and then does the thing itself. `place` is where its files lie, `life` how it starts and leaves, `serve` the
-//! loop that talks to clients, `api` what it answers, `round` what it does on its own.
+//! with a deadline and then does the thing itself. `place` is where its files lie, `start` and `life` how it comes
+//! and goes, `serve` the loop that talks to clients, `pool` the threads that answer, `api` what they answer, `round` what is
+//! done without being asked.
 
 mod api;
 mod client;
@@ -14,16 +15,18 @@ mod pool;
 mod round;
 mod serve;
 mod shared;
+mod start;
 
 use std::cmp::Ordering;
 
 pub(crate) use client::{Question, ask};
-#[allow(unused_imports, reason = "hooks start it, and soon will")]
-pub(crate) use life::start_detached;
-pub(crate) use life::{Stopped, start, start_daemon, state, stop};
+pub(crate) use life::{Stopped, state, stop};
 #[allow(unused_imports, reason = "what hooks spool lies there, and soon will")]
 pub(crate) use place::runtime_folder;
 pub(crate) use place::{Info, Place};
+#[allow(unused_imports, reason = "hooks start it, and soon will")]
+pub(crate) use start::start_detached;
+pub(crate) use start::{start, start_daemon};
 
 /// The version of this program, with a mark before it: tests make another version by changing these bytes in a copy.
 static VERSION_MARK: &str = concat!("backstory-version:", env!("CARGO_PKG_VERSION"));

@@ -35,8 +35,12 @@ impl Place {
     pub(crate) fn of(setting: &Setting) -> Self {
         // The same store by another name has the same worker.
         let folder = std::fs::canonicalize(&setting.store);
+        Place::in_folder(&folder.unwrap_or_else(|_| setting.store.clone()))
+    }
+
+    pub(super) fn in_folder(folder: &Path) -> Self {
         Place {
-            folder: folder.unwrap_or_else(|_| setting.store.clone()),
+            folder: folder.to_path_buf(),
         }
     }
 
