@@ -78,8 +78,9 @@ impl<'a> Answers<'a> {
     fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
         let memory = self.memory.reader(&self.shared.setting)?;
         let question = search::SearchQuestion::parse(&request.parameters)?;
-        let configured = &self.shared.setting.config.model;
-        match search::answer(memory, configured.as_deref(), &question)? {
+        // As it is now: the worker lives longer than a configuration.
+        let configured = || self.shared.setting.renewed().ok()?.config.model;
+        match search::answer(memory, configured, &question)? {
             Some(answer) => Ok(answer),
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }

@@ -106,14 +106,13 @@ fn no_arguments() -> SearchArgs {
 /// better look itself, tell so and make it anew.
 pub(crate) fn answer(
     memory: &mut Memory,
-    configured: Option<&str>,
+    configured: impl FnOnce() -> Option<String>,
     question: &SearchQuestion,
 ) -> Result<Option<Value>, Error> {
     let started = Instant::now();
-    let asked = question.model.as_ref();
-    let model = asked.map_or(configured, |model| model.as_deref());
+    let model = question.model.clone().unwrap_or_else(configured);
     let folder = question.folder.as_deref();
-    let answer = by_query(memory, model, &question.arguments, folder)?;
+    let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
     let mut found = Found::new(&answer);
     if !question.for_search {
         return found.json(started.elapsed()).map(Some);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Worker, get, post, wait_for};
 use crate::environment::{Environment, Outcome, claude_id, found, prompt, reply};
+use crate::meaning::with_model;
 
 fn environment_with_turns() -> Environment {
     let environment = Environment::new();
@@ -99,6 +100,27 @@ fn searches_are_the_same_with_a_worker() {
     ] {
         assert!(!same(&environment, &worker, &arguments), "{arguments:?}");
     }
+}
+
+#[test]
+fn meanings_are_the_same_with_a_worker_and_whatever_the_model() {
+    let environment = with_model();
+    let worker = Worker::start(&environment);
+    let search = ["search", "truck", "--json"];
+    let modes = |mode: &str| environment.search(&["truck"])["mode"] == mode;
+    assert!(same(&environment, &worker, &search) && modes("hybrid"));
+    environment.run(&["model", "use", "none"]);
+    // The hint about models is given once.
+    environment.run(&search);
+    assert!(same(&environment, &worker, &search) && modes("keyword"));
+    environment.run(&["model", "use", "tiny"]);
+    environment.claude(9, &[prompt(9, 900, "a vehicle without an equal")]);
+    environment.sweep();
+    assert!(same(&environment, &worker, &search) && modes("hybrid"));
+    assert!(same(&environment, &worker, &["search", "truck"]));
+    assert!(environment.found(&["truck"]).contains(&"9#1".to_string()));
+    environment.run(&["model", "remove", "tiny"]);
+    same(&environment, &worker, &search);
 }
 
 #[test]
