@@ -1,6 +1,7 @@
 //! How a worker starts: in this process or in the background, in place of an older one if there is one.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +11,7 @@ use backstory_memory::{Memory, try_lock_file};
 use nix::sys::signal::Signal;
 use nix::sys::socket::{Backlog, listen};
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::setsid;
+use nix::unistd::{close, setsid};
 
 use super::life::{Held, LEAVE_WITHIN, LOOK_AGAIN, health, signal, tell_to_leave};
 use super::place::{Info, Place};
@@ -38,9 +39,7 @@ pub(crate) fn start(
     begun: impl FnOnce(&Info, bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if detached {
-        // Fails only for who leads a session already, which is as good.
-        let _ = setsid();
-        std::env::set_current_dir("/")?;
+        detach()?;
     }
     umask(Mode::from_bits_truncate(0o077));
     // Before anybody is told that there is a worker to be signaled.
@@ -63,6 +62,21 @@ pub(crate) fn start(
     Ok(serve::serve(
         &held, &listener, &signals, info, setting, idle,
     )?)
+}
+
+/// Lets go of all that whoever started us may wait for: the terminal, the folder, and files that it left open for us.
+fn detach() -> io::Result<()> {
+    // Fails only for who leads a session already, which is as good.
+    let _ = setsid();
+    std::env::set_current_dir("/")?;
+    // An agent that reads what its hook writes waits until the last one that could write is gone. Nothing is open yet that is ours.
+    let numbers: Vec<RawFd> = std::fs::read_dir("/dev/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        let _ = close(number);
+    }
+    Ok(())
 }
 
 enum TakenOver {

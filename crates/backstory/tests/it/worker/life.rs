@@ -57,6 +57,25 @@ fn starts_tells_and_leaves() {
 }
 
 #[test]
+fn nobody_waits_for_one_in_the_background() {
+    let environment = Environment::new();
+    let _background = Background(&environment);
+    let template = environment.command(&[]);
+    let mut command = std::process::Command::new("/bin/sh");
+    // A second way to write to what this test reads to its end.
+    let script = "\"$0\" worker start --daemon 7>&1";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_backstory")])
+        .env_clear();
+    for (name, value) in template.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let outcome = Outcome::of(&command.output().unwrap());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(environment.json(&["worker", "status"])["running"], true);
+}
+
+#[test]
 fn of_many_started_at_once_one_serves() {
     let environment = Environment::new();
     let start = |_| {
