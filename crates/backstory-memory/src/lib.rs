@@ -65,6 +65,7 @@ pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
     Captured, Error as StoreError, EventRange, EventRow, Health, Item, ItemFilter, ItemKind,
     ItemState, LoggedRun, SessionFilter, SessionHead, SessionRow, SkippedRow, StreamRow,
+    try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, Spool, WorkReport};

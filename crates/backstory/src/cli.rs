@@ -5,6 +5,7 @@ mod code;
 mod hook;
 mod patterns;
 mod setup;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
+pub(crate) use worker::{WorkerAction, WorkerArgs};
 
 /// The memory of your coding agents.
 ///
@@ -53,6 +55,7 @@ pub(crate) enum Command {
     Setup(SetupArgs),
     Teardown(TeardownArgs),
     Queue(QueueArgs),
+    Worker(WorkerArgs),
     Schedule(ScheduleArgs),
     Retain(RetainArgs),
     Forget(ForgetArgs),

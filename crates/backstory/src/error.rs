@@ -50,6 +50,10 @@ impl Error {
         self
     }
 
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
     /// What went wrong.
     pub(crate) fn message(&self) -> &str {
         &self.message

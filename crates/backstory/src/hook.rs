@@ -16,7 +16,7 @@ use backstory_memory::{Capture, Captured, LogEvent, Memory, Sources, log_event};
 
 pub(crate) use self::call::Call;
 use self::watchdog::Watchdog;
-use crate::commands::sweep_options;
+use crate::commands::sweep::options as sweep_options;
 use crate::config::Redact;
 use crate::setting::{Setting, now, own_session};
 
@@ -165,5 +165,15 @@ fn follow_up(
         }
         _ => {}
     }
-    memory.tidy_now()
+    memory.tidy_now()?;
+    // Who leaves or stops has left something to do; a tool that ran can wait until then.
+    #[cfg(unix)]
+    if !matches!(
+        capture.input.happening,
+        Happening::ToolUsed(_) | Happening::Prompted { .. }
+    ) && memory.has_work(now())?
+    {
+        crate::worker::start_detached(setting);
+    }
+    Ok(())
 }

@@ -12,6 +12,8 @@ mod naming;
 mod output;
 mod setting;
 mod shell;
+#[cfg(unix)]
+mod worker;
 
 use std::process::ExitCode;
 

@@ -62,6 +62,19 @@ impl Setting {
         })
     }
 
+    /// The same surroundings, with the configuration as it is now; the store stays where it is.
+    #[cfg(unix)]
+    pub(crate) fn renewed(&self) -> Result<Self, Error> {
+        Ok(Setting {
+            home: self.home.clone(),
+            config_home: self.config_home.clone(),
+            store: self.store.clone(),
+            config_path: self.config_path.clone(),
+            config_given: self.config_given,
+            config: Config::load(&self.config_path)?,
+        })
+    }
+
     /// The agents' own folders.
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
@@ -108,7 +121,11 @@ impl Setting {
 
     /// Where captures wait that cannot be stored.
     pub(crate) fn spool(&self) -> Spool {
-        Spool::new(&self.store, None)
+        #[cfg(unix)]
+        let elsewhere = crate::worker::spools(&self.store);
+        #[cfg(not(unix))]
+        let elsewhere = Vec::new();
+        Spool::new(&self.store, elsewhere)
     }
 
     /// The memory, to read it; an error that helps when there is none yet.
@@ -151,6 +168,18 @@ pub(crate) const OWN_SESSION: &str = "BACKSTORY_OWN_SESSION";
 /// Whether this process belongs to a session that Backstory itself caused.
 pub(crate) fn own_session() -> bool {
     variable(OWN_SESSION).is_some()
+}
+
+/// Folders for what lives only as long as a process: the one that the system has for it, else one beside other temporary things.
+#[cfg(unix)]
+pub(crate) fn runtime_homes(user: u32) -> Vec<PathBuf> {
+    let given = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let given = given.filter(|folder| folder.is_absolute());
+    given
+        .map(|folder| folder.join("backstory"))
+        .into_iter()
+        .chain([std::env::temp_dir().join(format!("backstory-{user}"))])
+        .collect()
 }
 
 /// The editor that the user likes.

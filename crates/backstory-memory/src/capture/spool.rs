@@ -21,11 +21,12 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// In the store's folder, or in another one when that cannot be written to.
-    pub fn new(home: &Path, elsewhere: Option<PathBuf>) -> Self {
-        let mut folders = vec![home.join("spool")];
-        folders.extend(elsewhere);
-        Spool { folders }
+    /// In the store's folder, or in one of others when that cannot be written to. They need not be there.
+    pub fn new(home: &Path, elsewhere: Vec<PathBuf>) -> Self {
+        let own = std::iter::once(home.join("spool"));
+        Spool {
+            folders: own.chain(elsewhere).collect(),
+        }
     }
 
     /// Puts a capture where the next process finds it; the error of the last place when there is none. Secrets are taken out
@@ -104,12 +105,29 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options
-        .open(&beside)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&beside, folder.join(name)));
+    let written = options.open(&beside).and_then(|mut file| {
+        must_be_private(folder, &file)?;
+        file.write_all(bytes)?;
+        std::fs::rename(&beside, folder.join(name))
+    });
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     written
+}
+
+/// A folder among temporary things may have been made by somebody else. It must belong to whom a file in it belongs to.
+#[cfg(unix)]
+fn must_be_private(folder: &Path, file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let (folder, file) = (std::fs::symlink_metadata(folder)?, file.metadata()?);
+    if folder.is_dir() && folder.uid() == file.uid() && folder.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(std::io::ErrorKind::PermissionDenied.into())
+}
+
+#[cfg(not(unix))]
+fn must_be_private(_folder: &Path, _file: &File) -> std::io::Result<()> {
+    Ok(())
 }

@@ -433,7 +433,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     // Its own folder cannot be made there.
     std::fs::write(folder.path().join("spool"), "").unwrap();
     let elsewhere = folder.path().join("elsewhere");
-    let spool = Spool::new(folder.path(), Some(elsewhere.clone()));
+    let spool = Spool::new(folder.path(), vec![elsewhere.clone()]);
     let input = json!({"session_id": id(SESSION), "prompt": "token sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA"});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     let capture = Capture::new(input, NOW);

@@ -28,7 +28,7 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
 }
 
 /// A digest for machines.
-fn digest_json(digest: &Digest) -> Value {
+pub(crate) fn digest_json(digest: &Digest) -> Value {
     let mut value = session_json(&digest.session);
     let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
     let goal_events: Vec<u64> = digest

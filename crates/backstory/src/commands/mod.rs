@@ -4,7 +4,7 @@ mod blame;
 mod code;
 mod completions;
 mod config;
-mod digest;
+pub(crate) mod digest;
 mod doctor;
 mod embed;
 mod eval;
@@ -15,15 +15,16 @@ mod queue;
 mod retain;
 mod sample;
 mod schedule;
-mod search;
+pub(crate) mod search;
 mod sessions;
 mod setup;
 mod show;
-mod sweep;
+pub(crate) mod sweep;
 mod usage;
 mod watch;
+#[cfg(unix)]
+mod worker;
 
-pub(crate) use self::sweep::{catch_up, options as sweep_options};
 use crate::cli::{Cli, Command};
 use crate::error::Error;
 use crate::setting::Setting;
@@ -65,6 +66,11 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Forget(arguments) => forget::run(&setting, arguments),
         Command::Doctor(arguments) => doctor::run(&setting, arguments),
         Command::Config(arguments) => config::run(&setting, arguments),
+        #[cfg(unix)]
+        Command::Worker(arguments) => worker::run(setting, arguments),
+        #[cfg(not(unix))]
+        Command::Worker(_) => Err(Error::usage("there is no worker on this system yet")
+            .hint("all works without it, only slower")),
         // Done before anything was parsed.
         Command::Completions(_) | Command::Hook(_) => Ok(()),
     }

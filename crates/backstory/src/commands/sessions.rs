@@ -101,9 +101,14 @@ pub(super) fn short_id(id: &str) -> String {
 
 /// A folder as the project's root would be written, or a name as it is.
 pub(super) fn project_filter(text: &str) -> String {
+    project_filter_from(text, None)
+}
+
+/// The same, as someone in another folder than ours would mean it.
+pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     if text == "." || text.contains(['/', '\\']) {
-        let path =
-            std::path::absolute(Path::new(text)).unwrap_or_else(|_| Path::new(text).to_path_buf());
+        let path = folder.unwrap_or(Path::new("")).join(text);
+        let path = std::path::absolute(&path).unwrap_or(path);
         return backstory_memory::project_root(&path)
             .to_string_lossy()
             .into_owned();

@@ -66,7 +66,7 @@ fn print_either(
 }
 
 /// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
-pub(super) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+pub(crate) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
     let Some(model) = &setting.config.model else {
         return Ok(());
     };

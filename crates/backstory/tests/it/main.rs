@@ -20,3 +20,5 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+#[cfg(unix)]
+mod worker;

@@ -1,0 +1,171 @@
+//! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
+
+use std::path::Path;
+
+use backstory_memory::Memory;
+use serde_json::{Value, json};
+
+use super::http::{Request, response};
+use super::place::{Identity, identity};
+use super::shared::Shared;
+use crate::commands::digest::digest_json;
+use crate::commands::search;
+use crate::commands::sweep;
+use crate::error::{Error, ErrorKind};
+use crate::setting::Setting;
+
+/// No answer is longer: who wants more asks the store itself.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// What a new session may be told, in tokens.
+const CONTEXT_BUDGET: u64 = 2_000;
+
+/// Why there is no answer.
+struct Refusal {
+    status: u16,
+    reason: String,
+}
+
+impl Refusal {
+    fn new(status: u16, reason: &str) -> Self {
+        Refusal {
+            status,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let status = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::Silent => 404,
+            ErrorKind::Usage => 400,
+            ErrorKind::Internal | ErrorKind::BrokenPipe => 500,
+        };
+        Refusal::new(status, error.message())
+    }
+}
+
+/// What a thread needs to answer.
+pub(super) struct Answers<'a> {
+    shared: &'a Shared,
+    memory: Opened,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        Answers {
+            shared,
+            memory: Opened::default(),
+        }
+    }
+
+    /// The whole answer to a request.
+    pub(super) fn answer(&mut self, request: &Request) -> Vec<u8> {
+        let answer = match request.path.as_str() {
+            "/api/search" => self.search(request),
+            "/api/context" => context(request),
+            "/api/summarize" => self.summarize(request),
+            _ => Err(Refusal::new(404, "there is no such path")),
+        };
+        match answer.map(|answer| answer.to_string()) {
+            Ok(answer) if answer.len() > LONGEST_ANSWER => failure(413, "the answer is too long"),
+            Ok(answer) => response(200, answer.as_bytes()),
+            Err(refusal) => failure(refusal.status, &refusal.reason),
+        }
+    }
+
+    fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
+        let memory = self.memory.reader(&self.shared.setting)?;
+        let question = search::SearchQuestion::parse(&request.parameters)?;
+        // As it is now: the worker lives longer than a configuration.
+        let configured = || self.shared.setting.renewed().ok()?.config.model;
+        match search::answer(memory, configured, &question)? {
+            Some(answer) => Ok(answer),
+            None => Err(Refusal::new(409, "the index or the vectors are lost")),
+        }
+    }
+
+    fn summarize(&mut self, request: &Request) -> Result<Value, Refusal> {
+        let body: Option<Value> = serde_json::from_slice(&request.body).ok();
+        let session = body.as_ref().and_then(|body| body["session"].as_str());
+        let Some(session) = session else {
+            return Err(Refusal::new(400, r#"the body must be {"session": "…"}"#));
+        };
+        if !self.shared.lock.is_there() {
+            return Err(Refusal::new(503, "the store is gone"));
+        }
+        Ok(summarize(&self.shared.setting, session)?)
+    }
+}
+
+/// Takes in what is new and tells what a session was about.
+fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
+    // Opened for this alone: who writes has a larger cache, and a session is summed up once.
+    let mut memory = Memory::open(&setting.store)?;
+    let mut options = sweep::options(setting, &[], None);
+    options.workers = 1;
+    memory.sweep(&options, &mut |_| {})?;
+    let session = memory.session(session)?;
+    Ok(digest_json(&memory.digest(&session)?))
+}
+
+/// What a new session is told: nothing yet.
+fn context(request: &Request) -> Result<Value, Refusal> {
+    let budget = parameter(request, "budget").map_or(Ok(CONTEXT_BUDGET), str::parse);
+    let budget: u64 = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
+    Ok(json!({"text": "", "tokens": 0, "budget": budget, "layers": []}))
+}
+
+fn parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    let mut parameters = request.parameters.iter();
+    let found = parameters.find(|(given, _)| given == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+/// An answer that says why there is none.
+pub(super) fn failure(status: u16, reason: &str) -> Vec<u8> {
+    response(status, json!({"error": reason}).to_string().as_bytes())
+}
+
+/// A memory that stays open, for as long as its database is the same file.
+#[derive(Default)]
+pub(super) struct Opened {
+    memory: Option<(Identity, Memory)>,
+}
+
+impl Opened {
+    /// The memory, to read it.
+    pub(super) fn reader(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
+        self.open(&setting.store, || setting.memory())
+    }
+
+    /// The memory, to write to it.
+    pub(super) fn writer(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
+        self.open(&setting.store, || Ok(Memory::open(&setting.store)?))
+    }
+
+    /// Gives back what an open memory takes.
+    pub(super) fn close(&mut self) {
+        self.memory = None;
+    }
+
+    fn open(
+        &mut self,
+        store: &Path,
+        open: impl FnOnce() -> Result<Memory, Error>,
+    ) -> Result<&mut Memory, Error> {
+        let database = store.join("backstory.db");
+        let found = identity(&database);
+        let known = self
+            .memory
+            .take()
+            .filter(|(known, _)| Some(*known) == found);
+        let memory = match known {
+            Some((_, memory)) => memory,
+            None => open()?,
+        };
+        let found = identity(&database).unwrap_or_default();
+        Ok(&mut self.memory.insert((found, memory)).1)
+    }
+}

@@ -1,0 +1,123 @@
+//! Asking a worker. It may be busy, stopped, of another version or dead: whoever asks gets an answer in time or none.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+
+use super::http::{self, Response};
+use super::place::Info;
+
+/// A worker that lives takes a connection at once.
+const CONNECT_WITHIN: Duration = Duration::from_millis(20);
+
+/// A queue of connections that is full may have room a moment later.
+const CONNECT_AGAIN: Duration = Duration::from_millis(1);
+
+/// No answer is longer.
+const LONGEST_ANSWER: usize = 8 << 20;
+
+/// What to ask.
+pub(crate) struct Question<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) parameters: &'a [(&'a str, String)],
+    pub(crate) body: &'a [u8],
+    /// How long to wait for the answer, all in all.
+    pub(crate) within: Duration,
+}
+
+impl Question<'_> {
+    /// Asks for a path, or tells a worker to do something if the method says so.
+    pub(super) fn plain(method: &'static str, path: &'static str, within: Duration) -> Self {
+        Question {
+            method,
+            path,
+            parameters: &[],
+            body: b"",
+            within,
+        }
+    }
+}
+
+/// Asks a worker; `None` when there is no whole answer in time, whatever the reason.
+pub(crate) fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
+    let deadline = Instant::now() + question.within;
+    let mut stream = connected(&worker.socket, deadline)?;
+    let Question {
+        method,
+        path,
+        parameters,
+        body,
+        ..
+    } = question;
+    let request = http::request(method, path, parameters, body);
+    let mut rest = &request[..];
+    while !rest.is_empty() {
+        match stream.write(rest) {
+            Ok(0) => return None,
+            Ok(written) => rest = &rest[written..],
+            Err(error) => waited(&error, &stream, PollFlags::POLLOUT, deadline)?,
+        }
+    }
+    let mut bytes = Vec::new();
+    let mut piece = [0; 16 << 10];
+    loop {
+        match stream.read(&mut piece) {
+            // The worker closes when all is said.
+            Ok(0) => return http::parse_response(&bytes),
+            Ok(read) if bytes.len() + read > LONGEST_ANSWER => return None,
+            Ok(read) => bytes.extend_from_slice(&piece[..read]),
+            Err(error) => waited(&error, &stream, PollFlags::POLLIN, deadline)?,
+        }
+    }
+}
+
+/// A connection that never blocks. The usual way to connect would: for as long as the worker is stopped and its queue is full.
+fn connected(path: &Path, deadline: Instant) -> Option<UnixStream> {
+    let address = UnixAddr::new(path).ok()?;
+    let flags = SockFlag::empty();
+    let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None).ok()?;
+    fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(true).ok()?;
+    let deadline = deadline.min(Instant::now() + CONNECT_WITHIN);
+    loop {
+        match connect(stream.as_raw_fd(), &address) {
+            Ok(()) => return Some(stream),
+            Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => {
+                std::thread::sleep(CONNECT_AGAIN);
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Waits until a connection can go on; `None` when it cannot, or not in time.
+fn waited(
+    error: &std::io::Error,
+    stream: &UnixStream,
+    what: PollFlags,
+    deadline: Instant,
+) -> Option<()> {
+    match error.kind() {
+        ErrorKind::Interrupted => return Some(()),
+        ErrorKind::WouldBlock => {}
+        _ => return None,
+    }
+    let left = deadline.checked_duration_since(Instant::now())?;
+    let mut polled = [PollFd::new(stream.as_fd(), what)];
+    // Never zero, or the last millisecond would be spent asking.
+    let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).ok()?;
+    match poll(&mut polled, timeout) {
+        Ok(0) => None,
+        Ok(_) | Err(Errno::EINTR) => Some(()),
+        Err(_) => None,
+    }
+}

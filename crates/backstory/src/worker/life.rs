@@ -1,0 +1,154 @@
+//! Who is the worker, and how it is asked to leave. Who holds the lock of its file is the worker; nothing else decides.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use backstory_memory::try_lock_file;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::client::{Question, ask};
+use super::place::{Info, Known, Place};
+use crate::error::{Error, ErrorKind};
+use crate::setting::Setting;
+
+/// An older worker, or one that is told to stop, has so long to leave.
+pub(super) const LEAVE_WITHIN: Duration = Duration::from_secs(10);
+/// A worker that was killed is gone after this at the latest.
+const DIES_WITHIN: Duration = Duration::from_secs(5);
+/// A worker is asked about itself, and told to leave, with so much patience.
+const ASK_WITHIN: Duration = Duration::from_secs(1);
+/// So often it is looked whether something has changed.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The lock of a store's worker. Dropping it takes away all that the worker leaves.
+pub(super) struct Held {
+    place: Place,
+    _lock: File,
+    known: Known,
+}
+
+impl Held {
+    /// Takes the lock, if nobody holds it, and cleans up after a worker that was killed.
+    pub(super) fn take(place: &Place) -> Result<Option<Self>, Error> {
+        let taken = try_lock_file(&place.lock()).map_err(backstory_memory::Error::from)?;
+        let Some(lock) = taken else {
+            return Ok(None);
+        };
+        let held = Held {
+            known: Known::new(place.lock(), &lock),
+            place: place.clone(),
+            _lock: lock,
+        };
+        // A lock of a file that was removed meanwhile is worth nothing.
+        if !held.known.is_there() {
+            return Ok(None);
+        }
+        held.clean();
+        Ok(Some(held))
+    }
+
+    /// The lock's file: without it nobody knows that we are the worker.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Removes socket, pid and info. What another may have put there is not ours to remove.
+    pub(super) fn clean(&self) {
+        if self.known.is_there() {
+            self.place.clean();
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.clean();
+    }
+}
+
+/// What a running worker is known to be.
+pub(crate) struct Running {
+    /// `None` while it starts or leaves.
+    pub(crate) info: Option<Info>,
+    /// What it says of itself; `None` when it does not answer.
+    pub(crate) health: Option<Value>,
+}
+
+/// The worker of a store; `None` when there is none, and then nothing of it is left either.
+pub(crate) fn state(setting: &Setting) -> Result<Option<Running>, Error> {
+    let place = Place::of(setting);
+    if !place.lock().exists() || Held::take(&place)?.is_some() {
+        return Ok(None);
+    }
+    let info = place.read_info();
+    Ok(Some(Running {
+        health: info.as_ref().and_then(health),
+        info,
+    }))
+}
+
+/// How a worker was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// There was none.
+    NotRunning,
+    /// It finished what it had in hand.
+    Left,
+    /// It had to be killed.
+    Killed,
+}
+
+/// Stops the worker of a store.
+pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
+    let place = Place::of(setting);
+    if !place.lock().exists() || Held::take(&place)?.is_some() {
+        return Ok(Stopped::NotRunning);
+    }
+    let started = Instant::now();
+    let (mut asked, mut signaled, mut killed) = (false, false, false);
+    loop {
+        if let Some(info) = place.read_info() {
+            if !asked {
+                asked = tell_to_leave(&info);
+            }
+            if !asked && !signaled {
+                signaled = signal(&info, Signal::SIGTERM);
+            }
+            if !killed && started.elapsed() > LEAVE_WITHIN {
+                killed = signal(&info, Signal::SIGKILL);
+            }
+        }
+        if Held::take(&place)?.is_some() || !place.lock().exists() {
+            return Ok(if killed {
+                Stopped::Killed
+            } else {
+                Stopped::Left
+            });
+        }
+        if started.elapsed() > LEAVE_WITHIN + DIES_WITHIN {
+            return Err(Error::new(ErrorKind::Internal, "the worker does not leave")
+                .hint("`backstory worker status` tells its process"));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Asks a worker to leave; gives whether it will.
+pub(super) fn tell_to_leave(info: &Info) -> bool {
+    let question = Question::plain("POST", "/api/leave", ASK_WITHIN);
+    ask(info, &question).is_some_and(|answer| answer.status == 200)
+}
+
+/// What a worker says of itself.
+pub(super) fn health(info: &Info) -> Option<Value> {
+    let answer = ask(info, &Question::plain("GET", "/health", ASK_WITHIN))?;
+    serde_json::from_slice(&answer.body).ok()
+}
+
+/// Sends a signal to a worker.
+pub(super) fn signal(info: &Info, signal: Signal) -> bool {
+    // Zero and less would be groups of processes.
+    info.pid > 1 && kill(Pid::from_raw(info.pid), signal).is_ok()
+}

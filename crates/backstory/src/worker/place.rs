@@ -1,0 +1,181 @@
+//! Where the worker's files lie: in the store's folder, and its socket elsewhere when it does not fit there.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
+
+use crate::setting::{Setting, runtime_homes};
+
+/// An address has room for 108 bytes on Linux, 104 on macOS, and some systems want less.
+const LONGEST_SOCKET: usize = 100;
+
+/// The files of one store's worker.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The store's folder.
+    folder: PathBuf,
+}
+
+/// What a worker tells of itself in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Info {
+    pub(crate) pid: i32,
+    pub(crate) version: String,
+    pub(crate) socket: PathBuf,
+    pub(crate) started_at: String,
+}
+
+impl Place {
+    /// The place of a store's worker; nothing is made.
+    pub(crate) fn of(setting: &Setting) -> Self {
+        // The same store by another name has the same worker.
+        let folder = std::fs::canonicalize(&setting.store);
+        Place::in_folder(&folder.unwrap_or_else(|_| setting.store.clone()))
+    }
+
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Place {
+            folder: folder.to_path_buf(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> PathBuf {
+        self.folder.join("worker.lock")
+    }
+
+    fn pid(&self) -> PathBuf {
+        self.folder.join("worker.pid")
+    }
+
+    fn info(&self) -> PathBuf {
+        self.folder.join("worker.info")
+    }
+
+    /// Where a socket may be, the best place first. Only folders that nobody else can enter count: there are systems that do
+    /// not look at the mode of a socket.
+    pub(super) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
+        let own = is_private(&self.folder).then(|| self.folder.join("worker.sock"));
+        let hash = hash(&self.folder);
+        let elsewhere =
+            runtime_folders().map(move |folder| folder.join(format!("{hash:016x}.sock")));
+        // What is no text cannot be told in JSON.
+        own.into_iter()
+            .chain(elsewhere)
+            .filter(|path| path.to_str().is_some())
+            .filter(|path| path.as_os_str().len() <= LONGEST_SOCKET)
+    }
+
+    /// What the worker told of itself, whether it still lives or not.
+    pub(crate) fn read_info(&self) -> Option<Info> {
+        let text = std::fs::read(self.info()).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Tells who the worker is. Only who holds the lock may.
+    pub(super) fn write_info(&self, info: &Info) -> io::Result<()> {
+        write_private(&self.pid(), format!("{}\n", info.pid).as_bytes())?;
+        let text = serde_json::to_vec(info).map_err(io::Error::from)?;
+        write_private(&self.info(), &text)
+    }
+
+    /// Takes away what a worker leaves, be it this one or one that was killed. Only who holds the lock may.
+    pub(super) fn clean(&self) {
+        // The socket of a killed worker may be elsewhere than ours would be.
+        let told = self.read_info().map(|info| info.socket);
+        let is_ours = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|extension| extension == "sock")
+        };
+        for path in told.into_iter().filter(is_ours).chain(self.sockets()) {
+            let _ = std::fs::remove_file(path);
+        }
+        for path in [self.info(), self.pid()] {
+            let _ = std::fs::remove_file(beside(&path));
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Where a store's captures may wait when its own folder cannot be written to; none of these is made here.
+pub(crate) fn spools(store: &Path) -> Vec<PathBuf> {
+    let folder = std::fs::canonicalize(store);
+    let hash = hash(folder.as_deref().unwrap_or(store));
+    let homes = runtime_homes(geteuid().as_raw()).into_iter();
+    let spool = |home: PathBuf| PathBuf::from(format!("{}-{hash:016x}.spool", home.display()));
+    homes.map(spool).collect()
+}
+
+/// A short name of a folder.
+fn hash(folder: &Path) -> u64 {
+    XxHash3_64::oneshot(folder.as_os_str().as_encoded_bytes())
+}
+
+fn runtime_folders() -> impl Iterator<Item = PathBuf> {
+    runtime_homes(geteuid().as_raw())
+        .into_iter()
+        .filter(|folder| {
+            // One that is there already is looked at like any other.
+            let _ = DirBuilder::new().mode(0o700).create(folder);
+            is_private(folder)
+        })
+}
+
+/// Whether a folder is ours and nobody else can enter it. A link is none: who made it can lead it elsewhere.
+fn is_private(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder).is_ok_and(|metadata| {
+        metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0
+    })
+}
+
+/// Which file this is, whatever it is called.
+pub(super) type Identity = (u64, u64);
+
+pub(super) fn identity(path: &Path) -> Option<Identity> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// A file that was opened under a name, to see whether that name is still its own.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+impl Known {
+    pub(super) fn new(path: PathBuf, file: &File) -> Self {
+        let metadata = file.metadata().ok();
+        let identity = metadata.map(|metadata| (metadata.dev(), metadata.ino()));
+        Known { path, identity }
+    }
+
+    /// Whether others who look for it find the same file.
+    pub(super) fn is_there(&self) -> bool {
+        self.identity.is_some() && identity(&self.path) == self.identity
+    }
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}
+
+/// Writes a file for nobody else to read, whole or not at all.
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = beside(path);
+    let _ = std::fs::remove_file(&new);
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
+    file.write_all(bytes)?;
+    std::fs::rename(&new, path)
+}

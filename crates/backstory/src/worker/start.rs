@@ -1,0 +1,226 @@
+//! How a worker starts: in this process or in the background, in place of an older one if there is one.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use backstory_memory::{Memory, try_lock_file};
+use nix::sys::signal::Signal;
+use nix::sys::socket::{Backlog, listen};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{close, setsid};
+
+use super::life::{Held, LEAVE_WITHIN, LOOK_AGAIN, health, signal, tell_to_leave};
+use super::place::{Info, Place};
+use super::{compare_versions, serve, version};
+use crate::error::{Error, ErrorKind};
+use crate::output::rfc3339;
+use crate::setting::{Setting, now};
+
+/// After this a worker that was asked nicely gets a signal.
+const ASKED_NICELY: Duration = Duration::from_secs(6);
+/// A worker in the background answers after this at the latest.
+const START_WITHIN: Duration = Duration::from_secs(5);
+/// Hooks start no second worker so soon after the last.
+const START_AGAIN: Duration = Duration::from_secs(1);
+/// So many clients may wait to be let in, if the system allows: more than come at once.
+const BACKLOG: i32 = 1024;
+
+/// Serves in this process until there is a reason to leave. Calls `begun` with who serves: this process, or another that does
+/// already and is not older.
+pub(crate) fn start(
+    setting: Setting,
+    detached: bool,
+    idle: Duration,
+    begun: impl FnOnce(&Info, bool) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if detached {
+        detach()?;
+    }
+    umask(Mode::from_bits_truncate(0o077));
+    // Before anybody is told that there is a worker to be signaled.
+    let signals = serve::catch_signals()?;
+    drop(Memory::open(&setting.store)?);
+    let place = Place::of(&setting);
+    let held = match take_over(&place)? {
+        TakenOver::Ours(held) => held,
+        TakenOver::Theirs(info) => return begun(&info, false),
+    };
+    let (listener, socket) = bind(&place)?;
+    let info = Info {
+        pid: std::process::id().cast_signed(),
+        version: version().to_string(),
+        socket,
+        started_at: rfc3339(Some(now())).unwrap_or_default(),
+    };
+    place.write_info(&info)?;
+    begun(&info, true)?;
+    Ok(serve::serve(
+        &held, &listener, &signals, info, setting, idle,
+    )?)
+}
+
+/// Lets go of all that whoever started us may wait for: the terminal, the folder, and files that it left open for us.
+fn detach() -> io::Result<()> {
+    // Fails only for who leads a session already, which is as good.
+    let _ = setsid();
+    std::env::set_current_dir("/")?;
+    // An agent that reads what its hook writes waits until the last one that could write is gone. Nothing is open yet that is ours.
+    let numbers: Vec<RawFd> = std::fs::read_dir("/dev/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        let _ = close(number);
+    }
+    Ok(())
+}
+
+enum TakenOver {
+    Ours(Held),
+    Theirs(Info),
+}
+
+/// Becomes the worker, unless there is one that is not older. An older one is asked to leave.
+fn take_over(place: &Place) -> Result<TakenOver, Error> {
+    let started = Instant::now();
+    let mut asked = false;
+    let mut signaled = false;
+    loop {
+        if let Some(held) = Held::take(place)? {
+            return Ok(TakenOver::Ours(held));
+        }
+        // Nothing is told while one starts, and while one leaves.
+        if let Some(info) = place.read_info() {
+            if compare_versions(&info.version, version()).is_ge() {
+                return Ok(TakenOver::Theirs(info));
+            }
+            if !asked {
+                asked = tell_to_leave(&info);
+            }
+            if !signaled && (!asked || started.elapsed() > ASKED_NICELY) {
+                signal(&info, Signal::SIGTERM);
+                signaled = true;
+            }
+        }
+        if started.elapsed() > LEAVE_WITHIN {
+            return Err(
+                Error::new(ErrorKind::Internal, "another worker does not leave")
+                    .hint("`backstory worker stop` ends it"),
+            );
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Opens the socket at the first place that can be used.
+fn bind(place: &Place) -> Result<(UnixListener, PathBuf), Error> {
+    let mut failed = None;
+    for path in place.sockets() {
+        match UnixListener::bind(&path) {
+            Ok(listener) => {
+                if let Ok(backlog) = Backlog::new(BACKLOG) {
+                    // Fewer than wanted are better than none.
+                    let _ = listen(&listener, backlog);
+                }
+                return Ok((listener, path));
+            }
+            Err(error) => failed = Some(format!("{}: {error}", path.display())),
+        }
+    }
+    let reason = failed.unwrap_or_else(|| "no folder is private and has a short path".to_string());
+    Err(
+        Error::new(ErrorKind::Internal, format!("the worker has no place for its socket: {reason}"))
+            .hint("set XDG_RUNTIME_DIR or TMPDIR to a folder of yours with a short path; all works without a worker, only slower"),
+    )
+}
+
+/// Starts a worker in the background and waits until it answers; gives who answers, and whether that is a new one.
+pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
+    let place = Place::of(setting);
+    let before = place.read_info();
+    let older = before
+        .as_ref()
+        .is_some_and(|info| compare_versions(&info.version, version()).is_lt());
+    let patience = START_WITHIN + if older { LEAVE_WITHIN } else { Duration::ZERO };
+    let mut child = spawn(setting)?;
+    let until = Instant::now() + patience;
+    loop {
+        // It ends well when there is a worker already.
+        let ended = child.try_wait()?;
+        // By its name as it is now: it may have been made only by the worker.
+        let found = Place::of(setting).read_info();
+        if let Some(info) = found
+            && compare_versions(&info.version, version()).is_ge()
+            && health(&info).is_some()
+        {
+            let is_new = info.pid == child.id().cast_signed();
+            return Ok((info, is_new));
+        }
+        if Instant::now() > until || ended.is_some_and(|ended| !ended.success()) {
+            return Err(Error::new(ErrorKind::Internal, "the worker did not start")
+                .hint("`backstory worker start` without --daemon tells why"));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Starts a worker in the background if there is none, and does not wait for it. For hooks: takes about a millisecond, tells
+/// nothing, and of many at once only one starts a process. Gives whether it did.
+pub(crate) fn start_detached(setting: &Setting) -> bool {
+    may_start(&Place::of(setting)) && spawn(setting).is_ok()
+}
+
+/// Whether there is no worker, and none was started a moment ago. The lock's file tells when that was.
+fn may_start(place: &Place) -> bool {
+    let path = place.lock();
+    let was_there = path.exists();
+    let Ok(Some(lock)) = try_lock_file(&path) else {
+        return false;
+    };
+    let changed = lock.metadata().and_then(|metadata| metadata.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    if was_there && age.is_some_and(|age| age < START_AGAIN) {
+        return false;
+    }
+    lock.set_modified(SystemTime::now()).is_ok()
+}
+
+fn spawn(setting: &Setting) -> io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(["worker", "start", "--detached"])
+        .envs(setting.variables())
+        // A worker lives for long: what a sweep takes is given back, and does not stay with a thread that may need it again.
+        .env("MALLOC_ARENA_MAX", "2")
+        .env("MALLOC_TRIM_THRESHOLD_", "1048576")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn of_many_hooks_one_starts_a_worker() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::in_folder(folder.path());
+        let lock = || File::open(place.lock()).unwrap();
+        assert!(may_start(&place), "the first one ever");
+        assert!(!may_start(&place), "one was started just now");
+        lock().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        let held = Held::take(&place).unwrap();
+        assert!(held.is_some());
+        assert!(!may_start(&place), "there is one");
+        drop(held);
+        assert!(may_start(&place), "it has left");
+        assert!(!may_start(&place));
+    }
+}
