@@ -109,7 +109,9 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
             error: None,
         },
         Ok((mut memory, Captured::Stored(session))) => {
-            let error = follow_up(setting, &mut memory, &capture, session).err();
+            let followed = follow_up(setting, &mut memory, &capture, session);
+            let handed = hand_over(setting, &memory, &capture);
+            let error = followed.and(handed).err();
             // Closing it takes as long as storing did, and the process ends anyway.
             std::mem::forget(memory);
             Taken {
@@ -165,14 +167,21 @@ fn follow_up(
         }
         _ => {}
     }
-    memory.tidy_now()?;
-    // Who leaves or stops has left something to do; a tool that ran can wait until then.
-    #[cfg(unix)]
-    if !matches!(
+    memory.tidy_now()
+}
+
+/// Starts a worker for what is left to do, if this was the last that the agent wants for now: a tool that ran can wait until then.
+fn hand_over(
+    setting: &Setting,
+    memory: &Memory,
+    capture: &Capture,
+) -> backstory_memory::Result<()> {
+    let goes_on = matches!(
         capture.input.happening,
-        Happening::ToolUsed(_) | Happening::Prompted { .. }
-    ) && memory.has_work(now())?
-    {
+        Happening::ToolUsed(_) | Happening::Prompted { .. } | Happening::Replied { .. }
+    );
+    if !goes_on && memory.has_work(now())? {
+        #[cfg(unix)]
         crate::worker::start_detached(setting);
     }
     Ok(())

@@ -233,3 +233,11 @@ mod tests {
         assert_eq!(harmless("a\u{1b}[31mb\u{202e}\r\tc\n"), "a[31mb\tc\n");
     }
 }
+
+/// Prints a line.
+pub(crate) fn say(text: &str) -> Result<(), Error> {
+    let mut out = stdout();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}

@@ -45,9 +45,14 @@ impl Spool {
         Err(problem)
     }
 
-    /// Whether something waits.
+    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting().is_empty()
+    }
+
+    /// How many captures wait.
+    pub fn len(&self) -> usize {
+        self.waiting().len()
     }
 
     /// What waits, the oldest first.

@@ -11,7 +11,7 @@ use super::sweep::options;
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, grouped, harmless, local_time, print_json, rfc3339, stdout,
+    BOLD, DIM, GREEN, RED, grouped, harmless, local_time, print_json, rfc3339, say, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -124,11 +124,4 @@ fn items(count: u64) -> String {
     } else {
         format!("{} items are", grouped(count))
     }
-}
-
-fn say(text: &str) -> Result<(), Error> {
-    let mut out = stdout();
-    writeln!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
 }

@@ -1,13 +1,12 @@
 //! `worker`.
 
-use std::io::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::cli::{WorkerAction, WorkerArgs};
 use crate::error::Error;
-use crate::output::{counted, local_time, print_json, short_bytes, stdout};
+use crate::output::{counted, local_time, print_json, say, short_bytes};
 use crate::setting::Setting;
 use crate::worker::{Info, Stopped, start, start_daemon, state, stop};
 
@@ -106,11 +105,4 @@ fn info_json(info: &Info) -> Value {
         "socket": info.socket,
         "started_at": info.started_at,
     })
-}
-
-fn say(text: &str) -> Result<(), Error> {
-    let mut out = stdout();
-    writeln!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
 }

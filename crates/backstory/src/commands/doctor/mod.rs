@@ -1,5 +1,7 @@
 //! `doctor`.
 
+mod capture;
+
 use std::io::Write;
 
 use backstory_memory::{
@@ -7,6 +9,7 @@ use backstory_memory::{
 };
 use serde_json::{Value, json};
 
+use self::capture::Capturing;
 use super::sweep::options;
 use crate::cli::DoctorArgs;
 use crate::error::{Error, ErrorKind};
@@ -43,6 +46,7 @@ struct Examination<'a> {
     model: Option<(String, EmbeddingState)>,
     disk_bytes: u64,
     skipped: Vec<SkippedRow>,
+    capturing: Capturing,
     wrong: Vec<String>,
 }
 
@@ -61,15 +65,16 @@ impl<'a> Examination<'a> {
             model: None,
             disk_bytes: 0,
             skipped: Vec::new(),
+            capturing: Capturing::default(),
             wrong: Vec::new(),
         };
         if let Err(error) = found.look(limit) {
-            found.wrong.push(error.to_string());
+            found.wrong.push(error.message().to_string());
         }
         found
     }
 
-    fn look(&mut self, limit: usize) -> backstory_memory::Result<()> {
+    fn look(&mut self, limit: usize) -> Result<(), Error> {
         let memory = Memory::open_existing(&self.setting.store)?;
         if let Some(memory) = &memory {
             let health = memory.health()?;
@@ -102,6 +107,7 @@ impl<'a> Examination<'a> {
             self.disk_bytes = memory.disk_bytes();
             self.skipped = memory.skipped(limit)?;
         }
+        self.capturing = Capturing::look(self.setting, memory.as_ref(), &mut self.wrong)?;
         self.retention = retention(memory.as_ref(), &self.setting.store, &self.sources)?;
         for problem in &self.retention.problems {
             self.wrong.push(format!(
@@ -165,6 +171,7 @@ impl<'a> Examination<'a> {
             "claude_cleanup_days": self.cleanup.days,
             "days_left": self.days_left,
             "skipped": skipped.collect::<Vec<_>>(),
+            "capture": self.capturing.json(),
         })
     }
 
@@ -244,6 +251,7 @@ impl<'a> Examination<'a> {
                 harmless(&row.reason)
             )?;
         }
+        self.capturing.print(&mut out)?;
         writeln!(
             out,
             "{BOLD}Configuration{BOLD:#}\n  {}",
