@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::edit::FileEdit;
 use crate::event::Output;
+use crate::hook::Agent;
 use crate::readers::READERS;
 use crate::record::Record;
 
@@ -14,6 +15,11 @@ pub fn reader(agent: &str) -> Option<&'static dyn Reader> {
         .iter()
         .copied()
         .find(|reader| reader.agent() == agent)
+}
+
+/// Whether sessions of such an agent can be there: its logs are read, or it calls hooks.
+pub fn is_agent(name: &str) -> bool {
+    reader(name).is_some() || Agent::named(name).is_some()
 }
 
 /// Knows how one agent writes its sessions down.

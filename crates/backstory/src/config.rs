@@ -192,7 +192,7 @@ impl Config {
         match config
             .sources
             .keys()
-            .find(|agent| backstory_session::reader(agent).is_none())
+            .find(|agent| !backstory_session::is_agent(agent))
         {
             Some(agent) => Err(format!("unknown agent {agent:?} in [sources]")),
             None => Ok(config),

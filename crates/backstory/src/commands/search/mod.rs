@@ -9,7 +9,7 @@ mod question;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{Answer, Memory, Query, SearchFilter, SearchOptions};
+use backstory_memory::{Answer, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event};
 
 use self::found::Found;
 #[cfg(unix)]
@@ -40,7 +40,12 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     for warning in &found.warnings {
         warn(warning);
     }
-    let (is_empty, told) = (found.hits.is_empty(), found.told_of_models);
+    let (count, told) = (found.hits.len(), found.told_of_models);
+    let mut event = LogEvent::new("search.query", now())
+        .with("hits", count)
+        .with("mode", arguments.mode.name())
+        .with("by", if lost.is_none() { "worker" } else { "itself" });
+    event.duration_us = Some(started.elapsed().as_micros() as u64);
     if arguments.json {
         found.print_json(started.elapsed())?;
     } else {
@@ -49,8 +54,9 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     if arguments.mode == Mode::Hybrid && setting.config.model.is_none() && !arguments.regex {
         tell_once(setting, told)?;
     }
+    log_event(&setting.store, &event);
     let _ = lost.map(|answer| renew(setting, &answer));
-    if is_empty {
+    if count == 0 {
         Err(Error::silent())
     } else {
         Ok(())
@@ -131,7 +137,7 @@ fn options(
         people_only: arguments.filter.people,
     };
     if let Some(agent) = &filter.agent
-        && backstory_session::reader(agent).is_none()
+        && !backstory_session::is_agent(agent)
     {
         return Err(backstory_memory::Error::UnknownAgent(agent.clone()).into());
     }
