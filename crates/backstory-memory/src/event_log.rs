@@ -312,3 +312,90 @@ fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LoggedEvent>, u64)> {
     }
     Ok((events, offset))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+    use crate::trial::{DAY, NOW, Trial};
+
+    fn log(trial: &Trial, name: &str, at: i64) {
+        log_event(
+            &trial.store(),
+            &LogEvent::new(name, at).with("event", "Stop"),
+        );
+        // As if it had been written when it says.
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(at as u64);
+        let file = File::options().append(true).open(current(&trial.store()));
+        file.unwrap().set_modified(time).unwrap();
+    }
+
+    /// When each thing was last done, in days before now.
+    fn runs(trial: &Trial) -> Vec<(String, i64, u64)> {
+        let runs = trial.memory.logged_runs().unwrap().into_iter();
+        runs.map(|run| (run.name, (NOW - run.last_at) / DAY, run.count))
+            .collect()
+    }
+
+    #[test]
+    fn a_file_a_day_is_put_aside_and_thirty_are_kept() {
+        let trial = Trial::new();
+        for day in (0..40).rev() {
+            log(&trial, "hook.capture", NOW - day * DAY);
+        }
+        let days = days(&trial.store());
+        assert_eq!(days.len(), 30);
+        assert_eq!(days.first().map(String::as_str), Some("2026-05-02"));
+        let last = std::fs::read_to_string(current(&trial.store())).unwrap();
+        assert_eq!(last.lines().count(), 1);
+        assert!(
+            last.starts_with(
+                r#"{"at":"2026-06-01T00:00:00Z","name":"hook.capture","event":"Stop"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn lines_are_taken_over_once_whatever_is_put_aside_meanwhile() {
+        let mut trial = Trial::new();
+        log(&trial, "hook.capture", NOW - 2 * DAY);
+        assert_eq!(runs(&trial), [("hook.capture".to_string(), 2, 1)]);
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+        log(&trial, "hook.capture", NOW - 2 * DAY);
+        log(&trial, "search.query", NOW - DAY);
+        log(&trial, "hook.capture", NOW);
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 3);
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 0);
+        let expected = [
+            ("hook.capture".to_string(), 0, 3),
+            ("search.query".to_string(), 1, 1),
+        ];
+        assert_eq!(runs(&trial), expected);
+    }
+
+    #[test]
+    fn what_is_no_event_is_passed_over_and_half_a_line_waits() {
+        let mut trial = Trial::new();
+        log(&trial, "hook.capture", NOW);
+        let path = current(&trial.store());
+        let append = |text: &str| {
+            let file = File::options().append(true).open(&path);
+            file.unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        append("\0garbage\n{\"at\":3}\n{\"at\":\"2026-06-01T00:00:00Z\",");
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+        append("\"name\":\"late\"}\n");
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    }
+
+    #[test]
+    fn nothing_is_made_where_no_store_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("store");
+        log_event(&home, &LogEvent::new("hook.capture", NOW));
+        assert!(!home.exists());
+    }
+}

@@ -44,7 +44,7 @@ pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
 pub use open::{Store, lock_file, try_lock_file};
 pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
-    NewItem, ToldSession,
+    NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
 };
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use backstory_session::hook::Happening;
 use backstory_store::{
-    Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SessionHead, try_lock_file,
+    Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead, ToldEvent,
+    try_lock_file,
 };
 
 use crate::Memory;
@@ -146,34 +147,51 @@ impl Memory {
                 .map(|item| (item.id, later(item, now, error.clone())))
                 .collect());
         }
-        // Those that the log told are done by now and without body.
         let told_at = self.store.last_told_at(session)?;
+        let mut unclaimed = self.unclaimed(session, items)?;
         let mut outcomes = Vec::new();
         for item in items {
+            // Those that the log told are done by now and without body.
             let outcome = match (item.kind, self.store.is_untold(item.id)?) {
                 (ItemKind::Summary, _) | (_, false) => ItemOutcome::Done(None),
-                (kind, true) => {
-                    let tool = tool_of(item);
-                    match self.store.event_of_item(item, tool.as_deref())? {
-                        Some(seq) => {
-                            // Known at once, so that the next item does not get the same event.
-                            let done = ItemOutcome::Done(Some(seq));
-                            self.store.finish_items(&[(item.id, done.clone())])?;
-                            done
-                        }
-                        // Its words differ, but the log went on: it has told them in its own.
-                        None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
-                            ItemOutcome::Done(None)
-                        }
-                        None if item.attempts >= MOST_ATTEMPTS => ItemOutcome::Raw,
-                        None => later(item, now, "the log does not tell of it yet".to_string()),
+                (kind, true) => match claim(&mut unclaimed, item) {
+                    Some(seq) => ItemOutcome::Done(Some(seq)),
+                    // Its words differ, but the log went on: it has told them in its own.
+                    None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
+                        ItemOutcome::Done(None)
                     }
-                }
+                    None if item.attempts >= MOST_ATTEMPTS => ItemOutcome::Raw,
+                    None => later(item, now, "the log does not tell of it yet".to_string()),
+                },
             };
             outcomes.push((item.id, outcome));
         }
         Ok(outcomes)
     }
+
+    /// Events of the log that may be one of these items.
+    fn unclaimed(&self, session: i64, items: &[Item]) -> Result<Vec<ToldEvent>> {
+        let times = || items.iter().map(|item| item.at);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else {
+            return Ok(Vec::new());
+        };
+        let (first, last) = (first - SAME_TIME_MS, last + SAME_TIME_MS);
+        Ok(self.store.unclaimed_events(session, first, last)?)
+    }
+}
+
+/// The event that an item turns out to be, by what it is and when it was, for items that came after the log was read or have no name. It is
+/// no other item's then.
+fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
+    let tool = tool_of(item);
+    let distance = |event: &ToldEvent| (event.at - item.at).abs();
+    let (place, _) = unclaimed
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event.kind == item.kind && distance(event) <= SAME_TIME_MS)
+        // Codex calls its shell otherwise in hooks than in logs: another tool is only less likely.
+        .min_by_key(|(_, event)| (event.tool != tool, distance(event)))?;
+    Some(unclaimed.swap_remove(place).seq)
 }
 
 /// Where to read what a session of an agent did: its log, or all logs of the agent when it did not say which; `None` when there is none to read.

@@ -6,11 +6,12 @@
 mod capture;
 mod told;
 
-use rusqlite::{Row, Transaction, TransactionBehavior};
+use rusqlite::types::Value;
+use rusqlite::{Row, Transaction, TransactionBehavior, params_from_iter};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
-pub use self::told::LiveSession;
 pub(crate) use self::told::Untold;
+pub use self::told::{LiveSession, SAME_TIME_MS, ToldEvent};
 use crate::blocks::decompress;
 use crate::error::Result;
 use crate::open::Store;
@@ -130,17 +131,30 @@ const COLUMNS: &str = "id, kind, session, at, state, attempts, last_error, not_b
 impl Store {
     /// Items, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
+        let mut conditions = vec!["1"];
+        let mut values: Vec<Value> = Vec::new();
+        if let Some(state) = filter.state {
+            conditions.push("state = ?");
+            values.push(i64::from(state as u8).into());
+        }
+        if let Some(session) = filter.session {
+            conditions.push("session = ?");
+            values.push(session.into());
+        }
+        if filter.untold {
+            conditions.push("body IS NOT NULL");
+        }
         let limit = if filter.limit == 0 {
             -1
         } else {
             filter.limit as i64
         };
+        values.push(limit.into());
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM queue WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR session = ?2) \
-             AND (NOT ?3 OR body IS NOT NULL) ORDER BY id DESC LIMIT ?4"
+            "SELECT {COLUMNS} FROM queue WHERE {} ORDER BY id DESC LIMIT ?",
+            conditions.join(" AND ")
         ))?;
-        let state = filter.state.map(|state| state as u8);
-        let rows = statement.query_map((state, filter.session, filter.untold, limit), item)?;
+        let rows = statement.query_map(params_from_iter(values), item)?;
         unpacked(rows.collect::<rusqlite::Result<_>>()?)
     }
 

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use backstory_session::{Event, EventKey, Kind};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::{Item, ItemKind};
+use super::ItemKind;
 use crate::error::Result;
 use crate::open::Store;
 
 /// How far the clocks of a log and of a hook may be apart for the same thing.
-const SAME_TIME_MS: i64 = 10_000;
+pub const SAME_TIME_MS: i64 = 10_000;
 
 /// What was captured of a session and has not been told by its log.
 #[derive(Debug, Default)]
@@ -97,6 +97,19 @@ impl ItemKind {
     }
 }
 
+/// An event of a log, as an item would tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldEvent {
+    /// Its number within the session; of a tool use, that of the call.
+    pub seq: u64,
+    /// What an item of it would be.
+    pub kind: ItemKind,
+    /// When.
+    pub at: i64,
+    /// The tool, if it is known.
+    pub tool: Option<String>,
+}
+
 /// A session of which something was captured that its log has not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveSession {
@@ -109,27 +122,32 @@ pub struct LiveSession {
 }
 
 impl Store {
-    /// The event of the session's log that an item turns out to be, by what kind it is and when it was, for items that came after the log was read
-    /// or have no name. No event is two items.
-    pub fn event_of_item(&self, item: &Item, tool: Option<&str>) -> Result<Option<u64>> {
-        let kind = match item.kind {
-            ItemKind::Prompt => Kind::Prompt,
-            ItemKind::Reply => Kind::Reply,
-            ItemKind::ToolUse => Kind::ToolResult,
-            ItemKind::Summary => return Ok(None),
-        };
+    /// Events of a session's log between two times that no item turned out to be yet. A call stands for itself and its result, with
+    /// the time of the result.
+    pub fn unclaimed_events(&self, session: i64, from: i64, to: i64) -> Result<Vec<ToldEvent>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT COALESCE(events.call, events.seq) FROM events LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
-             WHERE events.session = ?1 AND events.kind = ?2 AND events.at BETWEEN ?3 - ?4 AND ?3 + ?4 \
-             AND (?5 IS NULL OR COALESCE(called.tool, events.tool) IS NULL OR COALESCE(called.tool, events.tool) = (SELECT id FROM names WHERE name = ?5)) \
-             AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.session = ?1 AND queue.seq = COALESCE(events.call, events.seq)) \
-             ORDER BY ABS(events.at - ?3) LIMIT 1",
+            "SELECT COALESCE(events.call, events.seq), events.kind, events.at, names.name FROM events \
+             LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
+             LEFT JOIN names ON names.id = COALESCE(called.tool, events.tool) \
+             WHERE events.session = ?1 AND events.kind IN (?4, ?5, ?6) AND events.at BETWEEN ?2 AND ?3 \
+             AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.session = ?1 AND queue.seq = COALESCE(events.call, events.seq))",
         )?;
-        let found = statement.query_row(
-            (item.session, kind as u8, item.at, SAME_TIME_MS, tool),
-            |row| row.get(0),
-        );
-        Ok(found.optional()?)
+        let kinds = [Kind::Prompt, Kind::Reply, Kind::ToolResult].map(|kind| kind as u8);
+        let rows =
+            statement.query_map((session, from, to, kinds[0], kinds[1], kinds[2]), |row| {
+                let kind: u8 = row.get(1)?;
+                Ok(ToldEvent {
+                    seq: row.get(0)?,
+                    kind: match kind {
+                        kind if kind == kinds[0] => ItemKind::Prompt,
+                        kind if kind == kinds[1] => ItemKind::Reply,
+                        _ => ItemKind::ToolUse,
+                    },
+                    at: row.get(2)?,
+                    tool: row.get(3)?,
+                })
+            })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Sessions of which something was captured that their logs have not told: all, or one.

@@ -19,7 +19,7 @@ CREATE TABLE queue (
   body BLOB
 ) STRICT;
 CREATE INDEX queue_to_do ON queue (not_before) WHERE state IN (0, 1);
-CREATE INDEX queue_untold ON queue (session) WHERE body IS NOT NULL;
+CREATE INDEX queue_untold ON queue (session, kind) WHERE body IS NOT NULL;
 CREATE INDEX queue_told ON queue (session, seq) WHERE seq IS NOT NULL;
 
 -- When a hook last told of the session, and that it ended.
