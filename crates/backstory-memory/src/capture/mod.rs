@@ -51,8 +51,7 @@ pub struct Capture {
 
 impl Capture {
     /// What was told at this time.
-    pub fn new(mut input: HookInput, now: i64) -> Self {
-        input.shorten(LONGEST_STRING);
+    pub fn new(input: HookInput, now: i64) -> Self {
         let mut nonce = [0; 8];
         nonce.copy_from_slice(&random_key()[..8]);
         let told = input.at.filter(|at| (at - now).abs() < MOST_SKEW_MS);
@@ -63,27 +62,31 @@ impl Capture {
         }
     }
 
-    /// Without secrets, and without what is not kept.
+    /// As it is kept: without secrets, and short.
     fn clean(&self, redactor: Option<&Redactor>) -> Capture {
         let mut kept = self.clone();
         if let Happening::ToolUsed(tool) = &mut kept.input.happening {
             tool.before = None;
         }
-        let Some(redactor) = redactor else {
-            return kept;
-        };
-        let Ok(json) = serde_json::to_vec(&kept) else {
-            return kept;
-        };
-        let redacted = redactor.redact(&json, &[]);
-        if redacted.count == 0 {
-            return kept;
+        if let Some(redactor) = redactor {
+            kept.redact(redactor);
         }
-        serde_json::from_slice(&redacted.bytes).unwrap_or_else(|_| {
+        // Only then: half a secret is a secret that no rule knows.
+        kept.input.shorten(LONGEST_STRING);
+        kept
+    }
+
+    fn redact(&mut self, redactor: &Redactor) {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        let redacted = redactor.redact(&json, &[]);
+        if redacted.count == 0 && !json.is_empty() {
+            return;
+        }
+        match serde_json::from_slice(&redacted.bytes) {
+            Ok(clean) => *self = clean,
             // Redaction keeps JSON JSON, so this is for what nobody thought of: rather nothing than a secret.
-            kept.input.happening = Happening::Other;
-            kept
-        })
+            Err(_) => self.input.happening = Happening::Other,
+        }
     }
 
     fn items(&self) -> Vec<(ItemKind, EventKey, Option<EventKey>)> {

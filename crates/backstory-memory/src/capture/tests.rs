@@ -458,3 +458,23 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     assert_eq!(story.states(), "pending");
     assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
 }
+
+#[test]
+fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
+    let mut story = Story::new();
+    let secret = "sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA";
+    // Where a long text is cut, at each of its characters.
+    for before in (12_288 - secret.len()..12_288).step_by(7) {
+        let output = format!("{} {secret} {}", "x".repeat(before), "y".repeat(20_000));
+        let fields =
+            json!({"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": output}});
+        story.hook(1, "PostToolUse", fields);
+    }
+    for item in story.trial.memory.items(&ItemFilter::default()).unwrap() {
+        let body = String::from_utf8(item.body.unwrap()).unwrap();
+        assert!(
+            body.len() < 17_000 && !body.contains("sk-ant-api03"),
+            "{body}"
+        );
+    }
+}
