@@ -135,7 +135,7 @@ const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, 
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
        SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id \
-     LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1, 2, 1)) AS events FROM queue \
+     LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1 AND seq IS NULL, 2, 1)) AS events FROM queue \
        WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id";
 
 impl SessionFilter {

@@ -36,11 +36,14 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 live.push(Kind::Reply, item.at, text);
             }
             Ok(Happening::ToolUsed(tool)) => {
-                let call = live.push(Kind::ToolCall, item.at, tool.input);
-                call.row.tool = Some(tool.name.clone());
-                call.row.command = tool.command;
-                call.touches = tool.touches;
-                let seq = call.row.seq;
+                // The log may have told the call while the tool ran.
+                let seq = item.seq.unwrap_or_else(|| {
+                    let call = live.push(Kind::ToolCall, item.at, tool.input);
+                    call.row.tool = Some(tool.name.clone());
+                    call.row.command = tool.command;
+                    call.touches = tool.touches;
+                    call.row.seq
+                });
                 let result = live.push(Kind::ToolResult, item.at, tool.output.unwrap_or_default());
                 result.row.tool = Some(tool.name);
                 result.row.call = Some(seq);

@@ -154,6 +154,10 @@ impl Capture {
                 kind,
                 key,
                 name,
+                call: match &input.happening {
+                    Happening::ToolUsed(tool) => tool.id.as_deref(),
+                    _ => None,
+                },
                 at: self.at,
                 body: &body,
             })

@@ -24,6 +24,10 @@ enum Line {
     LogPrompt(i64, &'static str),
     /// … a call of a tool with its result.
     LogTool(i64, &'static str),
+    /// … a call of a tool that takes an hour.
+    LogLongCall(i64, &'static str),
+    /// … its result.
+    LogLongResult(i64, &'static str),
     /// … a reply.
     LogReply(i64, &'static str),
     /// All logs are swept.
@@ -103,10 +107,17 @@ impl Story {
             }
             LogPrompt(second, text) => self.log(second, "user", text.into()),
             LogTool(second, id) => {
-                let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": bash}]);
-                self.log(second, "assistant", call);
+                self.tell(LogLongCall(second, id));
                 let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
                 self.log(second + 1, "user", result);
+            }
+            LogLongCall(second, id) => {
+                let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": bash}]);
+                self.log(second, "assistant", call);
+            }
+            LogLongResult(second, id) => {
+                let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
+                self.log(second + 3600, "user", result);
             }
             LogReply(second, text) => {
                 self.log(second, "assistant", json!([{"type": "text", "text": text}]));
@@ -283,6 +294,18 @@ fn tool_uses_without_id_are_known_by_their_time_one_for_one() {
     let mut story = story.to_vec();
     story.insert(0, HookNamelessTool(5));
     check(&story, "crcrCR", "done done pending");
+}
+
+#[test]
+fn a_call_that_was_swept_before_its_tool_answered_is_recognised_by_the_answer() {
+    let story = [LogLongCall(0, "t1"), Sweep, HookTool(3600, "t1")];
+    check(&story, "cR", "pending");
+    let [call, sweep, hook] = story;
+    check(
+        &[call, sweep, hook, LogLongResult(0, "t1"), sweep],
+        "cr",
+        "done",
+    );
 }
 
 #[test]

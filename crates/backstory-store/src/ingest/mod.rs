@@ -232,7 +232,7 @@ impl Batch<'_> {
         let turn = session.turns;
         if !session.untold.is_empty() {
             let mut untold = std::mem::take(&mut session.untold);
-            untold.told(&self.transaction, &event, seq)?;
+            untold.told(&self.transaction, &event, call.unwrap_or(seq))?;
             self.session(chunk.agent, &event.session)?.untold = untold;
         }
         let session = self.session(chunk.agent, &event.session)?;

@@ -40,6 +40,8 @@ pub struct NewItem<'a> {
     pub key: EventKey,
     /// What the log calls it, hashed.
     pub name: Option<EventKey>,
+    /// Of a tool use, the agent's id of the call.
+    pub call: Option<&'a str>,
     /// When it was captured.
     pub at: i64,
     /// What was captured.
@@ -85,7 +87,9 @@ impl Store {
         for (item, body) in items.iter().zip(&bodies) {
             // A summary is asked for again and again; everything else happens once.
             let body = (item.kind != ItemKind::Summary).then_some(body);
-            let insert = "INSERT INTO queue (key, kind, session, at, name, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+            // A call may have been told already, while its tool ran.
+            let insert = "INSERT INTO queue (key, kind, session, at, name, body, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, \
+                 (SELECT seq FROM open_calls WHERE open_calls.session = ?3 AND call = ?9)) \
                  ON CONFLICT (key) DO UPDATE SET state = ?7, at = excluded.at, attempts = 0, not_before = 0 WHERE kind = ?8";
             transaction.prepare_cached(insert)?.execute((
                 item.key.0,
@@ -96,6 +100,7 @@ impl Store {
                 body,
                 ItemState::Pending as u8,
                 ItemKind::Summary as u8,
+                item.call,
             ))?;
         }
         transaction.commit()?;

@@ -42,7 +42,7 @@ impl Untold {
         self.named.is_empty() && self.prompts.is_empty()
     }
 
-    /// The log tells an event: if it was captured, it is the same.
+    /// The log tells an event: if it was captured, it is the same. Of a tool use `seq` is that of the call.
     pub(crate) fn told(&mut self, connection: &Connection, event: &Event, seq: u64) -> Result<()> {
         let Some(name) = name_of(event) else {
             return Ok(());
@@ -76,7 +76,8 @@ fn name_of(event: &Event) -> Option<EventKey> {
     match event.kind {
         Kind::Prompt => Some(said("prompt", &event.text)),
         Kind::Reply => Some(said("reply", &event.text)),
-        Kind::ToolCall => event.call.as_deref().map(|call| said("call", call)),
+        // A tool that takes long is called in the log before its hook runs, and answers after it.
+        Kind::ToolCall | Kind::ToolResult => event.call.as_deref().map(|call| said("call", call)),
         _ => None,
     }
 }
