@@ -160,7 +160,7 @@ impl Memory {
                     None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
                         ItemOutcome::Done(None)
                     }
-                    None if item.attempts >= MOST_ATTEMPTS => ItemOutcome::Raw,
+                    None if item.attempts + 1 >= MOST_ATTEMPTS => ItemOutcome::Raw,
                     None => later(item, now, "the log does not tell of it yet".to_string()),
                 },
             };
@@ -216,7 +216,7 @@ fn log_of(agent: &str, transcript: Option<&str>, known: &Sources) -> Option<Sour
 
 fn later(item: &Item, now: i64, error: String) -> ItemOutcome {
     ItemOutcome::Later {
-        not_before: now + (FIRST_WAIT_MS << item.attempts.saturating_sub(1).min(16)),
+        not_before: now + (FIRST_WAIT_MS << item.attempts.min(16)),
         error,
     }
 }

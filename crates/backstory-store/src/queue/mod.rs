@@ -19,6 +19,9 @@ use crate::open::Store;
 /// An item that failed so often is left alone until somebody asks for it.
 pub const MOST_ATTEMPTS: u32 = 6;
 
+/// The same for one that was left behind so often by processes that died: most often they were killed for another reason.
+const MOST_DEATHS: u32 = 20;
+
 /// What an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemKind {
@@ -183,18 +186,18 @@ impl Store {
 
     /// Gives items back that a process which died was at. To be called with the lock of the queue, before the first are taken.
     pub fn reclaim_items(&self) -> Result<usize> {
-        let update = "UPDATE queue SET state = IIF(attempts >= ?1, 3, 0), \
-             last_error = IIF(attempts >= ?1, 'whoever worked on it died', last_error) WHERE state = 1";
-        Ok(self.connection.execute(update, [MOST_ATTEMPTS])?)
+        let update = "UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?1, 3, 0), \
+             last_error = 'whoever worked on it died' WHERE state = 1";
+        Ok(self.connection.execute(update, [MOST_DEATHS])?)
     }
 
-    /// Takes the oldest items that are to be done by `now`; each counts as an attempt, for it may be the last thing done.
+    /// Takes the oldest items that are to be done by `now`.
     pub fn take_items(&mut self, now: i64, limit: usize) -> Result<Vec<Item>> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let items = {
             let mut statement = transaction.prepare_cached(&format!(
-                "UPDATE queue SET state = 1, attempts = attempts + 1 WHERE id IN \
+                "UPDATE queue SET state = 1 WHERE id IN \
                  (SELECT id FROM queue WHERE state = 0 AND not_before <= ?1 ORDER BY not_before, id LIMIT ?2) RETURNING {COLUMNS}"
             ))?;
             let rows = statement.query_map((now, limit), item)?;
@@ -219,7 +222,7 @@ impl Store {
                     .prepare_cached("UPDATE queue SET state = 4 WHERE id = ?1 AND state = 1")?
                     .execute([id])?,
                 ItemOutcome::Later { not_before, error } => transaction
-                    .prepare_cached("UPDATE queue SET state = IIF(attempts >= ?4, 3, 0), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = 1")?
+                    .prepare_cached("UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?4, 3, 0), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = 1")?
                     .execute((id, not_before, error, MOST_ATTEMPTS))?,
             };
         }

@@ -8,7 +8,7 @@ use backstory_memory::{
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::output::{BOLD, DIM, YELLOW, grouped, local_time, rfc3339};
+use crate::output::{BOLD, DIM, YELLOW, counted, grouped, local_time, rfc3339};
 use crate::setting::Setting;
 use crate::shell;
 
@@ -136,8 +136,8 @@ impl Capturing {
             writeln!(out, "  {:<12} {status}", hooks.agent)?;
             for run in &hooks.runs {
                 let event = run.event.as_deref().unwrap_or("-");
-                let (count, at) = (grouped(run.count), local_time(Some(run.last_at)));
-                writeln!(out, "    {event:<18} last ran {at}, {count} times")?;
+                let (count, at) = (counted(run.count, "time"), local_time(Some(run.last_at)));
+                writeln!(out, "    {event:<18} last ran {at}, {count}")?;
             }
         }
         if let Some(items) = self.items {
