@@ -3,6 +3,7 @@
 mod answers;
 mod hostile;
 mod life;
+mod queue;
 mod versions;
 
 use std::io::{BufRead, BufReader, Read, Write};
