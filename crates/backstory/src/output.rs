@@ -202,6 +202,14 @@ pub(crate) fn parse_time(text: &str, now: i64) -> Result<i64, Error> {
         .ok_or_else(wrong)
 }
 
+/// Prints a line.
+pub(crate) fn say(text: &str) -> Result<(), Error> {
+    let mut out = stdout();
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,12 +240,4 @@ mod tests {
     fn terminals_are_safe_from_logs() {
         assert_eq!(harmless("a\u{1b}[31mb\u{202e}\r\tc\n"), "a[31mb\tc\n");
     }
-}
-
-/// Prints a line.
-pub(crate) fn say(text: &str) -> Result<(), Error> {
-    let mut out = stdout();
-    writeln!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::environment::{Environment, claude_id, prompt};
 const SESSION: u32 = 9;
 
 /// Calls a hook as Claude Code does.
-fn hook(environment: &Environment, event: &str, fields: Value) {
+fn hook(environment: &Environment, event: &str, fields: &Value) {
     let mut told = json!({"session_id": claude_id(SESSION), "cwd": "/home/ada/shop"});
     let object = told.as_object_mut().unwrap();
     object.extend(fields.as_object().unwrap().clone());
@@ -41,7 +41,7 @@ fn multiply(environment: &Environment, copies: u32) {
 fn all_that_is_queued_is_done_once_however_often_it_is_killed() {
     let environment = Environment::new();
     let tool = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"});
-    hook(&environment, "PostToolUse", tool);
+    hook(&environment, "PostToolUse", &tool);
     multiply(&environment, 9_999);
     for _ in 0..8 {
         let worker = Worker::start(&environment);
@@ -67,9 +67,9 @@ fn a_stop_starts_a_worker_that_finishes_what_the_log_tells() {
     let _background = Background(&environment);
     let log = environment.claude(SESSION, &[prompt(SESSION, 1, "count the till")]);
     let transcript = json!({"transcript_path": log, "prompt": "count the till"});
-    hook(&environment, "UserPromptSubmit", transcript);
+    hook(&environment, "UserPromptSubmit", &transcript);
     assert!(info(&environment).is_none(), "a prompt needs no worker");
-    hook(&environment, "Stop", json!({"transcript_path": log}));
+    hook(&environment, "Stop", &json!({"transcript_path": log}));
     wait_for("a worker", || info(&environment));
     wait_for("the account", || {
         let found = environment.run(&["digest", &claude_id(SESSION), "--json"]);
