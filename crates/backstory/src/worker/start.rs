@@ -60,7 +60,7 @@ pub(crate) fn start(
     place.write_info(&info)?;
     begun(&info, true)?;
     Ok(serve::serve(
-        &held, &listener, &signals, info, setting, idle,
+        &held, listener, &signals, info, setting, idle,
     )?)
 }
 
