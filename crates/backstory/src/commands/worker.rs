@@ -9,7 +9,7 @@ use crate::cli::{WorkerAction, WorkerArgs};
 use crate::error::Error;
 use crate::output::{counted, local_time, print_json, short_bytes, stdout};
 use crate::setting::Setting;
-use crate::worker::{Info, Stopped, start, start_daemon, state, stop};
+use crate::worker::{Info, Stopped, start, start_daemon, state, stop, sweep_for_worker};
 
 pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error> {
     let json = arguments.json;
@@ -28,6 +28,10 @@ pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error>
                 print_started(info, is_new, json)
             })
         }
+        WorkerAction::Round => match sweep_for_worker(&setting)? {
+            true => Ok(()),
+            false => Err(Error::silent()),
+        },
         WorkerAction::Stop => {
             let stopped = stop(&setting)?;
             if json {

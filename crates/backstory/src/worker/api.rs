@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
+use super::round::Sweep;
 use super::shared::Shared;
 use crate::commands::digest::digest_json;
 use crate::commands::search;
-use crate::commands::sweep;
 use crate::error::{Error, ErrorKind};
 use crate::setting::Setting;
 
@@ -101,11 +101,8 @@ impl<'a> Answers<'a> {
 
 /// Takes in what is new and tells what a session was about.
 fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
-    // Opened for this alone: who writes has a larger cache, and a session is summed up once.
-    let mut memory = Memory::open(&setting.store)?;
-    let mut options = sweep::options(setting, &[], None);
-    options.workers = 1;
-    memory.sweep(&options, &mut |_| {})?;
+    Sweep::start(setting)?.finish();
+    let memory = setting.memory()?;
     let session = memory.session(session)?;
     Ok(digest_json(&memory.digest(&session)?))
 }
@@ -143,11 +140,6 @@ impl Opened {
     /// The memory, to write to it.
     pub(super) fn writer(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
         self.open(&setting.store, || Ok(Memory::open(&setting.store)?))
-    }
-
-    /// Gives back what an open memory takes.
-    pub(super) fn close(&mut self) {
-        self.memory = None;
     }
 
     fn open(

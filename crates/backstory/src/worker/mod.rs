@@ -24,6 +24,7 @@ pub(crate) use life::{Stopped, state, stop};
 #[allow(unused_imports, reason = "what hooks spool lies there, and soon will")]
 pub(crate) use place::runtime_folder;
 pub(crate) use place::{Info, Place};
+pub(crate) use round::sweep_for_worker;
 #[allow(unused_imports, reason = "hooks start it, and soon will")]
 pub(crate) use start::start_detached;
 pub(crate) use start::{start, start_daemon};
