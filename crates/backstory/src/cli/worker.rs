@@ -30,6 +30,13 @@ pub(crate) enum WorkerAction {
         #[arg(long, hide = true, default_value_t = 1800, conflicts_with = "daemon")]
         idle_seconds: u64,
     },
+    /// Do what it found to do, as long as it is there.
+    #[command(hide = true)]
+    Round {
+        /// Only what hooks left to do.
+        #[arg(long)]
+        queue: bool,
+    },
     /// Let it finish what it has in hand and leave.
     Stop,
     /// Tell whether it runs; exits with 1 when it does not.

@@ -8,7 +8,7 @@ use crate::cli::{WorkerAction, WorkerArgs};
 use crate::error::Error;
 use crate::output::{counted, local_time, print_json, say, short_bytes};
 use crate::setting::Setting;
-use crate::worker::{Info, Stopped, start, start_daemon, state, stop};
+use crate::worker::{Info, Scope, Stopped, go_round, start, start_daemon, state, stop};
 
 pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error> {
     let json = arguments.json;
@@ -26,6 +26,17 @@ pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error>
             start(setting, detached, idle, |info, is_new| {
                 print_started(info, is_new, json)
             })
+        }
+        WorkerAction::Round { queue } => {
+            let scope = if queue {
+                Scope::Queue
+            } else {
+                Scope::Everything
+            };
+            match go_round(&setting, scope)? {
+                true => Ok(()),
+                false => Err(Error::silent()),
+            }
         }
         WorkerAction::Stop => {
             let stopped = stop(&setting)?;

@@ -1,16 +1,14 @@
 //! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
 
-use std::path::Path;
-
 use backstory_memory::Memory;
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
+use super::round::{Round, Scope};
 use super::shared::Shared;
 use crate::commands::digest::digest_json;
 use crate::commands::search;
-use crate::commands::sweep;
 use crate::error::{Error, ErrorKind};
 use crate::setting::Setting;
 
@@ -101,11 +99,8 @@ impl<'a> Answers<'a> {
 
 /// Takes in what is new and tells what a session was about.
 fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
-    // Opened for this alone: who writes has a larger cache, and a session is summed up once.
-    let mut memory = Memory::open(&setting.store)?;
-    let mut options = sweep::options(setting, &[], None);
-    options.workers = 1;
-    memory.sweep(&options, &mut |_| {})?;
+    Round::start(setting, Scope::Everything)?.finish();
+    let memory = setting.memory()?;
     let session = memory.session(session)?;
     Ok(digest_json(&memory.digest(&session)?))
 }
@@ -137,25 +132,7 @@ pub(super) struct Opened {
 impl Opened {
     /// The memory, to read it.
     pub(super) fn reader(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
-        self.open(&setting.store, || setting.memory())
-    }
-
-    /// The memory, to write to it.
-    pub(super) fn writer(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
-        self.open(&setting.store, || Ok(Memory::open(&setting.store)?))
-    }
-
-    /// Gives back what an open memory takes.
-    pub(super) fn close(&mut self) {
-        self.memory = None;
-    }
-
-    fn open(
-        &mut self,
-        store: &Path,
-        open: impl FnOnce() -> Result<Memory, Error>,
-    ) -> Result<&mut Memory, Error> {
-        let database = store.join("backstory.db");
+        let database = setting.store.join("backstory.db");
         let found = identity(&database);
         let known = self
             .memory
@@ -163,7 +140,7 @@ impl Opened {
             .filter(|(known, _)| Some(*known) == found);
         let memory = match known {
             Some((_, memory)) => memory,
-            None => open()?,
+            None => setting.memory()?,
         };
         let found = identity(&database).unwrap_or_default();
         Ok(&mut self.memory.insert((found, memory)).1)

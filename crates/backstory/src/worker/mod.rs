@@ -22,6 +22,7 @@ use std::cmp::Ordering;
 pub(crate) use client::{Question, ask};
 pub(crate) use life::{Stopped, state, stop};
 pub(crate) use place::{Info, Place, spools};
+pub(crate) use round::{Scope, go_round};
 pub(crate) use start::{start, start_daemon, start_detached};
 
 /// The version of this program, with a mark before it: tests make another version by changing these bytes in a copy.

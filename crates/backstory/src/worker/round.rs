@@ -1,23 +1,30 @@
-//! What the worker does on its own, in a thread that gives way to all others.
+//! What the worker does on its own.
+//!
+//! It only looks whether there is something to do; a process of its own does it. What that takes of memory is gone when it is over, a
+//! log that is its end is not the worker's, it can give way to all others, and a worker that leaves does not have to wait for
+//! it. It ends when the worker does, however that comes.
 
+use std::io::{self, Read};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use backstory_memory::Memory;
-
 use super::api::Opened;
 use super::shared::Shared;
+use super::start::own_program;
 use crate::commands::sweep;
 use crate::error::Error;
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 /// So often it looks whether there is something to do.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Between two processes that work off the queue: while an agent works, there is always something.
+const BETWEEN: Duration = Duration::from_secs(3);
 
 /// Begins the rounds; they end when the worker leaves.
-pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     std::thread::Builder::new()
         .name("rounds".to_string())
@@ -25,53 +32,124 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
 }
 
 fn go(shared: &Shared) {
-    give_way();
     let mut memory = Opened::default();
+    let mut running: Option<Round> = None;
     // What was written while there was no worker is taken in first.
-    let mut next = Instant::now();
-    while !shared.wait(PAUSE) {
-        if !shared.lock.is_there() {
-            return;
-        }
-        // Failing, it is tried again: the disk may be full, the store locked.
-        let worked = memory.writer(&shared.setting);
-        let worked = worked.and_then(|memory| work(shared, memory));
-        if worked.unwrap_or(false) {
-            shared.worked.store(true, Ordering::Relaxed);
-        }
-        if Instant::now() >= next {
-            let setting = shared.setting.renewed();
-            let setting = setting.as_ref().unwrap_or(&shared.setting);
-            if sweep_all(setting, &mut memory).unwrap_or(false) {
-                shared.worked.store(true, Ordering::Relaxed);
+    let (mut next_sweep, mut next_look) = (Instant::now(), Instant::now());
+    while !shared.wait(PAUSE) && shared.lock.is_there() {
+        match running.as_mut().map(Round::found) {
+            Some(None) => {}
+            Some(Some(found)) => {
+                if found {
+                    shared.worked.store(true, Ordering::Relaxed);
+                }
+                running = None;
+                next_look = Instant::now() + BETWEEN;
             }
-            next = Instant::now() + Duration::from_secs(60 * setting.config.cadence.minutes());
+            // Failing to start, it is tried again.
+            None if Instant::now() >= next_sweep => {
+                running = Round::start(&shared.setting, Scope::Everything).ok();
+                // As it is configured now.
+                let renewed = shared.setting.renewed();
+                let config = &renewed.as_ref().unwrap_or(&shared.setting).config;
+                let minutes = config.cadence.minutes();
+                next_sweep = Instant::now() + Duration::from_secs(60 * minutes);
+            }
+            None if Instant::now() >= next_look && has_work(&shared.setting, &mut memory) => {
+                running = Round::start(&shared.setting, Scope::Queue).ok();
+            }
+            None => {}
         }
     }
 }
 
-/// Does what hooks left to do, and tells whether there was something. Called about once a second.
-fn work(shared: &Shared, memory: &mut Memory) -> Result<bool, Error> {
-    let worked = sweep::catch_up(&shared.setting, memory, &mut || {
-        !shared.wait(Duration::ZERO)
+/// Whether hooks left something to do.
+fn has_work(setting: &Setting, memory: &mut Opened) -> bool {
+    let queued = memory
+        .reader(setting)
+        .and_then(|memory| Ok(memory.has_work(now())?));
+    queued.unwrap_or(false) || !setting.spool().is_empty()
+}
+
+/// What is done in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// What hooks left to do.
+    Queue,
+    /// That, and a sweep of all sources.
+    Everything,
+}
+
+/// A process that does what there is to do; dropped, it is ended.
+pub(super) struct Round {
+    child: Child,
+}
+
+impl Round {
+    pub(super) fn start(setting: &Setting, scope: Scope) -> io::Result<Self> {
+        let mut command = own_program(setting)?;
+        command.args(["worker", "round"]);
+        if scope == Scope::Queue {
+            command.arg("--queue");
+        }
+        // It reads nothing, but sees by this when we are gone.
+        let child = command.stdin(Stdio::piped()).spawn()?;
+        Ok(Round { child })
+    }
+
+    /// Whether it found something; `None` while it runs.
+    fn found(&mut self) -> Option<bool> {
+        let ended = self.child.try_wait();
+        ended
+            .transpose()
+            .map(|status| status.is_ok_and(|status| status.success()))
+    }
+
+    /// Waits until it is over.
+    pub(super) fn finish(&mut self) {
+        // Not as usual, for that would close what it sees us by.
+        while self.found().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the process of a round does; tells whether there was something to do. Ends with its worker.
+pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
+    std::thread::Builder::new().spawn(|| {
+        while io::stdin().read(&mut [0]).is_ok_and(|read| read > 0) {}
+        leave();
     })?;
-    Ok(worked > 0)
+    give_way();
+    // A store that was removed meanwhile does not come back.
+    let mut memory = setting.memory_to_write()?;
+    let mut bytes_read = 0;
+    if scope == Scope::Everything {
+        let mut options = sweep::options(setting, &[], None);
+        options.workers = 1;
+        bytes_read = memory.sweep(&options, &mut |_| {})?.bytes_read;
+    }
+    let worked = sweep::catch_up(setting, &mut memory, &mut || true)?;
+    sweep::embed_new(setting, &mut memory)?;
+    Ok(bytes_read + worked > 0)
 }
 
-/// Takes in all that is new, and tells whether there was something.
-fn sweep_all(setting: &Setting, opened: &mut Opened) -> Result<bool, Error> {
-    let memory = opened.writer(setting)?;
-    let mut options = sweep::options(setting, &[], None);
-    options.workers = 1;
-    let report = memory.sweep(&options, &mut |_| {})?;
-    sweep::embed_new(setting, memory)?;
-    // Its caches are large after a sweep, and the next one is far.
-    opened.close();
-    Ok(report.bytes_read > 0)
+#[allow(
+    clippy::exit,
+    reason = "a round may be stopped at any instant, and must be when its worker is gone"
+)]
+fn leave() {
+    std::process::exit(0);
 }
 
-/// Lets all others go first. Linux counts that for each thread; elsewhere it would slow down answers, too.
+/// Lets all others go first.
 fn give_way() {
-    #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(10);
 }

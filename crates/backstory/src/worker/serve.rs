@@ -67,7 +67,7 @@ pub(super) fn catch_signals() -> io::Result<UnixStream> {
 /// Serves until there is a reason to leave: a signal, a request, nothing to do for `idle`, or a store that is gone.
 pub(super) fn serve(
     held: &Held,
-    listener: &UnixListener,
+    listener: UnixListener,
     signals: &UnixStream,
     info: Info,
     setting: Setting,
@@ -95,7 +95,7 @@ pub(super) fn serve(
     let rounds = round::start(&shared)?;
     let mut looked = Instant::now();
     while !server.leaving {
-        server.turn(Some(listener), signals, &wakes)?;
+        server.turn(Some(&listener), signals, &wakes)?;
         if looked.elapsed() >= TICK {
             looked = Instant::now();
             if shared.worked.swap(false, Ordering::Relaxed) {
@@ -106,6 +106,7 @@ pub(super) fn serve(
     }
     // From here on nobody finds us; what is in hand is finished, and then the lock goes.
     held.clean();
+    drop(listener);
     shared.leave();
     let until = Instant::now() + DRAIN;
     server.tick = DRAIN_TICK;

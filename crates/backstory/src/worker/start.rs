@@ -59,7 +59,7 @@ pub(crate) fn start(
     place.write_info(&info)?;
     begun(&info, true)?;
     Ok(serve::serve(
-        &held, &listener, &signals, info, setting, idle,
+        &held, listener, &signals, info, setting, idle,
     )?)
 }
 
@@ -189,17 +189,26 @@ fn may_start(place: &Place) -> bool {
 }
 
 fn spawn(setting: &Setting) -> io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = own_program(setting)?;
+    command.args(["worker", "start", "--detached"]).spawn()
+}
+
+/// This program, to be run with the same setting and without anything to read from or write to.
+pub(super) fn own_program(setting: &Setting) -> io::Result<Command> {
+    let path = std::env::current_exe()?;
+    // When it was replaced by another version, Linux still has the one that runs.
+    let path = if path.exists() {
+        path
+    } else {
+        PathBuf::from("/proc/self/exe")
+    };
+    let mut command = Command::new(path);
     command
-        .args(["worker", "start", "--detached"])
         .envs(setting.variables())
-        // A worker lives for long: what a sweep takes is given back, and does not stay with a thread that may need it again.
-        .env("MALLOC_ARENA_MAX", "2")
-        .env("MALLOC_TRIM_THRESHOLD_", "1048576")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.spawn()
+    Ok(command)
 }
 
 #[cfg(test)]

@@ -2,10 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::Signal;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
 use super::{PATIENCE, Worker, answer, get, wait_for};
 use crate::environment::{Environment, found, prompt};
@@ -15,6 +19,12 @@ fn environment_with_a_turn() -> Environment {
     environment.claude(1, &[prompt(1, 1, "a patient lighthouse")]);
     environment.sweep();
     environment
+}
+
+/// Lets this process have as many connections as a test needs.
+fn allow_many_files() {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(4096).max(soft), hard);
 }
 
 fn connected(socket: &Path) -> UnixStream {
@@ -101,8 +111,7 @@ fn half_closed_and_pipelined_clients_get_one_answer() {
 
 #[test]
 fn five_hundred_slow_clients_keep_nobody_from_an_answer() {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(4096).max(soft), hard);
+    allow_many_files();
     let environment = environment_with_a_turn();
     let worker = Worker::start(&environment);
     let socket = worker.socket();
@@ -149,4 +158,31 @@ fn who_does_not_take_an_answer_is_given_up() {
     }
     is_served(&socket);
     assert_eq!(worker.health()["connections"], 1);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_queue_keeps_nobody_waiting() {
+    allow_many_files();
+    let environment = environment_with_a_turn();
+    let worker = Worker::start(&environment);
+    let address = UnixAddr::new(&worker.socket()).unwrap();
+    worker.signal(Signal::SIGSTOP);
+    let mut queue = Vec::new();
+    loop {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let client = socket(AddressFamily::Unix, SockType::Stream, flags, None).unwrap();
+        match connect(client.as_raw_fd(), &address) {
+            Ok(()) => queue.push(client),
+            Err(error) => {
+                assert_eq!(error, Errno::EAGAIN);
+                break;
+            }
+        }
+    }
+    assert_eq!(environment.found(&["lighthouse"]), ["1#1"]);
+    assert_eq!(environment.json(&["worker", "status"])["answering"], false);
+    drop(queue);
+    worker.signal(Signal::SIGCONT);
+    is_served(&worker.socket());
 }
