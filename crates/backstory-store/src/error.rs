@@ -51,6 +51,14 @@ pub enum Error {
     Compression(std::io::Error),
 }
 
+impl Error {
+    /// Whether it was refused because it would have had to write.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let read_only = Some(rusqlite::ErrorCode::ReadOnly);
+        matches!(self, Error::Database(error) if error.sqlite_error_code() == read_only)
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {

@@ -75,13 +75,14 @@ impl Store {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let store = Store::connect(path, flags)?.if_laid_out()?;
-        match store {
-            Some(store) if store.version()? < MIGRATIONS.len() as i64 => {
+        match Store::connect(path, flags)?.if_laid_out() {
+            Ok(Some(store)) if store.version()? < MIGRATIONS.len() as i64 => {
                 drop(store);
                 Store::open(folder).map(Some)
             }
-            store => Ok(store),
+            // Who laid it out was stopped in the middle of that, which only a writer can undo.
+            Err(error) if error.is_read_only() => Store::open(folder).map(Some),
+            store => store,
         }
     }
 

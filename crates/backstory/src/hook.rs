@@ -6,12 +6,12 @@
 mod call;
 mod watchdog;
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backstory_memory::hook::{Happening, HookInput};
+use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::{Capture, Captured, LogEvent, Memory, Sources, log_event};
 
 pub(crate) use self::call::Call;
@@ -27,7 +27,11 @@ const CAPTURE_LIMIT: Duration = Duration::from_millis(100);
 /// After this the rest is left to others.
 const WHOLE_LIMIT: Duration = Duration::from_secs(2);
 /// More input is not read; no agent sends it.
-const MOST_INPUT: u64 = 32 << 20;
+const MOST_INPUT: usize = 32 << 20;
+/// As much as a pipe holds.
+const PIECE: usize = 64 << 10;
+/// How often it is looked whether all was said while more could come.
+const LOOKS: usize = 4;
 /// How many captures that wait in the spool one hook takes along.
 const TAKEN_ALONG: usize = 32;
 /// A log that grew by more is left to the worker.
@@ -41,14 +45,8 @@ pub(crate) fn run(call: &Call) {
     let Some(setting) = Setting::for_hook(call.config.as_deref()) else {
         return;
     };
-    let watchdog = Watchdog::start(setting.spool(), setting.config.redact == Redact::On);
-    let mut bytes = Vec::new();
-    // What came before an error may still be whole.
-    let _ = std::io::stdin()
-        .lock()
-        .take(MOST_INPUT)
-        .read_to_end(&mut bytes);
-    let read = backstory_memory::hook::read(call.agent.as_deref(), call.event.as_deref(), &bytes);
+    let watchdog = Watchdog::start(&setting);
+    let read = listen(call);
     let mut event = LogEvent::new("hook.capture", now());
     match read {
         Ok(input) if is_ours(&setting, &input) => return,
@@ -74,6 +72,29 @@ pub(crate) fn run(call: &Call) {
     leave();
 }
 
+/// Hears what the agent says, to the end of it or of the object that it is: not every agent closes its side.
+fn listen(call: &Call) -> Result<HookInput, Unreadable> {
+    let understood = |bytes: &[u8]| hook::read(call.agent.as_deref(), call.event.as_deref(), bytes);
+    let mut stdin = std::io::stdin().lock();
+    let (mut bytes, mut piece, mut looks) = (Vec::new(), vec![0; PIECE], 0);
+    while bytes.len() < MOST_INPUT {
+        match stdin.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => bytes.extend_from_slice(&piece[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // What came before it may be whole.
+            Err(_) => break,
+        }
+        if looks < LOOKS && bytes.trim_ascii_end().ends_with(b"}") {
+            looks += 1;
+            if let Ok(input) = understood(&bytes) {
+                return Ok(input);
+            }
+        }
+    }
+    understood(&bytes)
+}
+
 /// Ends the process at once: closing the store in good order takes longer than all the rest, and needs nobody.
 #[allow(clippy::exit, reason = "nothing that is left undone here matters")]
 fn leave() {
@@ -97,7 +118,13 @@ struct Taken {
 fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
     let redact = setting.config.redact == Redact::On;
     let capture = Arc::new(capture);
-    watchdog.expect(Arc::clone(&capture), CAPTURE_LIMIT);
+    // Making a store takes long where disks are slow. Whoever gave up in the middle of it would leave it to the next, for ever.
+    let limit = if setting.has_store() {
+        CAPTURE_LIMIT
+    } else {
+        WHOLE_LIMIT
+    };
+    watchdog.expect(Arc::clone(&capture), limit);
     let stored = Memory::open_within(&setting.store, PATIENCE).and_then(|mut memory| {
         let captured = memory.capture(&capture, redact)?;
         Ok((memory, captured))

@@ -119,6 +119,11 @@ impl Setting {
         variables
     }
 
+    /// Whether there is a store, be it a new one that others are still making.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store.join("backstory.db").exists()
+    }
+
     /// Where captures wait that cannot be stored.
     pub(crate) fn spool(&self) -> Spool {
         #[cfg(unix)]
@@ -138,7 +143,10 @@ impl Setting {
 
     /// The memory, to change what is derived from it.
     pub(crate) fn memory_to_write(&self) -> Result<Memory, Error> {
-        drop(self.memory()?);
+        // What waits in the spool is worth a store.
+        if self.spool().is_empty() {
+            drop(self.memory()?);
+        }
         Ok(Memory::open(&self.store)?)
     }
 

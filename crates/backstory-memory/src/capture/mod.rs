@@ -83,7 +83,10 @@ impl Capture {
             return;
         }
         match serde_json::from_slice(&redacted.bytes) {
-            Ok(clean) => *self = clean,
+            Ok(clean) => {
+                *self = clean;
+                self.input.renew_command();
+            }
             // Redaction keeps JSON JSON, so this is for what nobody thought of: rather nothing than a secret.
             Err(_) => self.input.happening = Happening::Other,
         }

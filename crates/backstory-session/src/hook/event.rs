@@ -69,8 +69,9 @@ pub(super) fn of(names: [Option<&str>; 2]) -> (Told, Cow<'static, str>) {
     match names.into_iter().flatten().find_map(known) {
         Some((told, name)) => (told, Cow::Borrowed(name)),
         None => {
-            let name = names[0].or(names[1]).unwrap_or_default();
-            (Told::Nothing, Cow::Owned(cut(name, MOST_BYTES).to_string()))
+            let name = names[0].or(names[1]).filter(|name| is_name(name));
+            let name = cut(name.unwrap_or_default(), MOST_BYTES);
+            (Told::Nothing, Cow::Owned(name.to_string()))
         }
     }
 }
@@ -88,6 +89,12 @@ pub(super) fn is_gemini(event: &str) -> bool {
             | "BeforeToolSelection"
             | "PreCompress"
     )
+}
+
+/// Whether an event could be called so. Names are logged, and whatever else stands in their place is nobody's business.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-');
+    text.bytes().all(is_part)
 }
 
 fn known(event: &str) -> Option<(Told, &'static str)> {

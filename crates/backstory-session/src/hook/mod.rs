@@ -138,6 +138,10 @@ fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
     match values.next() {
         Some(Ok(object)) => Ok(object),
+        // What it is instead would be quoted, and whoever logs this must not log what was said.
+        Some(Err(error)) if error.is_data() => Err(Unreadable {
+            reason: "it is something else".to_string(),
+        }),
         Some(Err(error)) => Err(Unreadable {
             reason: error.to_string(),
         }),

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Agent;
 use super::event::Told;
 use super::fields::{name, number, text, value};
 use super::output::outcome;
 use super::shorten::compact;
+use super::{Agent, Happening, HookInput};
 use crate::event::{Action, Touch};
 use crate::readers::codex::object::{Object, string};
 use crate::readers::shared::{command_column, kept};
@@ -34,6 +34,18 @@ pub struct ToolUse {
     pub error: bool,
     /// How long it took.
     pub duration_ms: Option<i64>,
+}
+
+impl HookInput {
+    /// Takes the command of a tool again from what it was asked, for those who took secrets out of that: of one that the command
+    /// was cut in, only half was there to be recognised.
+    pub fn renew_command(&mut self) {
+        if let Happening::ToolUsed(tool) = &mut self.happening
+            && tool.command.is_some()
+        {
+            tool.command = effects(self.agent, &tool.name, &tool.input).command;
+        }
+    }
 }
 
 /// Reads what was told of a tool.

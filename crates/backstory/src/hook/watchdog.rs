@@ -3,7 +3,10 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, Spool};
+use backstory_memory::{Capture, LogEvent, Spool, log_event};
+
+use crate::config::Redact;
+use crate::setting::{Setting, now};
 
 /// How long an agent may take to say what it wants to say.
 const LISTENING_LIMIT: Duration = Duration::from_secs(2);
@@ -15,27 +18,40 @@ pub(super) struct Watchdog {
 
 struct State {
     until: Instant,
-    /// What is not kept yet.
-    unsaved: Option<Arc<Capture>>,
+    /// What was told, once it is understood.
+    capture: Option<Arc<Capture>>,
+    /// Whether that is kept, or the main thread sees to it.
+    is_safe: bool,
 }
 
 impl Watchdog {
-    pub(super) fn start(spool: Spool, redact: bool) -> Self {
+    pub(super) fn start(setting: &Setting) -> Self {
+        let started = Instant::now();
         let state = State {
-            until: Instant::now() + LISTENING_LIMIT,
-            unsaved: None,
+            until: started + LISTENING_LIMIT,
+            capture: None,
+            is_safe: false,
         };
         let shared = Arc::new((Mutex::new(state), Condvar::new()));
         let watched = Arc::clone(&shared);
+        let (spool, store) = (setting.spool(), setting.store.clone());
+        let redact = setting.config.redact == Redact::On;
+        let watch = move || {
+            let state = wait(&watched);
+            let mut event = late(&state, &spool, redact);
+            event.duration_us = Some(started.elapsed().as_micros() as u64);
+            log_event(&store, &event);
+            super::leave();
+        };
         // Without a thread there is no watch; the agent has its own.
-        let _ = std::thread::Builder::new().spawn(move || watch(&watched, &spool, redact));
+        let _ = std::thread::Builder::new().spawn(watch);
         Watchdog { shared }
     }
 
     /// Something is to be kept within this time.
     pub(super) fn expect(&self, capture: Arc<Capture>, limit: Duration) {
         let mut state = lock(&self.shared.0);
-        state.unsaved = Some(capture);
+        state.capture = Some(capture);
         state.until = Instant::now() + limit;
         self.shared.1.notify_one();
     }
@@ -44,25 +60,41 @@ impl Watchdog {
     /// it, this waits for the end of the process.
     pub(super) fn relax(&self, limit: Duration) {
         let mut state = lock(&self.shared.0);
-        state.unsaved = None;
+        state.is_safe = true;
         state.until = Instant::now() + limit;
     }
 }
 
-fn watch(shared: &(Mutex<State>, Condvar), spool: &Spool, redact: bool) {
+/// Waits until the time is up. While somebody holds what this gives, nobody else gets on.
+fn wait(shared: &(Mutex<State>, Condvar)) -> MutexGuard<'_, State> {
     let mut state = lock(&shared.0);
     loop {
         let left = state.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            break;
+            return state;
         }
         let waited = shared.1.wait_timeout(state, left);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
-    if let Some(capture) = state.unsaved.take() {
-        let _ = spool.put(&capture, redact);
+}
+
+/// Keeps what is not kept yet, and tells of it.
+fn late(state: &State, spool: &Spool, redact: bool) -> LogEvent {
+    let mut event = LogEvent::new("hook.late", now());
+    if let Some(capture) = &state.capture {
+        event.name = "hook.capture".to_string();
+        event.agent = Some(capture.input.agent.name().to_string());
+        event = event.with("event", capture.input.event.as_ref());
+        let kept = if state.is_safe {
+            "store"
+        } else if spool.put(capture, redact).is_ok() {
+            "spool"
+        } else {
+            "nowhere"
+        };
+        event = event.with("kept", kept).with("late", true);
     }
-    super::leave();
+    event
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

@@ -1,7 +1,8 @@
 //! A home folder with nothing in it, and the program run there.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use backstory_session::sample::SampleFile;
 use serde_json::Value;
@@ -66,6 +67,11 @@ impl Environment {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
         Outcome::of(&self.command(arguments).output().unwrap())
+    }
+
+    /// Runs a command that is told something on standard input.
+    pub(crate) fn feed(&self, arguments: &[&str], input: &[u8]) -> Outcome {
+        feed(&mut self.command(arguments), input)
     }
 
     /// Runs a command that must succeed and print one JSON document.
@@ -137,6 +143,19 @@ impl Environment {
             .map(|path| (path.clone(), std::fs::read(&path).unwrap()))
             .collect()
     }
+}
+
+/// Runs a command that is told something on standard input.
+pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Outcome {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may leave before it has heard all.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    Outcome::of(&child.wait_with_output().unwrap())
 }
 
 /// Every file below a folder, by name.

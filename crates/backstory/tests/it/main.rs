@@ -10,6 +10,7 @@ mod commands;
 mod crash;
 mod digest;
 mod growth;
+mod hooks;
 mod hostile;
 mod lossless;
 mod meaning;
