@@ -91,7 +91,8 @@ impl Place {
             path.extension()
                 .is_some_and(|extension| extension == "sock")
         };
-        for path in told.into_iter().filter(is_ours).chain(self.sockets()) {
+        let own = self.folder.join("worker.sock");
+        for path in told.into_iter().filter(is_ours).chain([own]) {
             let _ = std::fs::remove_file(path);
         }
         for path in [self.info(), self.pid()] {

@@ -119,6 +119,8 @@ fn take_over(place: &Place) -> Result<TakenOver, Error> {
 fn bind(place: &Place) -> Result<(UnixListener, PathBuf), Error> {
     let mut failed = None;
     for path in place.sockets() {
+        // Of one that was killed before it could tell where it is.
+        let _ = std::fs::remove_file(&path);
         match UnixListener::bind(&path) {
             Ok(listener) => {
                 if let Ok(backlog) = Backlog::new(BACKLOG) {
