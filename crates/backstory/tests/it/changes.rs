@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, Outcome, claude_id};
+use crate::environment::{Environment, Outcome, WITHOUT_LIVE, claude_id};
 
 const SHOP: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        return till.count(total)\n\n    def close(self):\n        self.pay(0)\n";
 const TILL: &str =
@@ -339,8 +339,9 @@ fn sessions_of_an_older_store_gain_their_history() {
     let shop = Shop::open();
     let expected = shop.changes(&[]);
     let database = rusqlite::Connection::open(shop.environment.store().join("backstory.db"));
+    let database = database.unwrap();
+    database.execute_batch(WITHOUT_LIVE).unwrap();
     database
-        .unwrap()
         .execute_batch(
             "DROP TABLE code_files; DROP TABLE snapshots; DROP TABLE symbol_changes; DROP TABLE run_edges; \
              ALTER TABLE sessions DROP COLUMN coded; PRAGMA user_version = 3;",

@@ -11,7 +11,8 @@ use backstory_session::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{
-    Environment, Outcome, claude_id, claude_path, files_below, found, prompt, record, reply,
+    Environment, Outcome, WITHOUT_LIVE, claude_id, claude_path, files_below, found, prompt, record,
+    reply,
 };
 
 /// A session of prompts and replies by turns. Numbers are a session's own: equal ones would be copies of each other.
@@ -990,6 +991,7 @@ fn a_store_of_before_there_was_search_is_searchable() {
     };
     let expected = answers(&environment);
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    database.execute_batch(WITHOUT_LIVE).unwrap();
     database
         .execute_batch(
             "DROP TABLE unindexed; DROP TABLE embedded; DROP INDEX touches_by_event; \

@@ -13,7 +13,7 @@ const AGENTS: [(&str, &str, usize, u64); 5] = [
     ("codex", ".codex/hooks.json", 7, 5),
     ("gemini", ".gemini/settings.json", 6, 5000),
     ("grok", ".grok/hooks/backstory.json", 7, 5),
-    ("cursor", ".cursor/hooks.json", 9, 5),
+    ("cursor", ".cursor/hooks.json", 7, 5),
 ];
 
 fn statuses(answer: &Value) -> Vec<(&str, &str)> {
