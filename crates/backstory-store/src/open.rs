@@ -27,7 +27,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const LARGE_JOURNAL: u64 = 1 << 20;
 
 /// Reading a journal of this size takes as long as a tenth of all that a hook does.
-const LONG_JOURNAL: u64 = 512 << 10;
+const LONG_JOURNAL: u64 = 256 << 10;
 
 /// An open store.
 pub struct Store {

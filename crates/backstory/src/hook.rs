@@ -28,8 +28,8 @@ const CAPTURE_LIMIT: Duration = Duration::from_millis(100);
 const WHOLE_LIMIT: Duration = Duration::from_secs(2);
 /// More input is not read; no agent sends it.
 const MOST_INPUT: usize = 32 << 20;
-/// As much as a pipe holds.
-const PIECE: usize = 64 << 10;
+/// Most of what agents say is shorter.
+const PIECE: usize = 16 << 10;
 /// How often it is looked whether all was said while more could come.
 const LOOKS: usize = 4;
 /// How many captures that wait in the spool one hook takes along.

@@ -15,7 +15,7 @@
 pub(super) struct KeywordIndex {
     /// For each hash of a triple: which bytes may follow, by their lowest three bits.
     followers: Box<[u8]>,
-    /// Sorted by the hash of their triple; those whose hash begins with `n` begin at `starts[n]`.
+    /// Those whose triple's hash begins with `n` begin at `starts[n]`.
     entries: Vec<Entry>,
     starts: Vec<u16>,
     keywords: Vec<Keyword>,
@@ -62,22 +62,28 @@ impl KeywordIndex {
             };
             file(&mut filed, index, keyword.text, &common);
         }
-        filed.sort_by_key(|entry| hash(entry.triple));
         let mut followers = vec![0; 1 << HASH_BITS].into_boxed_slice();
         let mut starts = vec![0_u16; (1 << START_BITS) + 1];
         for entry in &filed {
             let hash = hash(entry.triple);
             followers[hash] |= entry.followers;
-            starts[start(hash) + 1] += 1;
+            starts[start(hash)] += 1;
         }
         let mut sum = 0;
         for start in &mut starts {
             sum += *start;
             *start = sum;
         }
+        // Each goes to the last free place of its kind, so that in the end every start is one.
+        let mut entries = filed.clone();
+        for entry in filed {
+            let start = &mut starts[start(hash(entry.triple))];
+            *start -= 1;
+            entries[usize::from(*start)] = entry;
+        }
         Self {
             followers,
-            entries: filed,
+            entries,
             starts,
             keywords,
         }
