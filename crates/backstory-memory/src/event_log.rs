@@ -165,23 +165,6 @@ fn days(home: &Path) -> Vec<String> {
     days
 }
 
-/// Takes the lines out of all files that are about something. Lines that come in at the same moment may be lost.
-pub(crate) fn forget_lines(home: &Path, is_about: impl Fn(&[u8]) -> bool) -> Result<()> {
-    let files = days(home).into_iter().map(|day| of_day(home, &day));
-    for path in files.chain([current(home)]) {
-        let Ok(bytes) = std::fs::read(&path) else {
-            continue;
-        };
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
-        let kept: Vec<&[u8]> = lines.filter(|line| !is_about(line)).collect();
-        let kept = kept.concat();
-        if kept.len() < bytes.len() {
-            write_private(&path, &kept)?;
-        }
-    }
-    Ok(())
-}
-
 /// How far the files have been taken over: the file, known by its inode, and the bytes of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Cursor {
@@ -204,6 +187,33 @@ impl Memory {
             self.store.prune_log(now - DAYS_KEPT as i64 * DAY_MS)?;
         }
         Ok(taken)
+    }
+
+    /// Takes the lines out of all files that are about something. Lines that come in at the same moment may be lost.
+    pub(crate) fn forget_lines(&mut self, is_about: impl Fn(&[u8]) -> bool) -> Result<()> {
+        self.take_over_log(0)?;
+        let files = days(&self.home)
+            .into_iter()
+            .map(|day| of_day(&self.home, &day));
+        for path in files.chain([current(&self.home)]) {
+            let Ok(bytes) = std::fs::read(&path) else {
+                continue;
+            };
+            let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+            let kept: Vec<&[u8]> = lines.filter(|line| !is_about(line)).collect();
+            let kept = kept.concat();
+            if kept.len() < bytes.len() {
+                write_private(&path, &kept)?;
+            }
+        }
+        // All that is left has been taken over, though the files are others now.
+        let path = current(&self.home);
+        let cursor = Cursor {
+            inode: inode(&path).unwrap_or_default(),
+            offset: std::fs::metadata(&path).map_or(0, |file| file.len()),
+        };
+        let json = serde_json::to_vec(&cursor).unwrap_or_default();
+        Ok(self.store.keep(CURSOR, &json)?)
     }
 
     /// When each thing was last done, what only the files know included.
@@ -389,6 +399,30 @@ mod tests {
         assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
         append("\"name\":\"late\"}\n");
         assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_gone_and_nothing_else_is_told_twice() {
+        let mut trial = Trial::new();
+        for (name, day) in [
+            ("old.kept", 1),
+            ("old.gone", 1),
+            ("new.kept", 0),
+            ("new.gone", 0),
+        ] {
+            log(&trial, name, NOW - day * DAY);
+        }
+        let is_about = |line: &[u8]| memchr::memmem::find(line, b".gone").is_some();
+        trial.memory.forget_lines(is_about).unwrap();
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 0);
+        log(&trial, "new.kept", NOW);
+        assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+        let files = [
+            of_day(&trial.store(), "2026-05-31"),
+            current(&trial.store()),
+        ];
+        let lines = files.map(|path| std::fs::read_to_string(path).unwrap().lines().count());
+        assert_eq!(lines, [1, 2]);
     }
 
     #[test]

@@ -14,7 +14,6 @@ use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_l
 use self::proof::Probes;
 use self::sieve::{Names, Sieve};
 use crate::error::Result;
-use crate::event_log::forget_lines;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
@@ -86,6 +85,7 @@ impl Memory {
             .flat_map(|session| [session.title.as_deref(), session.branch.as_deref()])
             .flatten()
             .collect();
+        self.forget_lines(|line| names.masked(line).is_some())?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
@@ -96,7 +96,6 @@ impl Memory {
         }
         forgetting.rewrite_texts(|text| names.masked(text))?;
         forgetting.commit()?;
-        forget_lines(&self.home, |line| names.masked(line).is_some())?;
         let clean = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
         Ok(ForgetReport {
