@@ -95,7 +95,7 @@ pub use search::{
 pub use setup::{
     HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub use whole::write_whole;
 

@@ -381,7 +381,7 @@ impl SweepReport {
 }
 
 /// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-pub(crate) fn random_key() -> [u8; 32] {
+pub fn random_key() -> [u8; 32] {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut hasher = blake3::Hasher::new();
     for _ in 0..8 {

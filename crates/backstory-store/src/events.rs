@@ -41,6 +41,32 @@ pub struct EventRow {
     pub command: Option<String>,
 }
 
+impl EventRow {
+    /// An event of which nothing is known but this; its bytes lie nowhere.
+    pub fn bare(seq: u64, turn: u64, kind: Kind, at: Option<i64>) -> Self {
+        EventRow {
+            seq,
+            turn,
+            kind,
+            at,
+            stream: 0,
+            span: Span {
+                offset: 0,
+                length: 0,
+                part: 0,
+            },
+            model: None,
+            tool: None,
+            call: None,
+            parent: None,
+            error: false,
+            exit_code: None,
+            duration_ms: None,
+            command: None,
+        }
+    }
+}
+
 /// Which events of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventRange {

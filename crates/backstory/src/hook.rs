@@ -116,7 +116,7 @@ struct Taken {
 }
 
 fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
-    let redact = setting.config.redact == Redact::On;
+    let redactor = || (setting.config.redact == Redact::On).then(|| watchdog.redactor());
     let capture = Arc::new(capture);
     // Making a store takes long where disks are slow. Whoever gave up in the middle of it would leave it to the next, for ever.
     let limit = if setting.has_store() {
@@ -126,7 +126,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
     };
     watchdog.expect(Arc::clone(&capture), limit);
     let stored = Memory::open_within(&setting.store, PATIENCE).and_then(|mut memory| {
-        let captured = memory.capture(&capture, redact)?;
+        let captured = memory.capture(&capture, redactor())?;
         Ok((memory, captured))
     });
     watchdog.relax(WHOLE_LIMIT);
@@ -146,7 +146,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
                 error: error.map(|error| error.to_string()),
             }
         }
-        Err(error) => match setting.spool().put(&capture, redact) {
+        Err(error) => match setting.spool().put(&capture, redactor()) {
             Ok(()) => Taken {
                 kept: "spool",
                 error: Some(error.to_string()),

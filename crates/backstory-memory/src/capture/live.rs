@@ -1,7 +1,7 @@
 //! What was captured of a session and its log has not told yet, as events behind those of the log.
 
 use backstory_session::hook::Happening;
-use backstory_session::{Kind, Span, Touch};
+use backstory_session::{Kind, Touch};
 use backstory_store::{EventRow, ItemFilter, LiveSession, Store};
 
 use crate::error::Result;
@@ -65,26 +65,7 @@ struct Live {
 impl Live {
     fn push(&mut self, kind: Kind, at: i64, text: String) -> &mut ShownEvent {
         self.seq += 1;
-        let row = EventRow {
-            seq: self.seq,
-            turn: self.turn,
-            kind,
-            at: Some(at),
-            stream: 0,
-            span: Span {
-                offset: 0,
-                length: 0,
-                part: 0,
-            },
-            model: None,
-            tool: None,
-            call: None,
-            parent: None,
-            error: false,
-            exit_code: None,
-            duration_ms: None,
-            command: None,
-        };
+        let row = EventRow::bare(self.seq, self.turn, kind, Some(at));
         self.events.push(ShownEvent {
             row,
             text,

@@ -175,11 +175,13 @@ impl Memory {
         Ok(Memory::of(home, Store::open_within(home, wait)?))
     }
 
-    /// Stores what an agent told a hook; told twice, it is stored once.
-    pub fn capture(&mut self, capture: &Capture, redact: bool) -> Result<Captured> {
-        let redactor = redact
-            .then(|| self.redaction_key().map(Redactor::new))
-            .transpose()?;
+    /// Stores what an agent told a hook; told twice, it is stored once. Without a redactor secrets stay; its key becomes that of the
+    /// store.
+    pub fn capture(&mut self, capture: &Capture, redactor: Option<Redactor>) -> Result<Captured> {
+        let redactor = match redactor {
+            Some(redactor) => Some(redactor.with_key(self.redaction_key()?)),
+            None => None,
+        };
         capture.clean(redactor.as_ref()).store(&mut self.store)
     }
 

@@ -9,7 +9,6 @@ use backstory_session::redact::Redactor;
 use super::Capture;
 use crate::Memory;
 use crate::error::Result;
-use crate::sweep::random_key;
 
 /// No capture is larger; what is was not written by us.
 const LARGEST: u64 = 32 << 20;
@@ -29,10 +28,9 @@ impl Spool {
         }
     }
 
-    /// Puts a capture where the next process finds it; the error of the last place when there is none. Secrets are taken out
-    /// first; whoever cannot read the store does not know its key, so markers of the same secret differ.
-    pub fn put(&self, capture: &Capture, redact: bool) -> std::io::Result<()> {
-        let redactor = redact.then(|| Redactor::new(random_key()));
+    /// Puts a capture where the next process finds it; the error of the last place when there is none. Without a redactor secrets
+    /// stay. Whoever cannot read the store does not know its key, so markers of the same secret differ.
+    pub fn put(&self, capture: &Capture, redactor: Option<Redactor>) -> std::io::Result<()> {
         let json = serde_json::to_vec(&capture.clean(redactor.as_ref()))?;
         let name = format!("{:015}-{:016x}.json", capture.at.max(0), capture.nonce);
         let mut problem = std::io::Error::from(std::io::ErrorKind::NotFound);

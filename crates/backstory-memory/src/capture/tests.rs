@@ -67,7 +67,10 @@ impl Story {
             told.to_string().as_bytes(),
         );
         let capture = Capture::new(input.unwrap(), NOW + second * 1000);
-        self.trial.memory.capture(&capture, true).unwrap()
+        self.trial
+            .memory
+            .capture(&capture, Some(Redactor::new([7; 32])))
+            .unwrap()
     }
 
     fn log(&mut self, second: i64, kind: &str, content: Value) {
@@ -460,7 +463,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     let input = json!({"session_id": id(SESSION), "prompt": "token sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA"});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     let capture = Capture::new(input, NOW);
-    spool.put(&capture, true).unwrap();
+    spool.put(&capture, Some(Redactor::new([7; 32]))).unwrap();
     let file = std::fs::read_dir(&elsewhere)
         .unwrap()
         .next()

@@ -268,36 +268,16 @@ fn add(texts: &mut [String; 3], part: Part, text: &str, most: usize) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use backstory_session::{Action, Span, Touch};
+    use backstory_session::{Action, Touch};
     use backstory_store::EventRow;
 
     use super::*;
 
     /// An event as the store would give it.
     pub(in super::super) fn shown(kind: Kind, text: &str) -> ShownEvent {
-        let row = EventRow {
-            seq: 3,
-            turn: 2,
-            kind,
-            at: None,
-            stream: 1,
-            span: Span {
-                offset: 0,
-                length: 0,
-                part: 0,
-            },
-            model: None,
-            tool: None,
-            call: None,
-            parent: None,
-            error: false,
-            exit_code: None,
-            duration_ms: None,
-            command: None,
-        };
         ShownEvent {
             live: false,
-            row,
+            row: EventRow::bare(3, 2, kind, None),
             text: text.to_string(),
             touches: Vec::new(),
         }

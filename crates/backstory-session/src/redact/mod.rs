@@ -73,6 +73,12 @@ impl Redactor {
         }
     }
 
+    /// The same, with another key. Making a redactor ready takes half a millisecond, more than some have to wait for a key.
+    #[must_use]
+    pub fn with_key(self, key: [u8; 32]) -> Self {
+        Self { key, ..self }
+    }
+
     /// Replaces every secret that a rule knows. `protected` are sorted, disjoint ranges (attachments such as base64 images) that
     /// are never touched.
     #[must_use]

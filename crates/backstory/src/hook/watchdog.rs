@@ -1,9 +1,11 @@
 //! Sees to it that a hook ends in time, and that what it was told is kept.
 
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, LogEvent, Spool, log_event};
+use backstory_memory::{Capture, LogEvent, Spool, log_event, random_key};
+use backstory_session::redact::Redactor;
 
 use crate::config::Redact;
 use crate::setting::{Setting, now};
@@ -14,6 +16,7 @@ const LISTENING_LIMIT: Duration = Duration::from_secs(2);
 /// A thread that ends the process when its time is up.
 pub(super) struct Watchdog {
     shared: Arc<(Mutex<State>, Condvar)>,
+    redactors: Receiver<Redactor>,
 }
 
 struct State {
@@ -36,16 +39,27 @@ impl Watchdog {
         let watched = Arc::clone(&shared);
         let (spool, store) = (setting.spool(), setting.store.clone());
         let redact = setting.config.redact == Redact::On;
+        let (ready, redactors) = channel();
         let watch = move || {
+            if redact {
+                // While the others listen and open the store.
+                let _ = ready.send(new_redactor());
+            }
+            drop(ready);
             let state = wait(&watched);
-            let mut event = late(&state, &spool, redact);
+            let mut event = late(&state, &spool, redact.then(new_redactor));
             event.duration_us = Some(started.elapsed().as_micros() as u64);
             log_event(&store, &event);
             super::leave();
         };
         // Without a thread there is no watch; the agent has its own.
         let _ = std::thread::Builder::new().spawn(watch);
-        Watchdog { shared }
+        Watchdog { shared, redactors }
+    }
+
+    /// What takes secrets out: the one that was made meanwhile, or another.
+    pub(super) fn redactor(&self) -> Redactor {
+        self.redactors.recv().unwrap_or_else(|_| new_redactor())
     }
 
     /// Something is to be kept within this time.
@@ -79,7 +93,7 @@ fn wait(shared: &(Mutex<State>, Condvar)) -> MutexGuard<'_, State> {
 }
 
 /// Keeps what is not kept yet, and tells of it.
-fn late(state: &State, spool: &Spool, redact: bool) -> LogEvent {
+fn late(state: &State, spool: &Spool, redactor: Option<Redactor>) -> LogEvent {
     let mut event = LogEvent::new("hook.late", now());
     if let Some(capture) = &state.capture {
         event.name = "hook.capture".to_string();
@@ -87,7 +101,7 @@ fn late(state: &State, spool: &Spool, redact: bool) -> LogEvent {
         event = event.with("event", capture.input.event.as_ref());
         let kept = if state.is_safe {
             "store"
-        } else if spool.put(capture, redact).is_ok() {
+        } else if spool.put(capture, redactor).is_ok() {
             "spool"
         } else {
             "nowhere"
@@ -95,6 +109,11 @@ fn late(state: &State, spool: &Spool, redact: bool) -> LogEvent {
         event = event.with("kept", kept).with("late", true);
     }
     event
+}
+
+/// Its key is nobody's: the store has its own.
+fn new_redactor() -> Redactor {
+    Redactor::new(random_key())
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
