@@ -22,6 +22,8 @@ use crate::setting::{Setting, now};
 
 /// After this a worker that was asked nicely gets a signal.
 const ASKED_NICELY: Duration = Duration::from_secs(6);
+/// A worker that was killed has let go of everything after this at the latest.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A worker in the background answers after this at the latest.
 const START_WITHIN: Duration = Duration::from_secs(5);
 /// Hooks start no second worker so soon after the last.
@@ -94,13 +96,15 @@ fn take_over(place: &Place) -> Result<TakenOver, Error> {
         }
         // Nothing is told while one starts, and while one leaves.
         if let Some(info) = place.read_info() {
-            if compare_versions(&info.version, version()).is_ge() {
+            let is_older = compare_versions(&info.version, version()).is_lt();
+            // One that was just killed holds the lock for a moment longer.
+            if !is_older && (health(&info).is_some() || started.elapsed() > GONE_WITHIN) {
                 return Ok(TakenOver::Theirs(info));
             }
-            if !asked {
+            if is_older && !asked {
                 asked = tell_to_leave(&info);
             }
-            if !signaled && (!asked || started.elapsed() > ASKED_NICELY) {
+            if is_older && !signaled && (!asked || started.elapsed() > ASKED_NICELY) {
                 signal(&info, Signal::SIGTERM);
                 signaled = true;
             }

@@ -4,7 +4,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Stdio;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::{Background, Worker, get, info, leftovers, lives, wait_for};
 use crate::environment::{Environment, Outcome, files_below, prompt};
@@ -258,4 +259,16 @@ fn no_socket_in_a_folder_that_others_can_enter() {
     let outcome = Outcome::of(&command().output().unwrap());
     assert_eq!(outcome.code, 70);
     assert!(outcome.stderr.contains("hint:"), "{}", outcome.stderr);
+}
+
+#[test]
+fn one_that_was_just_killed_is_not_taken_for_the_worker() {
+    let environment = Environment::new();
+    let _background = Background(&environment);
+    for _ in 0..20 {
+        let started = environment.json(&["worker", "start", "--daemon"]);
+        assert_eq!(started["started"], true);
+        let pid = started["pid"].as_i64().unwrap();
+        kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+    }
 }
