@@ -4,6 +4,7 @@ mod blame;
 mod code;
 mod hook;
 mod patterns;
+mod schedule;
 mod setup;
 mod worker;
 
@@ -15,6 +16,7 @@ pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
+pub(crate) use schedule::{ScheduleAction, ScheduleArgs};
 pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 pub(crate) use worker::{WorkerAction, WorkerArgs};
 
@@ -378,30 +380,6 @@ pub(crate) enum EvalWhat {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// Let the system sweep every so often.
-///
-/// A launchd agent, a systemd timer of the user or a line of cron runs `backstory sweep` with low priority, whichever the system
-/// has. How often is the key `cadence` of the configuration; install again after changing it. A systemd timer runs while you are
-/// logged in, or always after `loginctl enable-linger`.
-#[derive(Debug, Args)]
-pub(crate) struct ScheduleArgs {
-    #[command(subcommand)]
-    pub(crate) action: ScheduleAction,
-    /// Print JSON.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Clone, Copy, Subcommand)]
-pub(crate) enum ScheduleAction {
-    /// Install the schedule, or bring it up to date.
-    Install,
-    /// Take away what install made, and nothing else.
-    Remove,
-    /// Tell what is installed, and whether it is what the configuration says.
-    Status,
 }
 
 /// Keep the store within the caps of the configuration.

@@ -146,7 +146,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
                 error: error.map(|error| error.to_string()),
             }
         }
-        Err(error) => match setting.spool().put(&capture, redactor()) {
+        Err(error) => match setting.spool().put(&capture, redactor().as_ref()) {
             Ok(()) => Taken {
                 kept: "spool",
                 error: Some(error.to_string()),

@@ -30,8 +30,8 @@ impl Spool {
 
     /// Puts a capture where the next process finds it; the error of the last place when there is none. Without a redactor secrets
     /// stay. Whoever cannot read the store does not know its key, so markers of the same secret differ.
-    pub fn put(&self, capture: &Capture, redactor: Option<Redactor>) -> std::io::Result<()> {
-        let json = serde_json::to_vec(&capture.clean(redactor.as_ref()))?;
+    pub fn put(&self, capture: &Capture, redactor: Option<&Redactor>) -> std::io::Result<()> {
+        let json = serde_json::to_vec(&capture.clean(redactor))?;
         let name = format!("{:015}-{:016x}.json", capture.at.max(0), capture.nonce);
         let mut problem = std::io::Error::from(std::io::ErrorKind::NotFound);
         for folder in &self.folders {

@@ -53,7 +53,7 @@ impl Story {
         }
     }
 
-    fn hook(&mut self, second: i64, event: &str, fields: Value) -> Captured {
+    fn hook(&mut self, second: i64, event: &str, fields: &Value) -> Captured {
         let mut told = json!({
             "session_id": id(SESSION),
             "transcript_path": self.trial.log("log"),
@@ -73,7 +73,7 @@ impl Story {
             .unwrap()
     }
 
-    fn log(&mut self, second: i64, kind: &str, content: Value) {
+    fn log(&mut self, second: i64, kind: &str, content: &Value) {
         self.lines += 1;
         let role = if kind == "assistant" {
             "assistant"
@@ -95,35 +95,39 @@ impl Story {
         let bash = json!({"command": "cargo test"});
         match line {
             HookPrompt(second, text) => {
-                self.hook(second, "UserPromptSubmit", json!({"prompt": text}));
+                self.hook(second, "UserPromptSubmit", &json!({"prompt": text}));
             }
             HookTool(second, id) => {
                 let fields = json!({"tool_name": "Bash", "tool_input": bash, "tool_response": {"stdout": "ok"}, "tool_use_id": id});
-                self.hook(second, "PostToolUse", fields);
+                self.hook(second, "PostToolUse", &fields);
             }
             HookNamelessTool(second) => {
                 let fields = json!({"tool_name": "Bash", "tool_input": bash, "tool_response": {"stdout": "ok"}});
-                self.hook(second, "PostToolUse", fields);
+                self.hook(second, "PostToolUse", &fields);
             }
             HookStop(second, text) => {
-                self.hook(second, "Stop", json!({"last_assistant_message": text}));
+                self.hook(second, "Stop", &json!({"last_assistant_message": text}));
             }
-            LogPrompt(second, text) => self.log(second, "user", text.into()),
+            LogPrompt(second, text) => self.log(second, "user", &text.into()),
             LogTool(second, id) => {
                 self.tell(LogLongCall(second, id));
                 let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
-                self.log(second + 1, "user", result);
+                self.log(second + 1, "user", &result);
             }
             LogLongCall(second, id) => {
                 let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": bash}]);
-                self.log(second, "assistant", call);
+                self.log(second, "assistant", &call);
             }
             LogLongResult(second, id) => {
                 let result = json!([{"type": "tool_result", "tool_use_id": id, "content": "ok"}]);
-                self.log(second + 3600, "user", result);
+                self.log(second + 3600, "user", &result);
             }
             LogReply(second, text) => {
-                self.log(second, "assistant", json!([{"type": "text", "text": text}]));
+                self.log(
+                    second,
+                    "assistant",
+                    &json!([{"type": "text", "text": text}]),
+                );
             }
             Sweep => {
                 self.trial.sweep();
@@ -132,10 +136,7 @@ impl Story {
                 for hour in 1..=i64::from(times) {
                     let options = SweepOptions::new(Sources::default());
                     let now = NOW + hour * 3_600_000;
-                    self.trial
-                        .memory
-                        .work_queue(&options, now, &mut || true)
-                        .unwrap();
+                    self.trial.memory.work_queue(&options, now).unwrap();
                 }
             }
         }
@@ -446,7 +447,7 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
     assert_eq!(memory.forget(&sessions).unwrap().proof.remains, [""; 0]);
     assert_eq!(memory.item_counts().unwrap(), [0; 5]);
     assert_eq!(
-        story.hook(20, "UserPromptSubmit", json!({"prompt": "more"})),
+        story.hook(20, "UserPromptSubmit", &json!({"prompt": "more"})),
         Captured::Forgotten
     );
     assert_eq!(story.trial.memory.item_counts().unwrap(), [0; 5]);
@@ -463,7 +464,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     let input = json!({"session_id": id(SESSION), "prompt": "token sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA"});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     let capture = Capture::new(input, NOW);
-    spool.put(&capture, Some(Redactor::new([7; 32]))).unwrap();
+    spool.put(&capture, Some(&Redactor::new([7; 32]))).unwrap();
     let file = std::fs::read_dir(&elsewhere)
         .unwrap()
         .next()
@@ -494,7 +495,7 @@ fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
         let output = format!("{} {secret} {}", "x".repeat(before), "y".repeat(20_000));
         let fields =
             json!({"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": output}});
-        story.hook(1, "PostToolUse", fields);
+        story.hook(1, "PostToolUse", &fields);
     }
     for item in story.trial.memory.items(&ItemFilter::default()).unwrap() {
         let body = String::from_utf8(item.body.unwrap()).unwrap();

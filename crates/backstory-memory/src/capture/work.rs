@@ -42,14 +42,9 @@ impl WorkReport {
 }
 
 impl Memory {
-    /// Works off what is to be done by `now`, until nothing is or `go_on` says no. Only one process does at a time; the others
-    /// find nothing to do. `options` say how logs are swept, and where the agents keep them.
-    pub fn work_queue(
-        &mut self,
-        options: &SweepOptions,
-        now: i64,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<WorkReport> {
+    /// Works off what is to be done by `now`. Only one process does at a time; the others find nothing to do. `options` say how
+    /// logs are swept, and where the agents keep them. May be stopped at any instant.
+    pub fn work_queue(&mut self, options: &SweepOptions, now: i64) -> Result<WorkReport> {
         let mut report = WorkReport::default();
         if !self.store.has_work(now)? {
             return Ok(report);
@@ -58,7 +53,7 @@ impl Memory {
             return Ok(report);
         };
         self.store.reclaim_items()?;
-        while go_on() {
+        loop {
             let items = self.store.take_items(now, TAKEN_AT_ONCE)?;
             if items.is_empty() {
                 break;

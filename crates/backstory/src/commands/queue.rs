@@ -33,7 +33,7 @@ pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error>
             say(&format!("{} to be tried again", items(count as u64)))
         }
         Some(QueueAction::Run) => {
-            let report = memory.work_queue(&options(setting, &[], None), now(), &mut || true)?;
+            let report = memory.work_queue(&options(setting, &[], None), now())?;
             if arguments.json {
                 return print_json(
                     &json!({"done": report.done, "raw": report.raw, "later": report.later}),

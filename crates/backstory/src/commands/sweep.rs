@@ -28,20 +28,15 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     let report = memory.sweep(&options, &mut |progress| bar.show(progress));
     bar.finish();
     print_either(setting, &report?, arguments)?;
-    catch_up(setting, &mut memory, &mut || true)?;
+    catch_up(setting, &mut memory)?;
     embed_new(setting, &mut memory)
 }
 
-/// Stores what waits in the spool, works off what hooks left to do until `go_on` says no, and takes the event log over. How many
-/// items there were.
-pub(crate) fn catch_up(
-    setting: &Setting,
-    memory: &mut Memory,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<u64, Error> {
+/// Stores what waits in the spool, works off what hooks left to do, and takes the event log over. How many items there were.
+pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<u64, Error> {
     let drained = memory.drain(&setting.spool(), usize::MAX)? as u64;
     let started = Instant::now();
-    let worked = memory.work_queue(&options(setting, &[], None), now(), go_on)?;
+    let worked = memory.work_queue(&options(setting, &[], None), now())?;
     if worked.total() > 0 {
         let mut event = LogEvent::new("queue.done", now())
             .with("done", worked.done)

@@ -48,7 +48,7 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
         }
         options.retain = retain_options(setting);
         sweep(&mut memory, &options, arguments.json)?;
-        catch_up(setting, &mut memory, &mut || true)?;
+        catch_up(setting, &mut memory)?;
         embed_new(setting, &mut memory)?;
         match changes.recv_timeout(LOOK_ANYWAY) {
             Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},

@@ -47,7 +47,7 @@ impl Watchdog {
             }
             drop(ready);
             let state = wait(&watched);
-            let mut event = late(&state, &spool, redact.then(new_redactor));
+            let mut event = late(&state, &spool, redact.then(new_redactor).as_ref());
             event.duration_us = Some(started.elapsed().as_micros() as u64);
             log_event(&store, &event);
             super::leave();
@@ -93,7 +93,7 @@ fn wait(shared: &(Mutex<State>, Condvar)) -> MutexGuard<'_, State> {
 }
 
 /// Keeps what is not kept yet, and tells of it.
-fn late(state: &State, spool: &Spool, redactor: Option<Redactor>) -> LogEvent {
+fn late(state: &State, spool: &Spool, redactor: Option<&Redactor>) -> LogEvent {
     let mut event = LogEvent::new("hook.late", now());
     if let Some(capture) = &state.capture {
         event.name = "hook.capture".to_string();

@@ -136,7 +136,7 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
         options.workers = 1;
         bytes_read = memory.sweep(&options, &mut |_| {})?.bytes_read;
     }
-    let worked = sweep::catch_up(setting, &mut memory, &mut || true)?;
+    let worked = sweep::catch_up(setting, &mut memory)?;
     sweep::embed_new(setting, &mut memory)?;
     Ok(bytes_read + worked > 0)
 }
