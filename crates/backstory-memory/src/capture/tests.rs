@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use backstory_session::hook;
+use backstory_session::redact::{RULES, planted};
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
 use serde_json::{Value, json};
 
@@ -39,6 +40,14 @@ enum Line {
 use Line::*;
 
 const SESSION: u32 = 7;
+
+/// A key as a rule knows it, which nobody has.
+fn secret() -> String {
+    let mut secrets = RULES.iter().flat_map(|rule| planted(rule, 1).secrets);
+    secrets
+        .find(|secret| secret.starts_with("sk-ant-api03-"))
+        .unwrap()
+}
 
 struct Story {
     trial: Trial,
@@ -461,7 +470,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     std::fs::write(folder.path().join("spool"), "").unwrap();
     let elsewhere = folder.path().join("elsewhere");
     let spool = Spool::new(folder.path(), vec![elsewhere.clone()]);
-    let input = json!({"session_id": id(SESSION), "prompt": "token sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA"});
+    let input = json!({"session_id": id(SESSION), "prompt": format!("token {}", secret())});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     let capture = Capture::new(input, NOW);
     spool.put(&capture, Some(&Redactor::new([7; 32]))).unwrap();
@@ -473,7 +482,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
         .path();
     let kept = std::fs::read_to_string(&file).unwrap();
     assert!(
-        kept.contains("[REDACTED:") && !kept.contains("AAAABBBB"),
+        kept.contains("[REDACTED:") && !kept.contains(&secret()),
         "{kept}"
     );
     assert_eq!(story.trial.memory.drain(&spool, 10).unwrap(), 1);
@@ -489,7 +498,7 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
 #[test]
 fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
     let mut story = Story::new();
-    let secret = "sk-ant-api03-AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHHIIIIJJJJKKKKLLLLMMMMNNNNOOOOPPPPQQQQRRRRSSSSTTTTUUUUVVVVWWWWXXXX-aaaaAAAA";
+    let secret = secret();
     // Where a long text is cut, at each of its characters.
     for before in (12_288 - secret.len()..12_288).step_by(7) {
         let output = format!("{} {secret} {}", "x".repeat(before), "y".repeat(20_000));

@@ -4,7 +4,7 @@
 //! where the session worked and what it is called. `chat_history.jsonl` is a cache of the model's messages, without times and
 //! cut at compactions, so it is read only where there is no log. The other files (events, signals, plans) hold no text.
 //!
-//! Checked against the program's source, xai-org/grok-build of August 2026, and against formats.md, part 3.
+//! Checked against the program's source, xai-org/grok-build of August 2026.
 
 mod edits;
 mod fields;

@@ -108,3 +108,39 @@ fn a_log_that_cannot_be_written_harms_nobody() {
     claude_hook(&environment, &prompted(&environment, 1, "p2", "do it"));
     assert_eq!(super::count(&environment, "prompt"), 2);
 }
+
+#[test]
+fn doctor_tells_which_agents_call_and_when_they_last_did() {
+    let environment = Home::new();
+    let capture = |agent: &str| {
+        let found = environment.json(&["doctor"])["capture"]["agents"].clone();
+        let agents = found.as_array().unwrap().clone();
+        agents
+            .into_iter()
+            .find(|found| found["agent"] == agent)
+            .unwrap()
+    };
+    let before = capture("claude-code");
+    assert_eq!(
+        (&before["status"], &before["last_ran_at"]),
+        (&"absent".into(), &Value::Null)
+    );
+    environment.json(&["setup", "claude-code"]);
+    claude_hook(&environment, &prompted(&environment, 1, "p1", "do it"));
+    claude_hook(&environment, &prompted(&environment, 1, "p2", "go on"));
+    let after = capture("claude-code");
+    assert_eq!(after["status"], "set_up");
+    let runs = &after["runs"];
+    assert_eq!(
+        (&runs[0]["event"], &runs[0]["count"]),
+        (&"UserPromptSubmit".into(), &2.into())
+    );
+    assert_eq!(runs[0]["last_ran_at"], after["last_ran_at"]);
+    // The same when the database has what the files say.
+    environment.sweep();
+    assert_eq!(capture("claude-code"), after);
+    assert_eq!(capture("grok")["status"], "shared");
+    assert_eq!(capture("codex")["status"], "absent");
+    environment.json(&["teardown", "claude-code"]);
+    assert_eq!(capture("claude-code")["status"], "absent");
+}
