@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use backstory_session::redact::Redactor;
 
@@ -53,17 +54,29 @@ impl Spool {
         self.waiting().len()
     }
 
+    /// Removes what processes that died before this time were writing.
+    pub fn clean(&self, before: SystemTime) {
+        for path in self.files("part") {
+            let written = std::fs::metadata(&path).and_then(|file| file.modified());
+            if written.is_ok_and(|time| time < before) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+
     /// What waits, the oldest first.
     fn waiting(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self
-            .folders
+        let mut files: Vec<PathBuf> = self.files("json").collect();
+        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        files
+    }
+
+    fn files(&self, ending: &str) -> impl Iterator<Item = PathBuf> {
+        self.folders
             .iter()
             .filter_map(|folder| std::fs::read_dir(folder).ok())
             .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-            .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-            .collect();
-        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
-        files
+            .filter(move |path| path.extension().is_some_and(|found| found == ending))
     }
 }
 

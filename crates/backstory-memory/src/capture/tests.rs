@@ -1,6 +1,8 @@
 //! Stories of hooks and logs: whatever comes first, every event is there once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+use std::time::SystemTime;
+
 use backstory_session::hook;
 use backstory_session::redact::{RULES, planted};
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
@@ -493,6 +495,13 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     story.trial.memory.drain(&spool, 10).unwrap();
     assert_eq!(story.states(), "pending");
     assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
+    // One that was stopped in the middle of writing.
+    let half = elsewhere.join("zz.json.part");
+    std::fs::write(&half, "half a captu").unwrap();
+    spool.clean(SystemTime::now() - Duration::from_secs(60));
+    assert!(half.exists(), "somebody may be at it");
+    spool.clean(SystemTime::now() + Duration::from_secs(60));
+    assert!(!half.exists());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
     LogEvent, Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep, log_event,
@@ -17,6 +17,9 @@ use crate::config::Redact;
 use crate::error::Error;
 use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout, warn};
 use crate::setting::{Setting, now};
+
+/// Nobody writes for so long to the spool.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
@@ -34,7 +37,11 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
 
 /// Stores what waits in the spool, works off what hooks left to do, and takes the event log over. How many items there were.
 pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<u64, Error> {
-    let drained = memory.drain(&setting.spool(), usize::MAX)? as u64;
+    let spool = setting.spool();
+    let drained = memory.drain(&spool, usize::MAX)? as u64;
+    if let Some(before) = SystemTime::now().checked_sub(WRITTEN_WITHIN) {
+        spool.clean(before);
+    }
     let started = Instant::now();
     let worked = memory.work_queue(&options(setting, &[], None), now())?;
     if worked.total() > 0 {
