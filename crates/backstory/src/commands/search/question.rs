@@ -56,7 +56,7 @@ impl SearchQuestion {
         let text = || Some(value.to_string());
         let is_on = || value.parse::<bool>().map_err(|_| wrong());
         match name {
-            "q" => arguments.query = vec![value.to_string()],
+            "q" | "query" => arguments.query = vec![value.to_string()],
             "limit" => arguments.limit = value.parse().map_err(|_| wrong())?,
             "mode" => arguments.mode = Mode::from_str(value, false).map_err(|_| wrong())?,
             "agent" => filter.agent = text(),
