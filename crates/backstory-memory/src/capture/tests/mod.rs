@@ -1,10 +1,9 @@
 //! Stories of hooks and logs: whatever comes first, every event is there once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-use std::time::SystemTime;
+mod spool;
 
 use backstory_session::hook;
-use backstory_session::redact::{RULES, planted};
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
 use serde_json::{Value, json};
 
@@ -42,14 +41,6 @@ enum Line {
 use Line::*;
 
 const SESSION: u32 = 7;
-
-/// A key as a rule knows it, which nobody has.
-fn secret() -> String {
-    let mut secrets = RULES.iter().flat_map(|rule| planted(rule, 1).secrets);
-    secrets
-        .find(|secret| secret.starts_with("sk-ant-api03-"))
-        .unwrap()
-}
 
 struct Story {
     trial: Trial,
@@ -462,64 +453,4 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
         Captured::Forgotten
     );
     assert_eq!(story.trial.memory.item_counts().unwrap(), [0; 5]);
-}
-
-#[test]
-fn spooled_captures_are_stored_once_whoever_drains_them() {
-    let mut story = Story::new();
-    let folder = tempfile::tempdir().unwrap();
-    // Its own folder cannot be made there.
-    std::fs::write(folder.path().join("spool"), "").unwrap();
-    let elsewhere = folder.path().join("elsewhere");
-    let spool = Spool::new(folder.path(), vec![elsewhere.clone()]);
-    let input = json!({"session_id": id(SESSION), "prompt": format!("token {}", secret())});
-    let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
-    let capture = Capture::new(input, NOW);
-    spool.put(&capture, Some(&Redactor::new([7; 32]))).unwrap();
-    let file = std::fs::read_dir(&elsewhere)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let kept = std::fs::read_to_string(&file).unwrap();
-    assert!(
-        kept.contains("[REDACTED:") && !kept.contains(&secret()),
-        "{kept}"
-    );
-    assert_eq!(story.trial.memory.drain(&spool, 10).unwrap(), 1);
-    assert!(spool.is_empty());
-    // A process that was stopped before it could remove the file.
-    std::fs::write(&file, kept).unwrap();
-    std::fs::write(elsewhere.join("zz.json"), "half a captu").unwrap();
-    story.trial.memory.drain(&spool, 10).unwrap();
-    assert_eq!(story.states(), "pending");
-    assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
-    // One that was stopped in the middle of writing.
-    let half = elsewhere.join("zz.json.part");
-    std::fs::write(&half, "half a captu").unwrap();
-    spool.clean(SystemTime::now() - Duration::from_secs(60));
-    assert!(half.exists(), "somebody may be at it");
-    spool.clean(SystemTime::now() + Duration::from_secs(60));
-    assert!(!half.exists());
-}
-
-#[test]
-fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
-    let mut story = Story::new();
-    let secret = secret();
-    // Where a long text is cut, at each of its characters.
-    for before in (12_288 - secret.len()..12_288).step_by(7) {
-        let output = format!("{} {secret} {}", "x".repeat(before), "y".repeat(20_000));
-        let fields =
-            json!({"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": output}});
-        story.hook(1, "PostToolUse", &fields);
-    }
-    for item in story.trial.memory.items(&ItemFilter::default()).unwrap() {
-        let body = String::from_utf8(item.body.unwrap()).unwrap();
-        assert!(
-            body.len() < 17_000 && !body.contains("sk-ant-api03"),
-            "{body}"
-        );
-    }
 }
