@@ -18,6 +18,9 @@ use crate::read::visit;
 /// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
 
+/// A session that is searched beside the index costs as much as so many events, even if only its title is new.
+const SESSION_COSTS: u64 = 8;
+
 /// What was done to the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexReport {
@@ -101,8 +104,11 @@ pub(super) fn index_folder(home: &Path) -> PathBuf {
 
 /// Whether so little is left for later.
 fn is_left(fresh: &[Unindexed], all: bool) -> bool {
-    let events: u64 = fresh.iter().map(Unindexed::count).sum();
-    fresh.is_empty() || (!all && events <= MOST_FRESH_EVENTS)
+    let costs: u64 = fresh
+        .iter()
+        .map(|fresh| fresh.count() + SESSION_COSTS)
+        .sum();
+    fresh.is_empty() || (!all && costs <= MOST_FRESH_EVENTS)
 }
 
 /// The index while it is written to. Nothing of it counts before it is finished.
@@ -262,5 +268,30 @@ impl IndexUpdate {
         self.report.events += 1;
         self.report.bytes += event.texts.iter().map(String::len).sum::<usize>() as u64;
         Ok(self.writer.add(event)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trial::{Trial, id, prompt};
+
+    #[test]
+    fn many_sessions_are_not_left_beside_the_index_because_of_their_titles() {
+        let mut trial = Trial::new();
+        for (round, beside) in [(0..60, 0), (0..5, 5), (5..60, 0)] {
+            for session in round {
+                let line = if beside == 0 && trial.memory.session(&id(session)).is_err() {
+                    prompt(session, 1, 1, "count the till")
+                } else {
+                    format!(
+                        "{{\"type\":\"custom-title\",\"customTitle\":\"Till\",\"sessionId\":\"{}\"}}\n",
+                        id(session)
+                    )
+                };
+                trial.append(&id(session), &[line]);
+            }
+            trial.sweep();
+            assert_eq!(trial.memory.store.unindexed().unwrap().len(), beside);
+        }
     }
 }
