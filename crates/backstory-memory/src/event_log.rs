@@ -66,6 +66,19 @@ impl LogEvent {
     }
 }
 
+impl From<LogEvent> for LoggedEvent {
+    fn from(event: LogEvent) -> Self {
+        LoggedEvent {
+            at: event.at,
+            name: event.name,
+            agent: event.agent,
+            duration_us: event.duration_us,
+            tokens: event.tokens,
+            detail: (!event.detail.is_empty()).then(|| Value::Object(event.detail).to_string()),
+        }
+    }
+}
+
 /// Times stand in the files as people read them.
 mod time {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
@@ -176,10 +189,9 @@ impl Memory {
     /// Takes what the files say over into the database.
     pub fn take_over_log(&mut self, now: i64) -> Result<usize> {
         let mut taken = 0;
-        loop {
-            let (events, cursor) = self.untaken()?;
-            let Some(cursor) = cursor else { break };
+        while let Some((events, cursor)) = self.untaken(self.cursor()?) {
             let json = serde_json::to_vec(&cursor).unwrap_or_default();
+            let events: Vec<LoggedEvent> = events.into_iter().map(LoggedEvent::from).collect();
             self.store.log_events(&events, (CURSOR, &json))?;
             taken += events.len();
         }
@@ -219,48 +231,45 @@ impl Memory {
     /// When each thing was last done, what only the files know included.
     pub fn logged_runs(&self) -> Result<Vec<LoggedRun>> {
         let mut runs = self.store.logged_runs()?;
-        let (events, _) = self.untaken()?;
-        for event in events {
-            let detail: Map<String, Value> = event
-                .detail
-                .as_deref()
-                .and_then(|json| serde_json::from_str(json).ok())
-                .unwrap_or_default();
-            let of = detail
-                .get("event")
-                .and_then(Value::as_str)
-                .map(str::to_string);
-            let known = runs
-                .iter_mut()
-                .find(|run| run.name == event.name && run.agent == event.agent && run.event == of);
-            match known {
-                Some(run) => {
-                    run.last_at = run.last_at.max(event.at);
-                    run.count += 1;
+        let mut cursor = self.cursor()?;
+        while let Some((events, behind)) = self.untaken(cursor) {
+            cursor = behind;
+            for event in events {
+                let of = event.detail.get("event").and_then(Value::as_str);
+                let known = runs.iter_mut().find(|run| {
+                    (run.name == event.name && run.agent == event.agent)
+                        && run.event.as_deref() == of
+                });
+                match known {
+                    Some(run) => {
+                        run.last_at = run.last_at.max(event.at);
+                        run.count += 1;
+                    }
+                    None => runs.push(LoggedRun {
+                        event: of.map(str::to_string),
+                        name: event.name,
+                        agent: event.agent,
+                        last_at: event.at,
+                        count: 1,
+                    }),
                 }
-                None => runs.push(LoggedRun {
-                    name: event.name,
-                    agent: event.agent,
-                    event: of,
-                    last_at: event.at,
-                    count: 1,
-                }),
             }
         }
         Ok(runs)
     }
 
-    /// The next lines that the database does not have, and the cursor behind them; none when it has all.
-    fn untaken(&self) -> Result<(Vec<LoggedEvent>, Option<Cursor>)> {
+    /// How far the database has what the files say.
+    fn cursor(&self) -> Result<Cursor> {
         let kept = self.store.kept(CURSOR)?;
-        let mut cursor: Cursor = kept
-            .and_then(|json| serde_json::from_slice(&json).ok())
-            .unwrap_or_default();
-        let mut files: Vec<PathBuf> = days(&self.home)
-            .iter()
-            .map(|day| of_day(&self.home, day))
-            .collect();
-        files.push(current(&self.home));
+        let cursor = kept.and_then(|json| serde_json::from_slice(&json).ok());
+        Ok(cursor.unwrap_or_default())
+    }
+
+    /// The next lines behind a cursor, and the cursor behind them; `None` at the end.
+    fn untaken(&self, mut cursor: Cursor) -> Option<(Vec<LogEvent>, Cursor)> {
+        let days = days(&self.home).into_iter();
+        let files = days.map(|day| of_day(&self.home, &day));
+        let files: Vec<PathBuf> = files.chain([current(&self.home)]).collect();
         let known = files
             .iter()
             .position(|path| inode(path) == Some(cursor.inode));
@@ -275,10 +284,10 @@ impl Memory {
             let (events, offset) = lines(path, cursor.offset).unwrap_or_default();
             if offset > cursor.offset {
                 cursor.offset = offset;
-                return Ok((events, Some(cursor)));
+                return Some((events, cursor));
             }
         }
-        Ok((Vec::new(), None))
+        None
     }
 }
 
@@ -297,7 +306,7 @@ fn inode(path: &Path) -> Option<u64> {
 }
 
 /// Whole lines of a file from an offset on, and the offset behind them. What is no event is passed over.
-fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LoggedEvent>, u64)> {
+fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LogEvent>, u64)> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
@@ -309,16 +318,7 @@ fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LoggedEvent>, u64)> {
             break;
         }
         offset += read as u64;
-        if let Ok(event) = serde_json::from_slice::<LogEvent>(&line) {
-            events.push(LoggedEvent {
-                at: event.at,
-                name: event.name,
-                agent: event.agent,
-                duration_us: event.duration_us,
-                tokens: event.tokens,
-                detail: (!event.detail.is_empty()).then(|| Value::Object(event.detail).to_string()),
-            });
-        }
+        events.extend(serde_json::from_slice::<LogEvent>(&line));
     }
     Ok((events, offset))
 }
@@ -384,6 +384,19 @@ mod tests {
             ("search.query".to_string(), 1, 1),
         ];
         assert_eq!(runs(&trial), expected);
+    }
+
+    #[test]
+    fn the_last_run_is_known_however_many_lines_were_not_taken_over() {
+        let trial = Trial::new();
+        log(&trial, "hook.capture", NOW - DAY);
+        let line = serde_json::to_string(&LogEvent::new("search.query", NOW)).unwrap() + "\n";
+        log(&trial, "search.query", NOW);
+        let file = File::options().append(true).open(current(&trial.store()));
+        let lines = line.repeat(2 * TAKEN_AT_ONCE);
+        file.unwrap().write_all(lines.as_bytes()).unwrap();
+        log(&trial, "hook.capture", NOW);
+        assert_eq!(runs(&trial)[0], ("hook.capture".to_string(), 0, 2));
     }
 
     #[test]

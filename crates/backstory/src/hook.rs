@@ -24,8 +24,6 @@ use crate::setting::{Setting, now, own_session};
 const PATIENCE: Duration = Duration::from_millis(40);
 /// After this a capture goes to the spool, whatever the store is at.
 const CAPTURE_LIMIT: Duration = Duration::from_millis(100);
-/// After this the rest is left to others.
-const WHOLE_LIMIT: Duration = Duration::from_secs(2);
 /// More input is not read; no agent sends it.
 const MOST_INPUT: usize = 32 << 20;
 /// Most of what agents say is shorter.
@@ -119,17 +117,13 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
     let redactor = || (setting.config.redact == Redact::On).then(|| watchdog.redactor());
     let capture = Arc::new(capture);
     // Making a store takes long where disks are slow. Whoever gave up in the middle of it would leave it to the next, for ever.
-    let limit = if setting.has_store() {
-        CAPTURE_LIMIT
-    } else {
-        WHOLE_LIMIT
-    };
+    let limit = setting.has_store().then_some(CAPTURE_LIMIT);
     watchdog.expect(Arc::clone(&capture), limit);
     let stored = Memory::open_within(&setting.store, PATIENCE).and_then(|mut memory| {
         let captured = memory.capture(&capture, redactor())?;
         Ok((memory, captured))
     });
-    watchdog.relax(WHOLE_LIMIT);
+    watchdog.relax();
     match stored {
         Ok((_, Captured::Forgotten)) => Taken {
             kept: "nowhere",

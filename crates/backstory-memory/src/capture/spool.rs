@@ -46,12 +46,12 @@ impl Spool {
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.waiting().is_empty()
+        self.files("json").next().is_none()
     }
 
     /// How many captures wait.
     pub fn len(&self) -> usize {
-        self.waiting().len()
+        self.files("json").count()
     }
 
     /// Removes what processes that died before this time were writing.
@@ -85,10 +85,9 @@ impl Memory {
     pub fn drain(&mut self, spool: &Spool, most: usize) -> Result<usize> {
         let mut drained = 0;
         for path in spool.waiting().into_iter().take(most) {
-            let readable = File::open(&path)
-                .and_then(|file| Ok(file.metadata()?.len() <= LARGEST))
-                .unwrap_or(false);
-            let capture = readable
+            let is_capture =
+                std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
+            let capture = is_capture
                 .then(|| std::fs::read(&path).ok())
                 .flatten()
                 .and_then(|json| serde_json::from_slice::<Capture>(&json).ok());

@@ -107,7 +107,7 @@ impl Store {
         Ok(Captured::Stored(session))
     }
 
-    /// The logs that hooks named, of sessions that these items belong to: session row, agent, path.
+    /// The agent of a session, and the log that hooks named.
     pub fn told_transcript(&self, session: i64) -> Result<Option<(String, Option<String>)>> {
         let query = "SELECT agent, transcript FROM sessions WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -119,15 +119,15 @@ impl Store {
 impl ToldSession<'_> {
     fn save(&self, connection: &Connection, project: impl FnOnce(&str) -> Project) -> Result<i64> {
         let title = self.title.and_then(title_line);
-        let query = "SELECT id, project IS NULL, title IS NULL, transcript IS NULL, closed_at IS NOT NULL, captured_at \
+        let query = "SELECT id, project IS NULL, title IS NULL, transcript IS NOT ?3, closed_at IS NOT NULL, captured_at \
              FROM sessions WHERE agent = ?1 AND session = ?2";
         let name = without_nul(self.session);
         type Known = (i64, bool, bool, bool, bool, Option<i64>);
         let known: Option<Known> = connection
             .prepare_cached(query)?
-            .query_row((self.agent, &name), |row| row.try_into())
+            .query_row((self.agent, &name, self.transcript), |row| row.try_into())
             .optional()?;
-        let (id, no_project, no_title, no_transcript, was_closed, captured_at) = match known {
+        let (id, no_project, no_title, other_transcript, was_closed, captured_at) = match known {
             Some(known) => known,
             None => {
                 connection
@@ -165,7 +165,8 @@ impl ToldSession<'_> {
                 .prepare_cached("UPDATE sessions SET title = ?2, title_rank = 1 WHERE id = ?1")?
                 .execute((id, without_nul(&title)))?;
         }
-        if let Some(transcript) = self.transcript.filter(|_| no_transcript) {
+        // What a tool of a subagent tells names the log of the session; only its end names its own.
+        if let Some(transcript) = self.transcript.filter(|_| other_transcript) {
             connection
                 .prepare_cached("UPDATE sessions SET transcript = ?2 WHERE id = ?1")?
                 .execute((id, without_nul(transcript)))?;

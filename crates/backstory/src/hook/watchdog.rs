@@ -10,12 +10,14 @@ use backstory_session::redact::Redactor;
 use crate::config::Redact;
 use crate::setting::{Setting, now};
 
-/// How long an agent may take to say what it wants to say.
-const LISTENING_LIMIT: Duration = Duration::from_secs(2);
+/// A hook takes no longer, whatever it is at; what is left then is for others.
+const WHOLE_LIMIT: Duration = Duration::from_secs(2);
 
 /// A thread that ends the process when its time is up.
 pub(super) struct Watchdog {
     shared: Arc<(Mutex<State>, Condvar)>,
+    /// When the process ends at the latest.
+    latest: Instant,
     redactors: Receiver<Redactor>,
 }
 
@@ -30,8 +32,9 @@ struct State {
 impl Watchdog {
     pub(super) fn start(setting: &Setting) -> Self {
         let started = Instant::now();
+        let latest = started + WHOLE_LIMIT;
         let state = State {
-            until: started + LISTENING_LIMIT,
+            until: latest,
             capture: None,
             is_safe: false,
         };
@@ -54,7 +57,11 @@ impl Watchdog {
         };
         // Without a thread there is no watch; the agent has its own.
         let _ = std::thread::Builder::new().spawn(watch);
-        Watchdog { shared, redactors }
+        Watchdog {
+            shared,
+            latest,
+            redactors,
+        }
     }
 
     /// What takes secrets out: the one that was made meanwhile, or another.
@@ -62,20 +69,21 @@ impl Watchdog {
         self.redactors.recv().unwrap_or_else(|_| new_redactor())
     }
 
-    /// Something is to be kept within this time.
-    pub(super) fn expect(&self, capture: Arc<Capture>, limit: Duration) {
+    /// Something is to be kept within this time, if it is short.
+    pub(super) fn expect(&self, capture: Arc<Capture>, limit: Option<Duration>) {
         let mut state = lock(&self.shared.0);
         state.capture = Some(capture);
-        state.until = Instant::now() + limit;
+        let until = limit.map(|limit| Instant::now() + limit);
+        state.until = until.map_or(self.latest, |until| until.min(self.latest));
         self.shared.1.notify_one();
     }
 
-    /// It is kept, or the main thread sees to it from here; so much time is left for the rest. While the watchdog itself is at
-    /// it, this waits for the end of the process.
-    pub(super) fn relax(&self, limit: Duration) {
+    /// It is kept, or the main thread sees to it from here, with the time that is left. While the watchdog itself is at it, this
+    /// waits for the end of the process.
+    pub(super) fn relax(&self) {
         let mut state = lock(&self.shared.0);
         state.is_safe = true;
-        state.until = Instant::now() + limit;
+        state.until = self.latest;
     }
 }
 

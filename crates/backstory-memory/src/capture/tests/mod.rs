@@ -437,6 +437,24 @@ fn a_summary_is_asked_for_again_while_it_is_made() {
 }
 
 #[test]
+fn the_log_that_was_named_last_is_the_one_to_read() {
+    let mut story = Story::new();
+    story.tell(HookTool(5, "t1"));
+    let log = format!("/home/ada/{}.jsonl", id(SESSION));
+    story.hook(9, "Stop", &json!({"transcript_path": log}));
+    story.hook(9, "SessionEnd", &json!({"transcript_path": null}));
+    let row = story.trial.session(SESSION).id;
+    let told = story
+        .trial
+        .memory
+        .store
+        .told_transcript(row)
+        .unwrap()
+        .unwrap();
+    assert_eq!(told.1, Some(log));
+}
+
+#[test]
 fn forgetting_takes_captures_along_and_none_comes_back() {
     let mut story = Story::new();
     for line in TOLD {
