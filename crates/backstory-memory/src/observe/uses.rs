@@ -1,0 +1,144 @@
+//! The tool uses of a session: calls, each with what it was answered.
+
+use std::collections::HashMap;
+
+use backstory_session::{Action, Kind, Touch};
+use backstory_store::{EventRange, LiveSession, Store, SymbolFilter};
+
+use super::ToolUse;
+use crate::capture::live_events;
+use crate::error::Result;
+use crate::read::{ShownEvent, visit};
+
+/// So many calls may wait for their result; agents run a few tools at once.
+const MOST_OPEN: usize = 256;
+
+/// A tool use and where it stands.
+pub(crate) struct Use {
+    /// The event of the call.
+    pub(crate) call: u64,
+    /// The event of the result.
+    pub(crate) result: u64,
+    pub(crate) turn: u64,
+    pub(crate) at: Option<i64>,
+    pub(crate) tool_use: ToolUse,
+}
+
+/// Calls `each` with the tool uses of a session that were answered, in the order of the answers, those included that only hooks told
+/// of so far.
+pub(crate) fn tool_uses(
+    store: &Store,
+    agent: &str,
+    session: &LiveSession,
+    range: EventRange,
+    mut each: impl FnMut(Use) -> Result<()>,
+) -> Result<()> {
+    let functions = Functions::of(store, session.session)?;
+    let mut open: HashMap<u64, ShownEvent> = HashMap::new();
+    let mut take = |event: ShownEvent| -> Result<()> {
+        match event.row.kind {
+            Kind::ToolCall => {
+                if open.len() == MOST_OPEN {
+                    let oldest = open.keys().min().copied();
+                    oldest.and_then(|oldest| open.remove(&oldest));
+                }
+                open.insert(event.row.seq, event);
+                Ok(())
+            }
+            Kind::ToolResult => match event.row.call.and_then(|call| open.remove(&call)) {
+                Some(call) => each(joined(call, event, &functions)),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    };
+    visit(store, session.session, agent, range, &mut take)?;
+    for event in live_events(store, session)? {
+        let asked = match range {
+            EventRange::All | EventRange::Last(_) => true,
+            EventRange::From(seq) => event.row.seq >= seq,
+            EventRange::One(seq) => event.row.seq == seq,
+            EventRange::Turn(turn) => event.row.turn == turn,
+        };
+        if asked {
+            take(event)?;
+        }
+    }
+    Ok(())
+}
+
+fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> Use {
+    let failed = result.row.error || result.row.exit_code.is_some_and(|code| code != 0);
+    let functions = functions.changed(call.row.turn, &call.touches, &call.text);
+    Use {
+        call: call.row.seq,
+        result: result.row.seq,
+        turn: call.row.turn,
+        at: result.row.at.or(call.row.at),
+        tool_use: ToolUse {
+            tool: call.row.tool.unwrap_or_default(),
+            input: call.text,
+            command: call.row.command,
+            output: result.text,
+            failed,
+            touches: call.touches,
+            functions,
+        },
+    }
+}
+
+/// The functions that turns of a session changed, by turn and file.
+struct Functions(HashMap<u64, Vec<(String, String)>>);
+
+impl Functions {
+    fn of(store: &Store, session: i64) -> Result<Self> {
+        let rows = store.symbol_changes(&SymbolFilter {
+            session: Some(session),
+            ..SymbolFilter::default()
+        })?;
+        let mut turns: HashMap<u64, Vec<(String, String)>> = HashMap::new();
+        if rows.is_empty() {
+            return Ok(Functions(turns));
+        }
+        let files = store.code_files()?.into_iter();
+        let names: HashMap<i64, String> = files.map(|file| (file.id, file.name)).collect();
+        for row in rows {
+            let (Ok(turn), Some(file)) = (u64::try_from(row.turn), names.get(&row.file)) else {
+                continue;
+            };
+            if !row.name.is_empty() {
+                turns
+                    .entry(turn)
+                    .or_default()
+                    .push((file.clone(), row.name));
+            }
+        }
+        Ok(Functions(turns))
+    }
+
+    /// Those of the files that a call wrote. A turn edits a file more than once; the functions that the call itself names are its own.
+    fn changed(&self, turn: u64, touches: &[Touch], input: &str) -> Vec<String> {
+        let Some(changed) = self.0.get(&turn) else {
+            return Vec::new();
+        };
+        let is_written = |file: &str| {
+            let is_it = |touch: &Touch| {
+                touch.action != Action::Read
+                    && touch
+                        .path
+                        .strip_suffix(file)
+                        .is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+            };
+            touches.iter().any(is_it)
+        };
+        let written = changed.iter().filter(|(file, _)| is_written(file));
+        let mut names: Vec<String> = written.map(|(_, name)| name.clone()).collect();
+        let is_named = |name: &String| input.contains(name.rsplit('.').next().unwrap_or(name));
+        if names.iter().any(is_named) {
+            names.retain(is_named);
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
