@@ -80,7 +80,7 @@ pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
 pub use forget::{Forget, ForgetReport, Proof};
-pub use observe::{Sizes, ToolUse};
+pub use observe::{Observation, ObservationScore, Sizes, ToolUse};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
     PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,

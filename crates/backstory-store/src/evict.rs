@@ -10,6 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::blocks::parse_cuts;
 use crate::error::Result;
 use crate::index;
+use crate::observations;
 use crate::open::Store;
 
 /// So many pages are given back to the file system at once; what they displace goes through the journal.
@@ -233,7 +234,8 @@ impl Store {
 
     /// What the accounts of sessions and the looks at source files take.
     pub fn distilled_bytes(&self) -> Result<u64> {
-        let query = "SELECT (SELECT COALESCE(SUM(LENGTH(notes)), 0) FROM notes) + (SELECT COALESCE(SUM(LENGTH(symbols)), 0) FROM snapshots)";
+        let query = "SELECT (SELECT COALESCE(SUM(LENGTH(notes)), 0) FROM notes) + (SELECT COALESCE(SUM(LENGTH(symbols)), 0) FROM snapshots) \
+             + (SELECT COALESCE(SUM(LENGTH(observations)), 0) FROM kept_observations)";
         Ok(self.connection.query_row(query, [], |row| row.get(0))?)
     }
 
@@ -270,10 +272,16 @@ pub struct Evictor<'a> {
 }
 
 impl Evictor<'_> {
-    /// Evicts a session: its events, and the stored bytes that no other session needs.
-    pub fn evict(&mut self, session: i64, now: i64) -> Result<()> {
+    /// The store, to look at what is about to go.
+    pub fn store(&self) -> &Store {
+        self.store
+    }
+
+    /// Evicts a session: its events, and the stored bytes that no other session needs. What it was observed to do is kept.
+    pub fn evict(&mut self, session: i64, now: i64, observations: &[u8]) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
+        observations::keep(&transaction, session, observations)?;
         let paths: Vec<i64> = transaction
             .prepare_cached("SELECT DISTINCT path FROM touches WHERE session = ?1")?
             .query_map([session], |row| row.get(0))?

@@ -359,7 +359,11 @@ impl Forgetting<'_> {
             &change,
         )?;
         let mut packer = Packer::for_notes()?;
-        for (table, key, column) in [("notes", "session", "notes"), ("queue", "id", "body")] {
+        for (table, key, column) in [
+            ("notes", "session", "notes"),
+            ("kept_observations", "session", "observations"),
+            ("queue", "id", "body"),
+        ] {
             let mut packed = Vec::new();
             let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
             self.each(&select, |row| {

@@ -16,6 +16,7 @@ mod evict;
 mod forget;
 mod index;
 mod ingest;
+mod observations;
 mod open;
 mod queue;
 mod sessions;

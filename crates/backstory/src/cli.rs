@@ -2,7 +2,9 @@
 
 mod blame;
 mod code;
+mod eval;
 mod hook;
+mod observations;
 mod patterns;
 mod schedule;
 mod setup;
@@ -14,7 +16,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
+pub(crate) use eval::{EvalArgs, EvalWhat};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
+pub(crate) use observations::{ObservationsArgs, Size};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 pub(crate) use schedule::{ScheduleAction, ScheduleArgs};
 pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
@@ -43,6 +47,7 @@ pub(crate) enum Command {
     Show(ShowArgs),
     Tail(TailArgs),
     Digest(DigestArgs),
+    Observations(ObservationsArgs),
     Blame(BlameArgs),
     Usage(UsageArgs),
     Model(ModelArgs),
@@ -350,36 +355,6 @@ pub(crate) struct EmbedArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Score how well things work on your own history.
-#[derive(Debug, Args)]
-pub(crate) struct EvalArgs {
-    #[command(subcommand)]
-    pub(crate) what: EvalWhat,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum EvalWhat {
-    /// Score search with queries whose answers are known.
-    ///
-    /// QUERIES has a line of JSON for each query: `{\"query\": \"…\", \"gold\": [\"session id\", …]}`. Prints how often a right session
-    /// is first, among the first five and ten, whether all right ones are among the first five, the mean reciprocal rank, the
-    /// normalised discounted gain, and how long a search takes. Queries without gold ask for nothing: they count as confident
-    /// when they should not be.
-    Retrieval {
-        /// The file of queries.
-        queries: PathBuf,
-        /// Only this mode; else all that can be used.
-        #[arg(long, value_enum)]
-        mode: Option<Mode>,
-        /// Print how each query did.
-        #[arg(long)]
-        each: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// Keep the store within the caps of the configuration.

@@ -5,13 +5,20 @@
 
 mod extract;
 mod faithful;
+mod measure;
 mod uses;
 
 use backstory_session::Touch;
+use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::extract::Extract;
-pub(crate) use self::uses::tool_uses;
+use self::extract::{Extract, is_telling};
+use self::uses::{Use, Uses, tool_uses};
+use crate::Memory;
+use crate::error::Result;
+use crate::read::visit;
+
+pub use self::measure::ObservationScore;
 
 /// A tool use, as a compressor sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,4 +60,110 @@ pub(crate) trait Compressor {
 
     /// The three sizes of a tool use.
     fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Self::Failure>;
+}
+
+/// What a tool use changed or showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The event of the call.
+    pub event: u64,
+    /// The turn.
+    pub turn: u64,
+    /// When the tool had answered.
+    pub at: Option<i64>,
+    /// The tool.
+    pub tool: String,
+    /// What was observed.
+    #[serde(flatten)]
+    pub sizes: Sizes,
+    /// The files that it touched, as the log has them.
+    pub files: Vec<String>,
+    /// The functions that it changed.
+    pub functions: Vec<String>,
+    /// How long the text is that it was made of, in bytes.
+    pub raw_bytes: u64,
+    /// What made it.
+    pub compressor: String,
+}
+
+impl Observation {
+    /// The built-in observation of a tool use; `None` when that neither changed nor showed anything.
+    fn of(used: &Use) -> Option<Self> {
+        let tool_use = &used.tool_use;
+        if !is_telling(tool_use) {
+            return None;
+        }
+        let Ok(sizes) = Extract.compress(tool_use);
+        let mut files: Vec<String> = Vec::new();
+        for touch in &tool_use.touches {
+            if !files.contains(&touch.path) {
+                files.push(touch.path.clone());
+            }
+        }
+        Some(Observation {
+            event: used.call,
+            turn: used.turn,
+            at: used.at,
+            tool: tool_use.tool.clone(),
+            sizes,
+            files,
+            functions: tool_use.functions.clone(),
+            raw_bytes: (tool_use.input.len() + tool_use.output.len()) as u64,
+            compressor: Extract.name().to_string(),
+        })
+    }
+}
+
+impl Memory {
+    /// What the tools of a session changed or showed, in their order; of a turn alone if one is named.
+    pub fn observations(
+        &self,
+        session: &SessionRow,
+        turn: Option<u64>,
+    ) -> Result<Vec<Observation>> {
+        let mut observations = kept(&self.store, session.id, session.evicted)?;
+        let live = LiveSession {
+            session: session.id,
+            turns: session.turns,
+            events: session.events,
+        };
+        let range = turn.map_or(EventRange::All, EventRange::Turn);
+        tool_uses(&self.store, &session.agent, &live, range, |used| {
+            observations.extend(Observation::of(&used));
+            Ok(())
+        })?;
+        observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
+        Ok(observations)
+    }
+}
+
+/// The observations of a session that is about to lose its text, as they are kept.
+pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
+    let evicted = store.session_heads([session.session])?;
+    let evicted = evicted.get(&session.session).map_or(0, |head| head.evicted);
+    let mut observations = kept(store, session.session, evicted)?;
+    let mut uses = Uses::of(store, session.session)?;
+    visit(
+        store,
+        session.session,
+        &session.agent,
+        EventRange::All,
+        |event| {
+            let used = uses.take(event);
+            observations.extend(used.as_ref().and_then(Observation::of));
+            Ok(())
+        },
+    )?;
+    Ok(serde_json::to_vec(&observations).unwrap_or_default())
+}
+
+/// What was kept of the events that are gone. A session that was restored has them again.
+fn kept(store: &Store, session: i64, evicted: u64) -> Result<Vec<Observation>> {
+    if evicted == 0 {
+        return Ok(Vec::new());
+    }
+    let kept = store.kept_observations(session)?.unwrap_or_default();
+    let mut kept: Vec<Observation> = serde_json::from_slice(&kept).unwrap_or_default();
+    kept.retain(|observation| observation.event <= evicted);
+    Ok(kept)
 }

@@ -17,15 +17,13 @@ const MOST_OPEN: usize = 256;
 pub(crate) struct Use {
     /// The event of the call.
     pub(crate) call: u64,
-    /// The event of the result.
-    pub(crate) result: u64,
     pub(crate) turn: u64,
     pub(crate) at: Option<i64>,
     pub(crate) tool_use: ToolUse,
 }
 
-/// Calls `each` with the tool uses of a session that were answered, in the order of the answers, those included that only hooks told
-/// of so far.
+/// Calls `each` with the tool uses of a session that were answered, in the order of the answers; the last are those that only hooks
+/// told of so far.
 pub(crate) fn tool_uses(
     store: &Store,
     agent: &str,
@@ -33,38 +31,55 @@ pub(crate) fn tool_uses(
     range: EventRange,
     mut each: impl FnMut(Use) -> Result<()>,
 ) -> Result<()> {
-    let functions = Functions::of(store, session.session)?;
-    let mut open: HashMap<u64, ShownEvent> = HashMap::new();
-    let mut take = |event: ShownEvent| -> Result<()> {
-        match event.row.kind {
-            Kind::ToolCall => {
-                if open.len() == MOST_OPEN {
-                    let oldest = open.keys().min().copied();
-                    oldest.and_then(|oldest| open.remove(&oldest));
-                }
-                open.insert(event.row.seq, event);
-                Ok(())
-            }
-            Kind::ToolResult => match event.row.call.and_then(|call| open.remove(&call)) {
-                Some(call) => each(joined(call, event, &functions)),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    };
-    visit(store, session.session, agent, range, &mut take)?;
-    for event in live_events(store, session)? {
-        let asked = match range {
-            EventRange::All | EventRange::Last(_) => true,
-            EventRange::From(seq) => event.row.seq >= seq,
-            EventRange::One(seq) => event.row.seq == seq,
-            EventRange::Turn(turn) => event.row.turn == turn,
-        };
-        if asked {
-            take(event)?;
-        }
+    let mut uses = Uses::of(store, session.session)?;
+    visit(store, session.session, agent, range, |event| {
+        uses.take(event).map_or(Ok(()), &mut each)
+    })?;
+    let live = live_events(store, session)?.into_iter();
+    let asked = live.filter(|event| match range {
+        EventRange::All | EventRange::Last(_) => true,
+        EventRange::From(seq) => event.row.seq >= seq,
+        EventRange::One(seq) => event.row.seq == seq,
+        EventRange::Turn(turn) => event.row.turn == turn,
+    });
+    for event in asked {
+        uses.take(event).map_or(Ok(()), &mut each)?;
     }
     Ok(())
+}
+
+/// Joins the calls and results of a session.
+pub(super) struct Uses {
+    functions: Functions,
+    open: HashMap<u64, ShownEvent>,
+}
+
+impl Uses {
+    pub(super) fn of(store: &Store, session: i64) -> Result<Self> {
+        Ok(Uses {
+            functions: Functions::of(store, session)?,
+            open: HashMap::new(),
+        })
+    }
+
+    /// Takes the next event; a result completes a tool use.
+    pub(super) fn take(&mut self, event: ShownEvent) -> Option<Use> {
+        match event.row.kind {
+            Kind::ToolCall => {
+                if self.open.len() == MOST_OPEN {
+                    let oldest = self.open.keys().min().copied();
+                    oldest.and_then(|oldest| self.open.remove(&oldest));
+                }
+                self.open.insert(event.row.seq, event);
+                None
+            }
+            Kind::ToolResult => {
+                let call = self.open.remove(&event.row.call?)?;
+                Some(joined(call, event, &self.functions))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> Use {
@@ -72,7 +87,6 @@ fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> Use {
     let functions = functions.changed(call.row.turn, &call.touches, &call.text);
     Use {
         call: call.row.seq,
-        result: result.row.seq,
         turn: call.row.turn,
         at: result.row.at.or(call.row.at),
         tool_use: ToolUse {

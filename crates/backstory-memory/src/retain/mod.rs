@@ -11,7 +11,7 @@ use backstory_store::{VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
 use crate::error::{Error, Result};
-use crate::{Memory, disk_bytes};
+use crate::{Memory, disk_bytes, observe};
 
 /// Bounds of what is kept; those that are `None` bound nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -230,7 +230,8 @@ impl Memory {
         while freed < wanted
             && let Some(next) = plan.next(pass)
         {
-            evictor.evict(next.session, now)?;
+            let kept = observe::to_keep(evictor.store(), &next)?;
+            evictor.evict(next.session, now, &kept)?;
             events += next.events;
             let share = (events as f64 / all_events * beside) as u64;
             freed = used.saturating_sub(evictor.used_bytes()?) + share;

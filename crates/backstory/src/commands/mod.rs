@@ -10,6 +10,7 @@ mod embed;
 mod eval;
 mod forget;
 mod model;
+mod observations;
 mod patterns;
 mod queue;
 mod retain;
@@ -47,6 +48,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Show(arguments) => show::run(&setting, arguments),
         Command::Tail(arguments) => show::tail(&setting, arguments),
         Command::Digest(arguments) => digest::run(&setting, arguments),
+        Command::Observations(arguments) => observations::run(&setting, arguments),
         Command::Blame(arguments) => blame::run(&setting, arguments),
         Command::Map(arguments) => code::map(&setting, arguments),
         Command::Calls(arguments) => code::calls(&setting, arguments),

@@ -71,7 +71,7 @@ fn evicted(session: &SessionRow) -> String {
     )
 }
 
-fn split_turn(text: &str) -> Result<(&str, Option<u64>), Error> {
+pub(super) fn split_turn(text: &str) -> Result<(&str, Option<u64>), Error> {
     let Some((id, turn)) = text.rsplit_once('#') else {
         return Ok((text, None));
     };

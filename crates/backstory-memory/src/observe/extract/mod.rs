@@ -1,8 +1,34 @@
 //! The built-in compressor: takes out of a tool use the lines that tell most, word for word. The same use gives the same observation.
 
+mod head;
+mod lines;
+
 use std::convert::Infallible;
 
+use serde_json::Value;
+
+use self::head::Head;
+use self::lines::{IDLE_WORTH, Order, WORTH, telling};
 use super::{Compressor, Sizes, ToolUse};
+
+pub(crate) use self::head::is_telling;
+
+/// How long each size is at most, in bytes: a token has about four.
+const TITLE: usize = 64;
+const SUMMARY: usize = 180;
+const DETAIL: usize = 800;
+
+/// What a tool that writes files was told to write there, by the names that agents have for it.
+const WRITTEN: [&str; 8] = [
+    "new_string",
+    "content",
+    "contents",
+    "new_str",
+    "file_text",
+    "insert_text",
+    "patch",
+    "diff",
+];
 
 /// Takes out what tells most.
 pub(crate) struct Extract;
@@ -15,9 +41,226 @@ impl Compressor for Extract {
     }
 
     fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Infallible> {
+        let input = serde_json::from_str::<Value>(&tool_use.input).unwrap_or(Value::Null);
+        let head = Head::of(tool_use, &input);
+        let written = if head.writes && !tool_use.failed {
+            written(tool_use, &input)
+        } else {
+            String::new()
+        };
+        let (source, order) = if written.is_empty() {
+            (tool_use.output.as_str(), head.order)
+        } else {
+            (written.as_str(), Order::First)
+        };
+        let title = head.title(tool_use.failed, TITLE);
+        let mut summary = head.line(tool_use.failed, SUMMARY);
+        let mut detail = summary.clone();
+        let room = SUMMARY.saturating_sub(summary.len() + 2);
+        for line in telling(source, order, WORTH, room) {
+            summary.push_str(if summary == detail { ": " } else { "; " });
+            summary.push_str(&line);
+        }
+        let room = DETAIL.saturating_sub(detail.len());
+        for line in telling(source, order, IDLE_WORTH, room) {
+            detail.push('\n');
+            detail.push_str(&line);
+        }
         Ok(Sizes {
-            title: tool_use.tool.clone(),
-            ..Sizes::default()
+            title,
+            summary,
+            detail,
         })
+    }
+}
+
+/// The text that a tool was told to write, or the lines of a patch that are new.
+fn written(tool_use: &ToolUse, input: &Value) -> String {
+    let mut text = String::new();
+    gather(input, &mut text);
+    let patch = [tool_use.command.as_deref(), Some(tool_use.input.as_str())];
+    let patch = patch.into_iter().flatten();
+    if text.is_empty()
+        && let Some(patch) = patch
+            .into_iter()
+            .find(|text| text.contains("*** Begin Patch"))
+    {
+        text = patch.to_string();
+    }
+    if text.contains("*** Begin Patch") || text.contains("\n@@") {
+        let added = text.lines().filter_map(|line| line.strip_prefix('+'));
+        return added.collect::<Vec<&str>>().join("\n");
+    }
+    text
+}
+
+fn gather(input: &Value, text: &mut String) {
+    match input {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(string) if WRITTEN.contains(&name.as_str()) => {
+                        text.push_str(string);
+                        text.push('\n');
+                    }
+                    _ => gather(value, text),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, text)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_session::{Action, Touch};
+
+    use super::super::faithful::faith;
+    use super::*;
+
+    fn check(tool_use: &ToolUse, title: &str, summary: &str) {
+        let Ok(sizes) = Extract.compress(tool_use);
+        assert_eq!(
+            (sizes.title.as_str(), sizes.summary.as_str()),
+            (title, summary)
+        );
+        let said = [sizes.title, sizes.summary, sizes.detail].join("\n");
+        assert_eq!(faith(tool_use, &said).unfounded, Vec::<String>::new());
+    }
+
+    fn tool(name: &str, input: &str, output: &str) -> ToolUse {
+        ToolUse {
+            tool: name.to_string(),
+            input: input.to_string(),
+            output: output.to_string(),
+            ..ToolUse::default()
+        }
+    }
+
+    fn touching(mut tool_use: ToolUse, path: &str, action: Action) -> ToolUse {
+        tool_use.touches.push(Touch {
+            path: path.to_string(),
+            action,
+        });
+        tool_use
+    }
+
+    fn command(line: &str, output: &str, failed: bool) -> ToolUse {
+        ToolUse {
+            command: Some(line.to_string()),
+            failed,
+            ..tool("Bash", line, output)
+        }
+    }
+
+    #[test]
+    fn commands_are_told_by_what_they_printed() {
+        check(
+            &command(
+                "cargo test -p shop cart",
+                "   Compiling shop v0.1.0\n    Finished `test` profile\nrunning 3 tests\n...\n\ntest result: ok. 3 passed; 0 failed; 0 ignored\n",
+                false,
+            ),
+            "ran `cargo test -p shop cart`",
+            "ran `cargo test -p shop cart`: test result: ok. 3 passed; 0 failed; 0 ignored",
+        );
+        check(
+            &command(
+                "cargo build",
+                "   Compiling shop v0.1.0\nerror[E0432]: unresolved import `cart::Cart`\n --> src/main.rs:3:5\n",
+                true,
+            ),
+            "`cargo build` failed",
+            "`cargo build` failed: error[E0432]: unresolved import `cart::Cart`; --> src/main.rs:3:5",
+        );
+        check(
+            &command("mkdir -p target/x", "", false),
+            "ran `mkdir -p target/x`",
+            "ran `mkdir -p target/x`",
+        );
+    }
+
+    #[test]
+    fn edits_are_told_by_what_they_wrote() {
+        let input = r#"{"file_path":"/home/ada/shop/src/cart.rs","old_string":"fn total() {}","new_string":"use std::fmt;\n\nfn total(&self) -> Money {\n    self.items.iter().sum()\n}"}"#;
+        check(
+            &touching(
+                tool("Edit", input, "The file has been updated."),
+                "/home/ada/shop/src/cart.rs",
+                Action::Write,
+            ),
+            "edited cart.rs",
+            "edited shop/src/cart.rs: fn total(&self) -> Money; self.items.iter().sum()",
+        );
+        let patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-def old():\n+def new(count):\n+    return count\n*** End Patch";
+        check(
+            &touching(
+                tool("apply_patch", patch, "Success."),
+                "src/a.py",
+                Action::Write,
+            ),
+            "edited a.py",
+            "edited src/a.py: def new(count):; return count",
+        );
+    }
+
+    #[test]
+    fn other_tools_are_told_by_what_they_were_asked() {
+        check(
+            &touching(
+                tool(
+                    "Read",
+                    r#"{"file_path":"/home/ada/shop/src/cart.rs"}"#,
+                    "     1→use std::fmt;\n     2→\n     3→pub struct Cart {\n     4→    items: Vec<Item>,\n",
+                ),
+                "/home/ada/shop/src/cart.rs",
+                Action::Read,
+            ),
+            "read cart.rs",
+            "read shop/src/cart.rs: pub struct Cart; items: Vec<Item>",
+        );
+        check(
+            &tool(
+                "Grep",
+                r#"{"pattern":"fn total","path":"src"}"#,
+                "src/cart.rs:33:fn total() -> Money {",
+            ),
+            "searched `fn total`",
+            "searched `fn total`: src/cart.rs:33:fn total() -> Money",
+        );
+        check(
+            &tool(
+                "WebFetch",
+                r#"{"url":"https://docs.rs/tokio","prompt":"what is a runtime"}"#,
+                "Tokio is a runtime.",
+            ),
+            "fetched https://docs.rs/tokio",
+            "fetched https://docs.rs/tokio: Tokio is a runtime.",
+        );
+        check(
+            &tool(
+                "mcp__linear__get_issue",
+                r#"{"id":"ENT-98"}"#,
+                r#"{"title":"move help.go"}"#,
+            ),
+            "called mcp__linear__get_issue: ENT-98",
+            r#"called mcp__linear__get_issue: ENT-98: {"title":"move help.go"}"#,
+        );
+    }
+
+    #[test]
+    fn long_words_and_hostile_texts_are_cut_between_words() {
+        let long = format!("curl https://example.org/{} | sh", "a".repeat(300));
+        let Ok(sizes) = Extract.compress(&command(&long, &"é".repeat(5_000), false));
+        assert!(
+            sizes.title.len() <= TITLE && sizes.summary.len() <= SUMMARY,
+            "{sizes:?}"
+        );
+        assert!(
+            sizes.detail.len() <= DETAIL && sizes.title.starts_with("ran `curl"),
+            "{sizes:?}"
+        );
+        assert_eq!(lines::cut("one two three", 10), "one two…");
     }
 }

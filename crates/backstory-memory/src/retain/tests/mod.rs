@@ -78,7 +78,7 @@ fn what_a_stopped_run_left_is_freed_before_more_goes() {
     ];
     let mut evictor = trial.memory.store.evictor().unwrap();
     for session in oldest {
-        evictor.evict(session, NOW).unwrap();
+        evictor.evict(session, NOW, b"[]").unwrap();
     }
     // Stopped here: neither the database nor the index is smaller yet, but nothing is found any more.
     assert_eq!(titles(&mut trial, &topic(9)), [(id(9), 1, 1)]);

@@ -1,4 +1,4 @@
-//! `eval`.
+//! `eval retrieval`.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use backstory_memory::{Query, RetrievalScore, RetrievalSummary, SearchOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cli::{EvalArgs, EvalWhat, Mode};
+use crate::cli::Mode;
 use crate::error::Error;
 use crate::output::{harmless, print_json, print_table, stdout, table};
 use crate::setting::Setting;
@@ -19,17 +19,17 @@ struct Line {
     gold: Vec<String>,
 }
 
-pub(super) fn run(setting: &Setting, arguments: &EvalArgs) -> Result<(), Error> {
-    let EvalWhat::Retrieval {
-        queries,
-        mode,
-        each,
-        json,
-    } = &arguments.what;
+pub(super) fn run(
+    setting: &Setting,
+    queries: &Path,
+    mode: Option<Mode>,
+    each: bool,
+    json: bool,
+) -> Result<(), Error> {
     let queries = read(queries)?;
     let mut memory = setting.memory()?;
     let modes = match (mode, &setting.config.model) {
-        (Some(mode), _) => vec![*mode],
+        (Some(mode), _) => vec![mode],
         (None, Some(_)) => vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid],
         (None, None) => vec![Mode::Keyword],
     };
@@ -56,10 +56,10 @@ pub(super) fn run(setting: &Setting, arguments: &EvalArgs) -> Result<(), Error> 
         }
         scores.push((mode, score));
     }
-    if *json {
+    if json {
         let modes: Vec<Value> = scores
             .iter()
-            .map(|(mode, score)| mode_json(*mode, score, *each))
+            .map(|(mode, score)| mode_json(*mode, score, each))
             .collect();
         return print_json(&json!({ "modes": modes }));
     }
@@ -78,7 +78,7 @@ pub(super) fn run(setting: &Setting, arguments: &EvalArgs) -> Result<(), Error> 
         "p95 ms",
     ]);
     for (mode, score) in &scores {
-        if *each {
+        if each {
             print_each(&mut out, *mode, score)?;
         }
         summary.add_row(cells(*mode, &score.summary()));

@@ -1,0 +1,193 @@
+//! The lines of a text that tell most.
+
+use crate::text;
+
+/// How much of a text is looked at, from its beginning and from its end.
+const MOST_READ: usize = 12 << 10;
+
+/// Less room than this is not worth filling.
+const LEAST: usize = 12;
+
+/// The longest line, in bytes.
+const LINE: usize = 160;
+
+/// Words that tell of results and of trouble.
+const TELLING: [&str; 12] = [
+    "error",
+    "fail",
+    "panic",
+    "passed",
+    "warning",
+    "exception",
+    "not found",
+    "cannot",
+    "denied",
+    "conflict",
+    "fatal",
+    "expected",
+];
+
+/// How lines that define something begin.
+const DEFINITIONS: [&str; 22] = [
+    "fn ",
+    "pub ",
+    "def ",
+    "class ",
+    "func ",
+    "struct ",
+    "enum ",
+    "trait ",
+    "impl ",
+    "type ",
+    "interface ",
+    "export ",
+    "function ",
+    "async ",
+    "const ",
+    "module ",
+    "message ",
+    "create table",
+    "public ",
+    "private ",
+    "protected ",
+    "#",
+];
+
+/// How lines begin that say little.
+const IDLE: [&str; 14] = [
+    "use ",
+    "import ",
+    "from ",
+    "#include",
+    "package ",
+    "//",
+    "compiling ",
+    "downloading ",
+    "downloaded ",
+    "finished ",
+    "running ",
+    "checking ",
+    "the file ",
+    "warning: truncated",
+];
+
+/// What a line may end with that says nothing.
+const ENDINGS: [char; 4] = ['{', ';', ',', ' '];
+
+/// Which of two lines that tell as much comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The earlier one, as in a file.
+    First,
+    /// The later one, as in what a command printed.
+    Last,
+}
+
+/// What lines are worth that say little, and those that say something.
+pub(super) const IDLE_WORTH: u8 = 1;
+pub(super) const WORTH: u8 = 2;
+
+/// The lines that tell most and are worth at least so much, in their order, together with what stands between them not longer than
+/// this.
+pub(super) fn telling(source: &str, order: Order, least: u8, most: usize) -> Vec<String> {
+    let plain = plain(source);
+    let mut lines: Vec<(usize, u8, &str)> = Vec::new();
+    for (place, line) in plain.lines().enumerate() {
+        let line = unnumbered(line.trim());
+        let worth = worth(line);
+        if worth >= least {
+            lines.push((place, worth, line));
+        }
+    }
+    let mut ranked: Vec<usize> = (0..lines.len()).collect();
+    ranked.sort_by_key(|at| {
+        let (place, worth, _) = lines[*at];
+        let place = match order {
+            Order::First => place,
+            Order::Last => usize::MAX - place,
+        };
+        (std::cmp::Reverse(worth), place)
+    });
+    let mut room = most;
+    let mut chosen: Vec<(usize, String)> = Vec::new();
+    for at in ranked {
+        if room < LEAST {
+            break;
+        }
+        let (place, _, line) = lines[at];
+        // Half a line tells little: it is only taken when there is nothing else.
+        let longest = if chosen.is_empty() {
+            LINE.min(room)
+        } else {
+            LINE
+        };
+        let line = cut(line.trim_end_matches(ENDINGS), longest);
+        let is_new = chosen.iter().all(|(_, known)| *known != line);
+        if line.is_empty() || !is_new || line.len() + 2 > room {
+            continue;
+        }
+        room -= line.len() + 2;
+        chosen.push((place, line));
+    }
+    chosen.sort_unstable_by_key(|(place, _)| *place);
+    chosen.into_iter().map(|(_, line)| line).collect()
+}
+
+/// What a terminal would show of the beginning and of the end of a text.
+fn plain(source: &str) -> String {
+    if source.len() <= 2 * MOST_READ {
+        return text::without_escapes(source);
+    }
+    let start = text::beginning(source, MOST_READ);
+    let end = text::ending(source, MOST_READ);
+    // What is cut in the middle of a word must not look like a whole one.
+    let start = start.rfind('\n').map_or("", |at| &start[..at]);
+    let end = end.find('\n').map_or("", |at| &end[at + 1..]);
+    text::without_escapes(&format!("{start}\n{end}"))
+}
+
+/// How much a line tells; 0 is nothing.
+fn worth(line: &str) -> u8 {
+    let letters = line
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .count();
+    if letters < 3 {
+        return 0;
+    }
+    let start = text::beginning(line, 400).to_ascii_lowercase();
+    if IDLE.iter().any(|words| start.starts_with(words)) {
+        return IDLE_WORTH;
+    }
+    let is_telling = TELLING.iter().any(|words| start.contains(words));
+    let is_definition = DEFINITIONS.iter().any(|words| start.starts_with(words));
+    WORTH + u8::from(is_definition) + 2 * u8::from(is_telling)
+}
+
+/// A line without the number that tools put before it.
+fn unnumbered(line: &str) -> &str {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if rest.len() == line.len() {
+        return line;
+    }
+    let after = rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t'));
+    after.map_or(line, str::trim)
+}
+
+/// The beginning of a text that is not longer than this, with whole words only: half a path or number would be another one.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    const MORE: &str = "…";
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let start = text::beginning(text, most.saturating_sub(MORE.len()));
+    let is_whole = text[start.len()..].starts_with(char::is_whitespace);
+    let end = match is_whole {
+        true => start.len(),
+        false => start.rfind(char::is_whitespace).unwrap_or(0),
+    };
+    match start[..end].trim_end() {
+        "" => String::new(),
+        start => format!("{start}{MORE}"),
+    }
+}

@@ -1,0 +1,80 @@
+//! How good the built-in compressor is, measured on all that is stored.
+
+use std::time::{Duration, Instant};
+
+use backstory_store::{EventRange, SessionFilter};
+
+use super::faithful::faith;
+use super::{Compressor, Extract, Uses, is_telling};
+use crate::Memory;
+use crate::error::Result;
+use crate::read::visit;
+
+/// So many texts that are not faithful are told.
+const MOST_TOLD: usize = 20;
+
+/// How the built-in compressor did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ObservationScore {
+    /// Tool uses that were answered.
+    pub uses: u64,
+    /// Those that changed or showed something.
+    pub observations: u64,
+    /// What they were asked and answered, in bytes.
+    pub raw_bytes: u64,
+    /// The bytes of the titles, summaries and details.
+    pub bytes: [u64; 3],
+    /// Numbers, paths and names in them.
+    pub named: u64,
+    /// Those that their source does not have: the session, the event, and what it is.
+    pub unfounded: Vec<(String, u64, String)>,
+    /// How long compressing took, reading apart.
+    pub took: Duration,
+}
+
+impl Memory {
+    /// Makes an observation of every tool use that is stored and measures it.
+    pub fn score_observations(&self) -> Result<ObservationScore> {
+        let mut score = ObservationScore::default();
+        for session in self.store.sessions(&SessionFilter::default())? {
+            let mut uses = Uses::of(&self.store, session.id)?;
+            visit(
+                &self.store,
+                session.id,
+                &session.agent,
+                EventRange::All,
+                |event| {
+                    let Some(used) = uses.take(event) else {
+                        return Ok(());
+                    };
+                    score.uses += 1;
+                    let started = Instant::now();
+                    if !is_telling(&used.tool_use) {
+                        return Ok(());
+                    }
+                    let Ok(sizes) = Extract.compress(&used.tool_use);
+                    score.took += started.elapsed();
+                    score.observations += 1;
+                    score.raw_bytes +=
+                        (used.tool_use.input.len() + used.tool_use.output.len()) as u64;
+                    let texts = [&sizes.title, &sizes.summary, &sizes.detail];
+                    for (sum, text) in score.bytes.iter_mut().zip(texts) {
+                        *sum += text.len() as u64;
+                    }
+                    let said = texts.map(String::as_str).join("\n");
+                    let faith = faith(&used.tool_use, &said);
+                    score.named += faith.named;
+                    for word in faith.unfounded {
+                        if score.unfounded.len() < MOST_TOLD {
+                            score
+                                .unfounded
+                                .push((session.session.clone(), used.call, word));
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(score)
+    }
+}

@@ -1,0 +1,29 @@
+//! What is kept of observations.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::blocks::{Packer, decompress};
+use crate::error::Result;
+use crate::open::Store;
+
+impl Store {
+    /// The observations that were kept of a session whose text went, in the writer's own format.
+    pub fn kept_observations(&self, session: i64) -> Result<Option<Vec<u8>>> {
+        let query = "SELECT observations FROM kept_observations WHERE session = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let kept: Option<Vec<u8>> = statement
+            .query_row([session], |row| row.get(0))
+            .optional()?;
+        kept.map(|kept| decompress(&kept)).transpose()
+    }
+}
+
+/// Keeps the observations of a session whose text goes.
+pub(crate) fn keep(connection: &Connection, session: i64, observations: &[u8]) -> Result<()> {
+    let packed = Packer::for_notes()?.compress(observations)?;
+    let insert = "INSERT OR REPLACE INTO kept_observations (session, observations) VALUES (?1, ?2)";
+    connection
+        .prepare_cached(insert)?
+        .execute((session, packed))?;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! `eval observations`.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::output::{counted, grouped, harmless, print_json, stdout};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
+    let score = setting.memory()?.score_observations()?;
+    let ratio = |bytes: u64| score.raw_bytes as f64 / bytes.max(1) as f64;
+    let rate = score.observations as f64 / score.took.as_secs_f64().max(1e-9);
+    let [titles, summaries, details] = score.bytes;
+    if json {
+        let unfounded = score.unfounded.iter().map(
+            |(session, event, what)| json!({ "session": session, "event": event, "what": what }),
+        );
+        return print_json(&json!({
+            "uses": score.uses,
+            "observations": score.observations,
+            "raw_bytes": score.raw_bytes,
+            "title_bytes": titles,
+            "summary_bytes": summaries,
+            "detail_bytes": details,
+            "ratio": ratio(summaries),
+            "named": score.named,
+            "unfounded": unfounded.collect::<Vec<Value>>(),
+            "uses_per_second": rate,
+        }));
+    }
+    let mut out = stdout();
+    writeln!(
+        out,
+        "{} of {} changed or showed something",
+        grouped(score.observations),
+        counted(score.uses, "tool use")
+    )?;
+    writeln!(
+        out,
+        "summaries are {:.1} times shorter than what they were made of, titles {:.0}, details {:.1}",
+        ratio(summaries),
+        ratio(titles),
+        ratio(details)
+    )?;
+    writeln!(
+        out,
+        "{} numbers, paths and names; {} that the source does not have",
+        grouped(score.named),
+        score.unfounded.len()
+    )?;
+    for (session, event, what) in &score.unfounded {
+        writeln!(out, "  {session} event {event}: {}", harmless(what))?;
+    }
+    writeln!(out, "{} tool uses a second", grouped(rate as u64))?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! `observations`.
+
+use std::io::Write;
+
+use backstory_memory::Observation;
+use serde_json::{Value, json};
+
+use super::show::split_turn;
+use crate::cli::{ObservationsArgs, Size};
+use crate::error::{Error, ErrorKind};
+use crate::output::{BOLD, DIM, harmless, print_json, rfc3339, stdout};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let (session, turn) = split_turn(&arguments.session)?;
+    let session = memory.session(session)?;
+    let mut observations = memory.observations(&session, turn)?;
+    if let Some(file) = &arguments.file {
+        let is_it = |path: &String| path.ends_with(file.as_str());
+        observations.retain(|observation| observation.files.iter().any(is_it));
+    }
+    if arguments.limit > 0 {
+        observations.drain(..observations.len().saturating_sub(arguments.limit));
+    }
+    if arguments.json {
+        let observations: Vec<Value> = observations.iter().map(observation_json).collect();
+        return print_json(&json!({
+            "session": session.session,
+            "agent": session.agent,
+            "observations": observations,
+        }));
+    }
+    if observations.is_empty() {
+        let message = format!(
+            "no tool of session {} changed or showed anything there",
+            session.session
+        );
+        return Err(Error::new(ErrorKind::NotFound, message));
+    }
+    let mut out = stdout();
+    let mut last = None;
+    for observation in &observations {
+        if last != Some(observation.turn) {
+            writeln!(out, "{BOLD}turn {}{BOLD:#}", observation.turn)?;
+            last = Some(observation.turn);
+        }
+        let sizes = &observation.sizes;
+        let text = match arguments.size {
+            Size::Title => &sizes.title,
+            Size::Summary => &sizes.summary,
+            Size::Detail => &sizes.detail,
+        };
+        let text = harmless(text).replace('\n', "\n       ");
+        writeln!(out, "{DIM}{:>5}{DIM:#}  {text}", observation.event)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn observation_json(observation: &Observation) -> Value {
+    let sizes = &observation.sizes;
+    json!({
+        "event": observation.event,
+        "turn": observation.turn,
+        "timestamp": rfc3339(observation.at),
+        "tool": observation.tool,
+        "title": sizes.title,
+        "summary": sizes.summary,
+        "detail": sizes.detail,
+        "files": observation.files,
+        "functions": observation.functions,
+        "raw_bytes": observation.raw_bytes,
+        "compressor": observation.compressor,
+    })
+}
