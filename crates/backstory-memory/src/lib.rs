@@ -28,6 +28,7 @@
 mod blame;
 mod capture;
 mod code;
+mod context;
 mod digest;
 mod discover;
 mod error;
@@ -47,6 +48,7 @@ mod search;
 mod setup;
 mod sweep;
 mod text;
+mod tokens;
 #[cfg(test)]
 mod trial;
 mod usage;
@@ -75,6 +77,9 @@ pub use code::{
     SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
     last_name, repository_around, scan_file, scan_folder,
 };
+pub use context::{
+    Context, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares, Surroundings,
+};
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
@@ -98,6 +103,7 @@ pub use setup::{
     HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use tokens::count_tokens;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub use whole::write_whole;
 

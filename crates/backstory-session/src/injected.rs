@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// How the context that Backstory hands to a session begins. What stands between this and [`CONTEXT_CLOSE`] is our own text
 /// coming back in the agent's log: it is never memory.
 pub const CONTEXT_OPEN: &str = "<backstory-context";
-/// How it ends.
-pub const CONTEXT_CLOSE: &str = "</backstory-context>";
+/// How its end begins; it goes up to the next `>`.
+pub const CONTEXT_CLOSE: &str = "</backstory-context";
 
 /// Takes our own context out of a text. An unclosed block goes up to the end: better to lose a quote than to learn from ourselves.
 pub(crate) fn without_context(text: &str) -> Cow<'_, str> {
@@ -17,12 +17,16 @@ pub(crate) fn without_context(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(start) = rest.find(CONTEXT_OPEN) {
         kept.push_str(&rest[..start]);
-        rest = rest[start..]
-            .find(CONTEXT_CLOSE)
-            .map_or("", |end| &rest[start + end + CONTEXT_CLOSE.len()..]);
+        rest = after_context(&rest[start..]).unwrap_or_default();
     }
     kept.push_str(rest);
     Cow::Owned(kept)
+}
+
+/// What stands behind a text's first context of ours; `None` when that is not closed.
+pub(crate) fn after_context(text: &str) -> Option<&str> {
+    let close = &text[text.find(CONTEXT_CLOSE)?..];
+    Some(&close[close.find('>')? + 1..])
 }
 
 /// Takes out every `<tag …>…</tag>` block of the given tags that the text begins with, as agents put them before a prompt.
@@ -63,6 +67,12 @@ mod tests {
         assert_eq!(without_context("plain"), "plain");
         assert_eq!(
             without_context("a<backstory-context id=1>x</backstory-context>b"),
+            "ab"
+        );
+        assert_eq!(
+            without_context(
+                "a<backstory-context nonce=\"1\">x</backstory-context nonce=\"1\">b<backstory-context>"
+            ),
             "ab"
         );
         assert_eq!(without_context("a<backstory-context>x"), "a");

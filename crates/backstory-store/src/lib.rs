@@ -19,6 +19,7 @@ mod ingest;
 mod observations;
 mod open;
 mod queue;
+mod recall;
 mod sessions;
 mod sources;
 mod usage;
@@ -47,6 +48,7 @@ pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
 };
+pub use recall::{ChangedName, RecalledSession};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};

@@ -2,6 +2,7 @@
 
 mod blame;
 mod code;
+mod context;
 mod eval;
 mod hook;
 mod observations;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
+pub(crate) use context::ContextArgs;
 pub(crate) use eval::{EvalArgs, EvalWhat};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use observations::{ObservationsArgs, Size};
@@ -48,6 +50,7 @@ pub(crate) enum Command {
     Tail(TailArgs),
     Digest(DigestArgs),
     Observations(ObservationsArgs),
+    Context(ContextArgs),
     Blame(BlameArgs),
     Usage(UsageArgs),
     Model(ModelArgs),

@@ -1,11 +1,14 @@
 //! The configuration file: read once, every key optional.
 
+mod context;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backstory_memory::Caps;
 use serde::{Deserialize, Serialize};
 
+use self::context::Context;
 use crate::cadence::Cadence;
 use crate::error::Error;
 
@@ -32,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) sources: BTreeMap<String, Source>,
     /// What is kept, and when text goes.
     pub(crate) retention: Retention,
+    /// What new sessions are told.
+    pub(crate) context: Context,
 }
 
 /// Bounds of what is kept; there are none by default.

@@ -4,6 +4,7 @@
 //! cannot store; a watchdog spools and leaves when even that takes too long; and it always exits with 0.
 
 mod call;
+mod tell;
 mod watchdog;
 
 use std::io::{ErrorKind, Read};
@@ -15,6 +16,7 @@ use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::{Capture, Captured, LogEvent, Memory, Sources, log_event};
 
 pub(crate) use self::call::Call;
+use self::tell::tell;
 use self::watchdog::Watchdog;
 use crate::commands::sweep::options as sweep_options;
 use crate::config::Redact;
@@ -51,8 +53,10 @@ pub(crate) fn run(call: &Call) {
         Ok(input) => {
             event.agent = Some(input.agent.name().to_string());
             event = event.with("event", input.event.as_ref());
-            let taken = take(&setting, &watchdog, Capture::new(input, event.at));
+            let capture = Arc::new(Capture::new(input, event.at));
+            let taken = take(&setting, &watchdog, &capture);
             event = event.with("kept", taken.kept);
+            event.tokens = tell(&setting, &capture.input);
             if let Some(error) = taken.error {
                 event = event.with("error", error);
             }
@@ -113,14 +117,13 @@ struct Taken {
     error: Option<String>,
 }
 
-fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
+fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken {
     let redactor = || (setting.config.redact == Redact::On).then(|| watchdog.redactor());
-    let capture = Arc::new(capture);
     // Making a store takes long where disks are slow. Whoever gave up in the middle of it would leave it to the next, for ever.
     let limit = setting.has_store().then_some(CAPTURE_LIMIT);
-    watchdog.expect(Arc::clone(&capture), limit);
+    watchdog.expect(Arc::clone(capture), limit);
     let stored = Memory::open_within(&setting.store, PATIENCE).and_then(|mut memory| {
-        let captured = memory.capture(&capture, redactor())?;
+        let captured = memory.capture(capture, redactor())?;
         Ok((memory, captured))
     });
     watchdog.relax();
@@ -130,8 +133,8 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
             error: None,
         },
         Ok((mut memory, Captured::Stored(session))) => {
-            let followed = follow_up(setting, &mut memory, &capture, session);
-            let handed = hand_over(setting, &memory, &capture);
+            let followed = follow_up(setting, &mut memory, capture, session);
+            let handed = hand_over(setting, &memory, capture);
             let error = followed.and(handed).err();
             // Closing it takes as long as storing did, and the process ends anyway.
             std::mem::forget(memory);
@@ -140,7 +143,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: Capture) -> Taken {
                 error: error.map(|error| error.to_string()),
             }
         }
-        Err(error) => match setting.spool().put(&capture, redactor().as_ref()) {
+        Err(error) => match setting.spool().put(capture, redactor().as_ref()) {
             Ok(()) => Taken {
                 kept: "spool",
                 error: Some(error.to_string()),

@@ -24,11 +24,11 @@ use crate::Memory;
 use crate::error::Result;
 
 pub(crate) use account::prompts;
-pub(crate) use command::program;
-pub(crate) use notes::{Notes, Step, What};
+pub(crate) use command::{CommandKind, program};
+pub(crate) use notes::{Notes, Run, Seen, Step, What};
 pub use outcome::Outcome;
-pub(crate) use renew::Digester;
-pub(crate) use said::{is_correction, is_of_a_person};
+pub(crate) use renew::{Digester, notes};
+pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(test)]
 pub(crate) use story::Story;
 pub(crate) use trouble::signature;

@@ -3,3 +3,6 @@ CREATE TABLE kept_observations (
   session INTEGER PRIMARY KEY,
   observations BLOB NOT NULL
 ) STRICT;
+
+-- The last sessions of a project, for those who begin another.
+CREATE INDEX sessions_by_project ON sessions (project, ended_at);

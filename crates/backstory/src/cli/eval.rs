@@ -43,4 +43,22 @@ pub(crate) enum EvalWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Measure how useful context would have been.
+    ///
+    /// For each of the newest sessions, context is made of only what was over when it began, and looked at whether it names a file that
+    /// the session then touched.
+    Context {
+        /// How many sessions.
+        #[arg(long, default_value_t = 30)]
+        sessions: usize,
+        /// Only sessions of projects of this name, which count as one then.
+        #[arg(long)]
+        project: Option<String>,
+        /// Print what each was told of.
+        #[arg(long)]
+        each: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -4,6 +4,7 @@ mod blame;
 mod code;
 mod completions;
 mod config;
+pub(crate) mod context;
 pub(crate) mod digest;
 mod doctor;
 mod embed;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Tail(arguments) => show::tail(&setting, arguments),
         Command::Digest(arguments) => digest::run(&setting, arguments),
         Command::Observations(arguments) => observations::run(&setting, arguments),
+        Command::Context(arguments) => context::run(&setting, arguments),
         Command::Blame(arguments) => blame::run(&setting, arguments),
         Command::Map(arguments) => code::map(&setting, arguments),
         Command::Calls(arguments) => code::calls(&setting, arguments),

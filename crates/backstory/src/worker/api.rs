@@ -1,12 +1,15 @@
 //! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
 
-use backstory_memory::Memory;
+use std::path::Path;
+
+use backstory_memory::{Memory, Surroundings};
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
 use super::round::{Round, Scope};
 use super::shared::Shared;
+use crate::commands::context::{context_json, options, redactor};
 use crate::commands::digest::digest_json;
 use crate::commands::search;
 use crate::error::{Error, ErrorKind};
@@ -14,9 +17,6 @@ use crate::setting::Setting;
 
 /// No answer is longer: who wants more asks the store itself.
 const LONGEST_ANSWER: usize = 1 << 20;
-
-/// What a new session may be told, in tokens.
-const CONTEXT_BUDGET: u64 = 2_000;
 
 /// Why there is no answer.
 struct Refusal {
@@ -62,7 +62,7 @@ impl<'a> Answers<'a> {
     pub(super) fn answer(&mut self, request: &Request) -> Vec<u8> {
         let answer = match request.path.as_str() {
             "/api/search" => self.search(request),
-            "/api/context" => context(request),
+            "/api/context" => self.context(request),
             "/api/summarize" => self.summarize(request),
             _ => Err(Refusal::new(404, "there is no such path")),
         };
@@ -84,6 +84,26 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// What a new session in a folder would be told.
+    fn context(&mut self, request: &Request) -> Result<Value, Refusal> {
+        let Some(folder) = parameter(request, "cwd") else {
+            return Err(Refusal::new(400, "cwd must say for which folder"));
+        };
+        let setting = self.shared.setting.renewed()?;
+        let redactor = redactor(&setting);
+        let here = Surroundings::of(Path::new(folder));
+        let agent = parameter(request, "agent");
+        let mut options = options(&setting, agent, here, redactor.as_ref());
+        if let Some(budget) = parameter(request, "budget") {
+            let budget = budget.parse();
+            options.tokens = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
+        }
+        options.prompt = parameter(request, "prompt");
+        let memory = self.memory.reader(&setting)?;
+        let context = memory.context(&options).map_err(Error::from)?;
+        Ok(context_json(&context))
+    }
+
     fn summarize(&mut self, request: &Request) -> Result<Value, Refusal> {
         let body: Option<Value> = serde_json::from_slice(&request.body).ok();
         let session = body.as_ref().and_then(|body| body["session"].as_str());
@@ -103,13 +123,6 @@ fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     let memory = setting.memory()?;
     let session = memory.session(session)?;
     Ok(digest_json(&memory.digest(&session)?))
-}
-
-/// What a new session is told: nothing yet.
-fn context(request: &Request) -> Result<Value, Refusal> {
-    let budget = parameter(request, "budget").map_or(Ok(CONTEXT_BUDGET), str::parse);
-    let budget: u64 = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
-    Ok(json!({"text": "", "tokens": 0, "budget": budget, "layers": []}))
 }
 
 fn parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

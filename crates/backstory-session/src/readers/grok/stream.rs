@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::fields::Fields;
 use crate::injected::{
-    CONTEXT_CLOSE, CONTEXT_OPEN, inside, without_context, without_leading_blocks,
+    CONTEXT_OPEN, after_context, inside, without_context, without_leading_blocks,
 };
 use crate::readers::shared::{items, string};
 
@@ -128,7 +128,7 @@ impl Stream {
             fragment.to_string()
         };
         let last = opened.rfind(CONTEXT_OPEN).unwrap_or_default();
-        self.context = !opened[last..].contains(CONTEXT_CLOSE);
+        self.context = after_context(&opened[last..]).is_none();
         Cow::Owned(without_context(&opened).into_owned())
     }
 

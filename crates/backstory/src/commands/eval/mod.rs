@@ -1,5 +1,6 @@
 //! `eval`.
 
+mod context;
 mod observations;
 mod retrieval;
 
@@ -15,6 +16,12 @@ pub(super) fn run(setting: &Setting, arguments: &EvalArgs) -> Result<(), Error> 
             each,
             json,
         } => retrieval::run(setting, queries, *mode, *each, *json),
+        EvalWhat::Context {
+            sessions,
+            project,
+            each,
+            json,
+        } => context::run(setting, project.as_deref(), *sessions, *each, *json),
         EvalWhat::Observations { json } => observations::run(setting, *json),
     }
 }

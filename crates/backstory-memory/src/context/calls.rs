@@ -1,0 +1,74 @@
+//! Who calls the functions that were changed lately, and whom they call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::files::RankedFile;
+use super::past::Past;
+use super::quote::named;
+use crate::code::{SourceOutline, call_graph, scan_file};
+
+/// So many files are looked into.
+const FILES: usize = 24;
+/// So many callees are told of a function.
+const CALLEES: usize = 6;
+const NAME: usize = 80;
+
+/// A line for each function that was changed lately and calls, or is called from, one of these files.
+pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Vec<String> {
+    let outlines: Vec<SourceOutline> = files
+        .iter()
+        .take(FILES)
+        .filter_map(|file| scan_file(&base.join(&file.file)).ok().flatten())
+        .collect();
+    let graph = call_graph(&outlines, &[]);
+    let changed: BTreeSet<(&str, &str)> = pasts
+        .iter()
+        .flat_map(|past| &past.names)
+        .map(|name| (name.file.as_str(), name.name.as_str()))
+        .collect();
+    let name_of = |file: usize| {
+        let path = outlines[file].path.strip_prefix(base);
+        path.ok().and_then(Path::to_str).unwrap_or_default()
+    };
+    let mut callees: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for edge in &graph.edges {
+        let Some(target) = edge.target else { continue };
+        let Ok(outline) = &outlines[target.file].outline else {
+            continue;
+        };
+        let caller = (
+            name_of(edge.file),
+            edge.call.caller.as_deref().unwrap_or_default(),
+        );
+        let callee = (
+            name_of(target.file),
+            outline.symbols[target.symbol].name.as_str(),
+        );
+        if caller.1.is_empty() || !(changed.contains(&caller) || changed.contains(&callee)) {
+            continue;
+        }
+        let told = match callee.0 == caller.0 {
+            true => callee.1.to_string(),
+            false => format!("{} ({})", callee.1, callee.0),
+        };
+        let callees = callees.entry(caller).or_default();
+        if callees.len() < CALLEES && !callees.contains(&told) {
+            callees.push(told);
+        }
+    }
+    let line = |((file, caller), callees): (&(&str, &str), &Vec<String>)| {
+        let callees: Vec<String> = callees
+            .iter()
+            .filter_map(|callee| named(callee, NAME))
+            .collect();
+        let (file, caller) = (named(file, NAME)?, named(caller, NAME)?);
+        let cite = pasts.iter().find_map(|past| {
+            let name = past.names.iter().find(|name| name.file == file)?;
+            Some(past.cite(u64::try_from(name.turn).unwrap_or(past.last_turn())))
+        })?;
+        (!callees.is_empty())
+            .then(|| format!("- {file} {caller} calls {} {cite}", callees.join(", ")))
+    };
+    callees.iter().filter_map(line).collect()
+}

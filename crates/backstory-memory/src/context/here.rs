@@ -1,0 +1,180 @@
+//! Where a session works: which project, which branch, which files are being changed.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use backstory_store::{Project, SessionRow};
+
+use crate::Memory;
+use crate::error::Result;
+use crate::project::{project_of, worktree_root};
+
+/// How long git may take to say what is being changed; in a huge repository it would hold everything up.
+const PATIENCE: Duration = Duration::from_millis(80);
+
+/// So many changed files say enough.
+const MOST_CHANGED: usize = 200;
+
+/// What is known of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The project; of a name that several have, all of them.
+    pub(super) projects: Vec<Project>,
+    /// The branch that is checked out.
+    pub(super) branch: Option<String>,
+    /// Files that differ from the last commit, below the root of the worktree.
+    pub(super) changed: Vec<String>,
+    /// The root of the worktree, or the folder itself.
+    pub(super) base: PathBuf,
+}
+
+impl Surroundings {
+    /// Looks around in a folder.
+    pub fn of(folder: &Path) -> Self {
+        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let base = worktree_root(&folder).map(Path::to_path_buf);
+        let told = base.as_deref().and_then(status);
+        let (branch, changed) = told.unwrap_or_default();
+        Surroundings {
+            projects: vec![project_of(&folder)],
+            branch: branch.or_else(|| head(base.as_deref()?)),
+            changed,
+            base: base.unwrap_or(folder),
+        }
+    }
+
+    /// Of projects that may be gone from this disk, and a branch of theirs.
+    pub(super) fn elsewhere(projects: Vec<Project>, branch: Option<&str>) -> Self {
+        let base = projects.first().map(|project| PathBuf::from(&project.root));
+        Surroundings {
+            projects,
+            branch: branch.map(str::to_string),
+            changed: Vec::new(),
+            base: base.unwrap_or_default(),
+        }
+    }
+}
+
+impl Memory {
+    /// What is known of the projects of a name, or whose root this is; `None` when no session of them is stored.
+    pub fn surroundings_named(&self, name: &str) -> Result<Option<Surroundings>> {
+        let projects = self.store.projects_named(name)?;
+        Ok((!projects.is_empty()).then(|| Surroundings::elsewhere(projects, None)))
+    }
+
+    /// Where a session worked, as far as is known.
+    pub fn surroundings_of(&self, session: &SessionRow) -> Result<Surroundings> {
+        let projects = match &session.project {
+            Some(root) => self.store.projects_named(root)?,
+            None => Vec::new(),
+        };
+        let is_it = |project: &Project| Some(&project.root) == session.project.as_ref();
+        let projects = projects.into_iter().filter(is_it).collect();
+        Ok(Surroundings::elsewhere(projects, session.branch.as_deref()))
+    }
+}
+
+/// What git says of a worktree: the branch, and the files that differ from the last commit. `None` when it does not say, or too late.
+fn status(root: &Path) -> Option<(Option<String>, Vec<String>)> {
+    let mut git = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        // Nothing in the repository's configuration may run or write anything.
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=false"])
+        .args(["status", "--porcelain=v1", "--branch", "-z"])
+        .args(["--ignore-submodules=all", "--no-renames"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let output = output_within(&mut git, PATIENCE);
+    // Killed if it is still at it, and never left behind.
+    let _ = git.kill();
+    let _ = git.wait();
+    Some(parse(&String::from_utf8_lossy(&output?)))
+}
+
+fn output_within(child: &mut Child, patience: Duration) -> Option<Vec<u8>> {
+    let mut stdout = child.stdout.take()?;
+    let (told, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut output = Vec::new();
+        let read = stdout.read_to_end(&mut output);
+        let _ = told.send(read.ok().map(|_| output));
+    });
+    heard.recv_timeout(patience).ok().flatten()
+}
+
+fn parse(output: &str) -> (Option<String>, Vec<String>) {
+    let mut branch = None;
+    let mut changed = Vec::new();
+    for entry in output.split('\0') {
+        if let Some(head) = entry.strip_prefix("## ") {
+            let head = head.strip_prefix("No commits yet on ").unwrap_or(head);
+            let name = head.split("...").next().unwrap_or(head);
+            branch = (!name.contains(' ')).then(|| name.to_string());
+        } else if let Some(path) = entry.get(3..).filter(|path| !path.is_empty())
+            && changed.len() < MOST_CHANGED
+        {
+            changed.push(path.to_string());
+        }
+    }
+    (branch, changed)
+}
+
+/// The branch that is checked out, by the file that says so.
+fn head(root: &Path) -> Option<String> {
+    let git = root.join(".git");
+    let folder = match std::fs::read_to_string(&git) {
+        Ok(text) => root.join(text.trim().strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    Some(branch.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_says_what_is_being_changed() {
+        let check = |output: &str, branch: Option<&str>, changed: &[&str]| {
+            let (found, files) = parse(output);
+            assert_eq!(found.as_deref(), branch, "{output:?}");
+            assert_eq!(files, changed, "{output:?}");
+        };
+        check(
+            "## ada/fix...origin/ada/fix [ahead 1]\0 M src/cart.rs\0?? a b.txt\0",
+            Some("ada/fix"),
+            &["src/cart.rs", "a b.txt"],
+        );
+        check("## No commits yet on main\0", Some("main"), &[]);
+        check("## HEAD (no branch)\0 D é.rs\0", None, &["é.rs"]);
+        check("", None, &[]);
+    }
+
+    #[test]
+    fn a_folder_is_looked_at_with_and_without_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        assert_eq!(Surroundings::of(&root).branch, None);
+        std::fs::create_dir(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/ada/fix\n").unwrap();
+        let here = Surroundings::of(&root.join("src"));
+        assert_eq!(here.changed, Vec::<String>::new());
+        std::fs::create_dir(root.join("src")).unwrap();
+        let here = Surroundings::of(&root.join("src"));
+        // Whether git takes this for a repository or not.
+        assert_eq!(here.branch.as_deref(), Some("ada/fix"));
+        assert_eq!(
+            (here.base, here.projects[0].root.clone()),
+            (root.clone(), root.to_string_lossy().into_owned())
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! How useful context would have been: replays history and looks whether a session was told of a file that it then touched.
+
+use backstory_store::SessionFilter;
+
+use super::past::in_project;
+use super::{ContextOptions, Occasion, Shares, Surroundings};
+use crate::Memory;
+use crate::error::Result;
+
+/// A session that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextTrial {
+    /// The agent's own id of it.
+    pub session: String,
+    /// How many tokens it would have been told.
+    pub tokens: usize,
+    /// Files of its project that it touched.
+    pub touched: usize,
+    /// Those that it would have been told of.
+    pub told: Vec<String>,
+}
+
+impl Memory {
+    /// Replays the newest sessions of people: what each would have been told of what was over when it began. Projects of one name count
+    /// as one if that is given.
+    pub fn try_context(
+        &mut self,
+        name: Option<&str>,
+        sessions: usize,
+        tokens: usize,
+        characters: usize,
+        shares: Shares,
+    ) -> Result<Vec<ContextTrial>> {
+        let mut rows = self.store.sessions(&SessionFilter {
+            project: name.map(str::to_string),
+            people_only: true,
+            ..SessionFilter::default()
+        })?;
+        rows.retain(|row| row.parent_kind.as_deref() != Some("subagent") && row.events > 0);
+        rows.sort_by_key(|row| std::cmp::Reverse(row.started_at));
+        rows.truncate(sessions);
+        let mut trials = Vec::new();
+        for row in rows {
+            let (Some(root), Some(began)) = (&row.project, row.started_at) else {
+                continue;
+            };
+            let here = match name {
+                Some(name) => {
+                    let projects = self.store.projects_named(name)?;
+                    Surroundings::elsewhere(projects, row.branch.as_deref())
+                }
+                None => self.surroundings_of(&row)?,
+            };
+            let context = self.context(&ContextOptions {
+                here,
+                session: Some((row.agent.clone(), row.session.clone())),
+                occasion: Occasion::Start,
+                prompt: None,
+                calls: false,
+                redactor: None,
+                tokens,
+                characters,
+                shares,
+                before: began,
+                now: began,
+                nonce: [0; 32],
+            })?;
+            let roots: Vec<String> = [Some(root.clone()), row.cwd.clone()]
+                .into_iter()
+                .flatten()
+                .collect();
+            let touched = self.store.touched(row.id, 1, row.events)?;
+            let mut files: Vec<String> = touched
+                .iter()
+                .filter_map(|(_, touch)| in_project(&roots, &touch.path))
+                .collect();
+            files.sort_unstable();
+            files.dedup();
+            let is_told = |file: &&String| {
+                let is_around = |letter: Option<char>| {
+                    !letter
+                        .is_some_and(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
+                };
+                context.text.match_indices(file.as_str()).any(|(at, _)| {
+                    is_around(context.text[..at].chars().next_back())
+                        && is_around(context.text[at + file.len()..].chars().next())
+                })
+            };
+            trials.push(ContextTrial {
+                session: row.session,
+                tokens: context.tokens,
+                touched: files.len(),
+                told: files.iter().filter(is_told).cloned().collect(),
+            });
+        }
+        Ok(trials)
+    }
+}

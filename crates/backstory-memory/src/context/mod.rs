@@ -1,0 +1,386 @@
+//! What a new session is told: the few facts of earlier ones that will help it, within a budget.
+//!
+//! It is made of what people asked, what agents called and how that ended; what tools or the web said is not in it. Everything is
+//! quoted (`quote`), says where it is from, and stands in a fence that names itself and cannot be closed from within.
+
+mod asked;
+mod budget;
+mod calls;
+mod fence;
+mod files;
+mod here;
+mod layers;
+mod measure;
+mod past;
+mod quote;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use backstory_session::redact::Redactor;
+use backstory_store::RecalledSession;
+
+use self::budget::{Offer, Room, choose};
+use self::files::ranked_files;
+use self::past::Past;
+use crate::Memory;
+use crate::error::Result;
+use crate::tokens::count_tokens;
+
+pub use self::here::Surroundings;
+pub use self::measure::ContextTrial;
+
+/// How many sessions are told of, and how many are looked through for those.
+const SESSIONS: usize = 30;
+const LOOKED_THROUGH: usize = 150;
+/// How many of them on the same branch at least.
+const OF_BRANCH: usize = 6;
+
+/// What a new session may want to know, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// What the session itself did before its history was cut.
+    Lost,
+    /// What is known about the project. Nothing is learned yet.
+    Learnings,
+    /// The last sessions of the project.
+    Sessions,
+    /// The files that they changed, with their functions.
+    Files,
+    /// What was done on this branch, to the files that are being changed, and about what is asked.
+    Observations,
+    /// Who calls the functions that were changed, if that is asked for.
+    Calls,
+}
+
+impl Layer {
+    /// All layers, the most useful first.
+    pub const ALL: [Layer; 6] = [
+        Layer::Lost,
+        Layer::Learnings,
+        Layer::Sessions,
+        Layer::Files,
+        Layer::Observations,
+        Layer::Calls,
+    ];
+
+    /// The name used in JSON and in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Lost => "lost",
+            Layer::Learnings => "learnings",
+            Layer::Sessions => "sessions",
+            Layer::Files => "files",
+            Layer::Observations => "observations",
+            Layer::Calls => "calls",
+        }
+    }
+
+    fn heading(self) -> &'static str {
+        match self {
+            Layer::Lost => "This session, before its history was cut:",
+            Layer::Learnings => "Known about this project:",
+            Layer::Sessions => "Recent sessions:",
+            Layer::Files => "Files changed lately, with the functions that were changed:",
+            Layer::Observations => "Done before:",
+            Layer::Calls => "Calls of the functions that were changed:",
+        }
+    }
+
+    /// So many items are worth having: what is older or rarer would only fill the room.
+    fn most(self) -> usize {
+        match self {
+            Layer::Sessions => 12,
+            Layer::Observations | Layer::Learnings => 16,
+            Layer::Lost | Layer::Files | Layer::Calls => 40,
+        }
+    }
+}
+
+/// How the budget is shared, in parts of the whole of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    /// Of [`Layer::Lost`].
+    pub lost: usize,
+    /// Of [`Layer::Sessions`].
+    pub sessions: usize,
+    /// Of [`Layer::Files`].
+    pub files: usize,
+    /// Of [`Layer::Learnings`].
+    pub learnings: usize,
+    /// Of [`Layer::Observations`].
+    pub observations: usize,
+    /// Of [`Layer::Calls`].
+    pub calls: usize,
+}
+
+impl Default for Shares {
+    fn default() -> Self {
+        Shares {
+            lost: 40,
+            sessions: 30,
+            files: 30,
+            learnings: 20,
+            observations: 20,
+            calls: 20,
+        }
+    }
+}
+
+impl Shares {
+    fn of(self, layer: Layer) -> usize {
+        match layer {
+            Layer::Lost => self.lost,
+            Layer::Sessions => self.sessions,
+            Layer::Files => self.files,
+            Layer::Learnings => self.learnings,
+            Layer::Observations => self.observations,
+            Layer::Calls => self.calls,
+        }
+    }
+}
+
+/// Why a session is told something now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// It begins.
+    Start,
+    /// It goes on where it ended: what it knew it still knows.
+    Resume,
+    /// Its history was replaced by a summary: what it knew it has lost.
+    Compaction,
+    /// It is asked something; all else it was told before.
+    Prompt,
+}
+
+/// What is to be told.
+#[derive(Clone)]
+pub struct ContextOptions<'a> {
+    /// Where the session works.
+    pub here: Surroundings,
+    /// The session that is told, by agent and id: nobody is told of himself.
+    pub session: Option<(String, String)>,
+    /// Why now.
+    pub occasion: Occasion,
+    /// What it is asked: what is known about that is told, too.
+    pub prompt: Option<&'a str>,
+    /// Whether calls are told.
+    pub calls: bool,
+    /// Takes out what it knows for a secret by now; what is stored was looked at by the rules of its day.
+    pub redactor: Option<&'a Redactor>,
+    /// At most so many tokens.
+    pub tokens: usize,
+    /// At most so many characters, as UTF-16 counts them.
+    pub characters: usize,
+    /// How they are shared.
+    pub shares: Shares,
+    /// Only what was over before this time, in unix milliseconds.
+    pub before: i64,
+    /// The time that ages are counted from.
+    pub now: i64,
+    /// What makes the fence one that nobody could have foreseen.
+    pub nonce: [u8; 32],
+}
+
+/// What a session is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The text, fenced; empty when there is nothing to tell.
+    pub text: String,
+    /// How many tokens it has.
+    pub tokens: usize,
+    /// How many it may have had.
+    pub budget: usize,
+    /// What it consists of.
+    pub layers: Vec<LayerTokens>,
+}
+
+/// A part of what a session is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerTokens {
+    /// Which.
+    pub layer: Layer,
+    /// How many tokens it has.
+    pub tokens: usize,
+    /// How many items.
+    pub items: usize,
+}
+
+impl Memory {
+    /// What a session is told.
+    pub fn context(&mut self, options: &ContextOptions<'_>) -> Result<Context> {
+        let offers = self.offers(options)?;
+        Ok(told(&offers, options))
+    }
+
+    fn offers(&mut self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Offer)>> {
+        let about = match options.prompt {
+            Some(prompt) => self.about(prompt, options)?,
+            None => Vec::new(),
+        };
+        let mut lines = match options.occasion {
+            Occasion::Prompt => Vec::new(),
+            _ => self.layers(options)?,
+        };
+        match lines
+            .iter_mut()
+            .find(|(layer, _)| *layer == Layer::Observations)
+        {
+            Some((_, lines)) => {
+                lines.retain(|line| !about.contains(line));
+                lines.splice(..0, about);
+            }
+            None => lines.push((Layer::Observations, about)),
+        }
+        let offers = lines.into_iter();
+        Ok(offers
+            .map(|(layer, lines)| offer(layer, lines, options))
+            .collect())
+    }
+
+    /// What there is to tell, by layers in their order.
+    fn layers(&self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Vec<String>)>> {
+        let own = match &options.session {
+            Some((agent, session)) => self.store.recall_session(agent, session)?,
+            None => None,
+        };
+        let mut pasts = Vec::new();
+        for row in self.recalled(own.as_ref(), options)? {
+            let past = Past::load(&self.store, row)?;
+            // Sessions in which nothing was asked or done must not crowd out the others.
+            if past.says_something() {
+                pasts.push(past);
+            }
+            if pasts.len() == SESSIONS {
+                break;
+            }
+        }
+        let own = own.filter(|_| options.occasion == Occasion::Compaction);
+        let own = own.map(|own| Past::load(&self.store, own)).transpose()?;
+        Ok(layers_of(own.as_ref(), &pasts, options))
+    }
+
+    /// The sessions that are told of, the newest first.
+    fn recalled(
+        &self,
+        own: Option<&RecalledSession>,
+        options: &ContextOptions<'_>,
+    ) -> Result<Vec<RecalledSession>> {
+        let store = &self.store;
+        let mut rows: Vec<RecalledSession> = Vec::new();
+        for project in &options.here.projects {
+            let Some(project) = store.known_project(project)? else {
+                continue;
+            };
+            rows.extend(store.recall_sessions(project, None, options.before, LOOKED_THROUGH)?);
+            // Work on a branch may lie far back.
+            if let Some(branch) = &options.here.branch {
+                rows.extend(store.recall_sessions(
+                    project,
+                    Some(branch),
+                    options.before,
+                    OF_BRANCH,
+                )?);
+            }
+        }
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.last_at), row.id));
+        rows.dedup_by_key(|row| row.id);
+        if let Some(own) = own {
+            rows.retain(|row| row.id != own.id);
+            if options.occasion == Occasion::Resume {
+                // What came before, it knows.
+                rows.retain(|row| row.last_at > own.last_at);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// What there is to tell of sessions, by layers in their order.
+fn layers_of(
+    own: Option<&Past>,
+    pasts: &[Past],
+    options: &ContextOptions<'_>,
+) -> Vec<(Layer, Vec<String>)> {
+    let (here, now) = (&options.here, options.now);
+    let files = ranked_files(pasts, here);
+    let of = |layer: Layer| match layer {
+        Layer::Lost => own.map_or(Vec::new(), |own| layers::lost(own, now)),
+        Layer::Learnings => Vec::new(),
+        Layer::Sessions => layers::sessions(pasts, now),
+        Layer::Files => files.iter().filter_map(|file| file.line(now)).collect(),
+        Layer::Observations => layers::observed(pasts, here, now),
+        Layer::Calls if options.calls => calls::calls(&files, pasts, &here.base),
+        Layer::Calls => Vec::new(),
+    };
+    let all = Layer::ALL.into_iter();
+    all.map(|layer| (layer, of(layer))).collect()
+}
+
+fn offer(layer: Layer, mut lines: Vec<String>, options: &ContextOptions<'_>) -> (Layer, Offer) {
+    lines.truncate(layer.most());
+    let offer = Offer {
+        heading: layer.heading(),
+        share: options.shares.of(layer),
+        lines: redacted(lines, options.redactor),
+    };
+    (layer, offer)
+}
+
+/// Lines without what is known for a secret by now.
+fn redacted(lines: Vec<String>, redactor: Option<&Redactor>) -> Vec<String> {
+    let Some(redactor) = redactor else {
+        return lines;
+    };
+    let text = lines.join("\n");
+    match redactor.redact(text.as_bytes(), &[]).bytes {
+        Cow::Borrowed(_) => lines,
+        Cow::Owned(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            text.lines().map(str::to_string).collect()
+        }
+    }
+}
+
+/// The text of as many lines as there is room for.
+fn told(offers: &[(Layer, Offer)], options: &ContextOptions<'_>) -> Context {
+    let mut context = Context {
+        budget: options.tokens,
+        ..Context::default()
+    };
+    let whole = Room {
+        tokens: options.tokens,
+        characters: options.characters,
+    };
+    let fence = fence::Fence::new(&options.nonce);
+    let Some(room) = whole.without(&fence.around("")) else {
+        return context;
+    };
+    let (kinds, offers): (Vec<Layer>, Vec<&Offer>) =
+        offers.iter().map(|(layer, offer)| (*layer, offer)).unzip();
+    let taken = choose(&offers, room);
+    let mut inner = String::new();
+    for ((layer, offer), taken) in kinds.iter().zip(&offers).zip(&taken) {
+        let mut part = String::new();
+        if !taken.is_empty() {
+            part.push_str(offer.heading);
+            part.push('\n');
+        }
+        for line in taken {
+            part.push_str(&offer.lines[*line]);
+            part.push('\n');
+        }
+        context.layers.push(LayerTokens {
+            layer: *layer,
+            tokens: count_tokens(&part),
+            items: taken.len(),
+        });
+        inner.push_str(&part);
+    }
+    if !inner.is_empty() {
+        context.text = fence.around(&inner);
+        context.tokens = count_tokens(&context.text);
+    }
+    context
+}

@@ -1,0 +1,157 @@
+//! An earlier session of the project, as far as a new one may hear of it: what people asked, what the agent called, how it ended. What
+//! tools answered is not in here.
+
+use std::path::Path;
+
+use backstory_store::{ChangedName, RecalledSession, Store};
+
+use crate::capture::live_events;
+use crate::digest::{
+    CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, notes, prompts,
+};
+use crate::error::Result;
+use crate::place::Place;
+
+/// The least of a session's id that names it.
+const SHORT_ID: usize = 8;
+
+pub(super) struct Past {
+    pub(super) row: RecalledSession,
+    pub(super) notes: Notes,
+    /// What it did to functions.
+    pub(super) names: Vec<ChangedName>,
+    short: String,
+    /// The folders that its paths may be below of.
+    roots: Vec<String>,
+}
+
+/// A file that a turn changed.
+pub(super) struct Edit {
+    pub(super) file: String,
+    pub(super) turn: u64,
+    pub(super) at: i64,
+}
+
+impl Past {
+    pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Self> {
+        let mut notes = notes(store, row.id, &row.agent)?;
+        for live in store.live_sessions(Some(row.id))? {
+            for event in live_events(store, &live)? {
+                notes.take(&Seen::from(&event));
+            }
+        }
+        let names = store.changed_names(row.id)?;
+        let short = store.short_id(&row.session, SHORT_ID)?;
+        let roots = [row.root.clone(), row.cwd.clone()];
+        Ok(Past {
+            notes,
+            names,
+            short,
+            roots: roots.into_iter().flatten().collect(),
+            row,
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn made(row: RecalledSession, notes: Notes, names: Vec<ChangedName>) -> Self {
+        Past {
+            short: row.session.clone(),
+            roots: Vec::new(),
+            row,
+            notes,
+            names,
+        }
+    }
+
+    /// Whether there is anything to tell of it.
+    pub(super) fn says_something(&self) -> bool {
+        let is_asked = |text: &str| is_of_a_person(text) && !is_go_on(text);
+        prompts(&self.notes).any(|(_, text)| is_asked(text)) || self.edits().next().is_some()
+    }
+
+    /// How an agent can ask for more of a turn.
+    pub(super) fn cite(&self, turn: u64) -> String {
+        format!("[{}#{turn}]", self.short)
+    }
+
+    /// When a step was.
+    pub(super) fn time_of(&self, step: &Step) -> i64 {
+        step.at.unwrap_or(self.row.last_at)
+    }
+
+    /// What was changed in the project, in order.
+    pub(super) fn edits(&self) -> impl Iterator<Item = Edit> {
+        let steps = self.notes.steps.iter();
+        steps.flat_map(|step| {
+            let paths = match &step.what {
+                What::Edit {
+                    paths,
+                    failed: false,
+                    ..
+                } => paths.as_slice(),
+                _ => &[],
+            };
+            paths.iter().filter_map(|path| {
+                Some(Edit {
+                    file: in_project(&self.roots, path)?,
+                    turn: step.turn,
+                    at: self.time_of(step),
+                })
+            })
+        })
+    }
+
+    /// The commands that ran.
+    pub(super) fn runs(&self) -> impl DoubleEndedIterator<Item = (&Step, &Run)> {
+        self.notes.steps.iter().filter_map(|step| match &step.what {
+            What::Run(run) => Some((step, run)),
+            _ => None,
+        })
+    }
+
+    /// Everything that was asked, called and answered by the agent in a turn, in small letters.
+    pub(super) fn words_of(&self, turn: u64) -> String {
+        let mut words = String::new();
+        for step in self.notes.steps.iter().filter(|step| step.turn == turn) {
+            match &step.what {
+                What::Prompt(text) | What::Reply(text) => words.push_str(text),
+                What::Run(run) => words.push_str(&run.command),
+                What::Edit { paths, .. } => words.push_str(&paths.join(" ")),
+                _ => {}
+            }
+            words.push('\n');
+        }
+        words.to_lowercase()
+    }
+
+    /// The last commit that was made, and in which turn. Of what git said only the hash is taken.
+    pub(super) fn commit(&self) -> Option<(u64, &str)> {
+        self.runs().rev().find_map(|(step, run)| {
+            let is_commit = run.kind == CommandKind::Commit && run.ok == Some(true);
+            let hash = run.said.as_deref()?.split(' ').next()?;
+            let is_hash =
+                (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            (is_commit && is_hash).then_some((step.turn, hash))
+        })
+    }
+
+    pub(super) fn last_turn(&self) -> u64 {
+        let last = self.notes.steps.last().map(|step| step.turn);
+        last.unwrap_or(self.row.turns).max(1)
+    }
+}
+
+/// A path below one of these roots of a project, in whatever worktree; `None` for what lies elsewhere.
+pub(super) fn in_project(roots: &[String], path: &str) -> Option<String> {
+    let is_absolute = Path::new(path).is_absolute() || path.get(1..3) == Some(":\\");
+    if !is_absolute {
+        let name = path.trim_start_matches("./");
+        return (!name.starts_with("../")).then(|| name.to_string());
+    }
+    let below = |root: &String| {
+        let rest = path.strip_prefix(root.trim_end_matches('/'))?;
+        rest.strip_prefix(['/', '\\']).map(str::to_string)
+    };
+    let name = roots.iter().find_map(below)?;
+    Some(Place::new(Path::new(""), &name).name)
+}

@@ -1,0 +1,257 @@
+mod hostile;
+mod random;
+mod returning;
+
+use backstory_store::Project;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::trial::{DAY, NOW, Trial, id, record};
+
+/// What a session in the project of all made-up logs is told.
+fn options() -> ContextOptions<'static> {
+    let project = Project {
+        root: "/home/ada/shop".to_string(),
+        remote: None,
+    };
+    ContextOptions {
+        here: Surroundings::elsewhere(vec![project], None),
+        session: None,
+        occasion: Occasion::Start,
+        prompt: None,
+        calls: false,
+        redactor: None,
+        tokens: 2_000,
+        characters: 9_500,
+        shares: Shares::default(),
+        before: NOW,
+        now: NOW,
+        nonce: [7; 32],
+    }
+}
+
+/// A session's log in the making.
+struct Log {
+    session: u32,
+    at: i64,
+    records: u32,
+    lines: Vec<String>,
+}
+
+impl Log {
+    fn new(session: u32, days_ago: i64) -> Self {
+        Log {
+            session,
+            at: NOW - days_ago * DAY,
+            records: 0,
+            lines: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, kind: &str, message: &Value) -> &mut Self {
+        self.records += 1;
+        self.at += 1_000;
+        let uuid = format!("{}-{}", self.session, self.records);
+        self.lines
+            .push(record(self.session, &uuid, Some(self.at), kind, message));
+        self
+    }
+
+    fn prompt(&mut self, text: &str) -> &mut Self {
+        self.push("user", &json!({"role": "user", "content": text}))
+    }
+
+    fn reply(&mut self, text: &str) -> &mut Self {
+        self.push(
+            "assistant",
+            &json!({"role": "assistant", "content": [{"type": "text", "text": text}]}),
+        )
+    }
+
+    fn tool(&mut self, name: &str, input: &Value, output: &str, error: bool) -> &mut Self {
+        let call = format!("call-{}-{}", self.session, self.records);
+        self.push(
+            "assistant",
+            &json!({"role": "assistant", "content": [{"type": "tool_use", "id": call, "name": name, "input": input}]}),
+        );
+        self.push(
+            "user",
+            &json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": output, "is_error": error}]}),
+        )
+    }
+
+    fn edit(&mut self, path: &str) -> &mut Self {
+        let input = json!({"file_path": path, "old_string": "a", "new_string": "b"});
+        self.tool("Edit", &input, "The file has been updated.", false)
+    }
+
+    fn run(&mut self, command: &str, output: &str) -> &mut Self {
+        self.tool("Bash", &json!({"command": command}), output, false)
+    }
+
+    fn write(&self, trial: &Trial) {
+        trial.append(&id(self.session), &self.lines);
+    }
+}
+
+/// The lines between preface and end.
+fn lines(context: &Context) -> Vec<&str> {
+    let mut lines: Vec<&str> = context.text.lines().skip(2).collect();
+    lines.pop();
+    lines
+}
+
+fn check(context: &Context, expect: &[&str]) {
+    assert_eq!(lines(context), expect);
+}
+
+fn two_sessions() -> Trial {
+    let mut trial = Trial::new();
+    let mut log = Log::new(1, 3);
+    log.prompt("fix the flaky cart test")
+        .edit("/home/ada/shop/src/cart.rs")
+        .run("cargo test -p shop", "test result: ok. 3 passed; 0 failed")
+        .run(
+            "git commit -am 'Fix cart'",
+            "[main 1a2b3c4] Fix cart\n 1 file changed",
+        )
+        .reply("Done.")
+        .write(&trial);
+    let mut log = Log::new(2, 1);
+    log.prompt("add a discount to the checkout")
+        .edit("/home/ada/shop/src/checkout.rs")
+        .edit("/home/ada/shop/.claude/worktrees/fix-1/src/cart.rs")
+        .edit("/home/ada/elsewhere/notes.md")
+        .run(
+            "cargo test -p shop",
+            "test result: FAILED. 2 passed; 1 failed",
+        )
+        .prompt("don't round, use cents instead")
+        .write(&trial);
+    trial.sweep();
+    trial
+}
+
+#[test]
+fn a_new_session_is_told_what_was_done() {
+    let mut trial = two_sessions();
+    let context = trial.memory.context(&options()).unwrap();
+    check(
+        &context,
+        &[
+            "Recent sessions:",
+            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · src/cart.rs, src/checkout.rs [00000002#2]",
+            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · src/cart.rs [00000001#1]",
+            "Files changed lately, with the functions that were changed:",
+            "- src/cart.rs · 23 hours ago [00000002#1]",
+            "- src/checkout.rs · 23 hours ago [00000002#1]",
+            "Done before:",
+            "- ran 'cargo test -p shop' 2 times, failed at last · 23 hours ago [00000002#1]",
+        ],
+    );
+    assert_eq!(
+        (context.tokens, context.budget),
+        (count_tokens(&context.text), 2_000)
+    );
+    let items: Vec<usize> = context.layers.iter().map(|layer| layer.items).collect();
+    assert_eq!(items, [0, 0, 2, 2, 1, 0]);
+}
+
+#[test]
+fn files_that_are_being_changed_come_first_and_bring_their_story() {
+    let mut trial = two_sessions();
+    let mut options = options();
+    options.here.changed = vec!["src/checkout.rs".to_string()];
+    let context = trial.memory.context(&options).unwrap();
+    let told = lines(&context);
+    assert_eq!(told[4], "- src/checkout.rs · 23 hours ago [00000002#1]");
+    assert!(
+        told.contains(&"- edited src/checkout.rs, src/cart.rs for \"add a discount to the checkout\" · 23 hours ago [00000002#1]"),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn nothing_is_told_where_nothing_is_known() {
+    let mut trial = two_sessions();
+    let mut elsewhere = options();
+    elsewhere.here = Surroundings::elsewhere(
+        vec![Project {
+            root: "/home/ada/other".to_string(),
+            remote: None,
+        }],
+        None,
+    );
+    assert_eq!(trial.memory.context(&elsewhere).unwrap().text, "");
+    let before = ContextOptions {
+        before: NOW - 10 * DAY,
+        ..options()
+    };
+    assert_eq!(trial.memory.context(&before).unwrap().text, "");
+    let tiny = ContextOptions {
+        tokens: 30,
+        ..options()
+    };
+    assert_eq!(trial.memory.context(&tiny).unwrap().text, "");
+}
+
+#[test]
+fn who_goes_on_is_told_only_what_is_new() {
+    let mut trial = two_sessions();
+    let mut options = options();
+    options.occasion = Occasion::Resume;
+    options.session = Some(("claude-code".to_string(), id(1)));
+    let context = trial.memory.context(&options).unwrap();
+    assert!(
+        context.text.contains("[00000002#") && !context.text.contains("[00000001#"),
+        "{}",
+        context.text
+    );
+    options.session = Some(("claude-code".to_string(), id(2)));
+    assert_eq!(trial.memory.context(&options).unwrap().text, "");
+}
+
+#[test]
+fn after_compaction_a_session_is_told_what_it_did_itself() {
+    let mut trial = two_sessions();
+    let mut options = options();
+    options.occasion = Occasion::Compaction;
+    options.session = Some(("claude-code".to_string(), id(2)));
+    let context = trial.memory.context(&options).unwrap();
+    let told = lines(&context);
+    assert_eq!(
+        told[..6],
+        [
+            "This session, before its history was cut:",
+            "- 'cargo test -p shop' failed last [00000002#1]",
+            "- the user said \"don't round, use cents instead\" [00000002#2]",
+            "- the user said \"add a discount to the checkout\" [00000002#1]",
+            "- src/cart.rs · 23 hours ago [00000002#1]",
+            "- src/checkout.rs · 23 hours ago [00000002#1]",
+        ]
+    );
+    // What others did is told, too; the session itself is none of them.
+    assert!(
+        told.iter()
+            .any(|line| line.contains("\"fix the flaky cart test\""))
+    );
+    assert!(!told.iter().any(|line| line.contains("· \"add a discount")));
+}
+
+#[test]
+fn what_is_known_about_a_prompt_is_told() {
+    let mut trial = two_sessions();
+    let mut options = options();
+    options.occasion = Occasion::Prompt;
+    options.prompt = Some("is the flaky cart test back?");
+    let context = trial.memory.context(&options).unwrap();
+    check(
+        &context,
+        &[
+            "Done before:",
+            "- edited src/cart.rs for \"fix the flaky cart test\" · 2 days ago [00000001#1]",
+        ],
+    );
+    options.prompt = Some("translate the imprint into Norwegian");
+    assert_eq!(trial.memory.context(&options).unwrap().text, "");
+}

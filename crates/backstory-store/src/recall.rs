@@ -1,0 +1,148 @@
+//! What a new session of a project may want to know.
+
+use rusqlite::{OptionalExtension, Row};
+
+use crate::error::Result;
+use crate::ingest::Project;
+use crate::open::Store;
+
+/// A session of a project.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecalledSession {
+    /// Its row.
+    pub id: i64,
+    /// The agent.
+    pub agent: String,
+    /// The agent's own id of it.
+    pub session: String,
+    /// What people recognise it by.
+    pub title: Option<String>,
+    /// The root of its project.
+    pub root: Option<String>,
+    /// The folder that it worked in.
+    pub cwd: Option<String>,
+    /// The git branch.
+    pub branch: Option<String>,
+    /// When it was last active.
+    pub last_at: i64,
+    /// How many prompts its log has.
+    pub turns: u64,
+    /// How many events its log has.
+    pub events: u64,
+    /// How it ended.
+    pub outcome: Option<String>,
+}
+
+/// A symbol that a turn changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedName {
+    /// The turn; -1 as long as its log has not been swept.
+    pub turn: i64,
+    /// The file, below the root of its project.
+    pub file: String,
+    /// The symbol.
+    pub name: String,
+    /// What was done, in the writer's own numbers.
+    pub change: u8,
+}
+
+const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, \
+     COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome FROM sessions \
+     LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id";
+
+impl Store {
+    /// The row of a project that is known: by its remote, for clones are one, else by its root.
+    pub fn known_project(&self, project: &Project) -> Result<Option<i64>> {
+        let query = "SELECT id FROM projects WHERE remote = ?1 OR root = ?2 ORDER BY remote IS NOT ?1 LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let found = statement.query_row((&project.remote, &project.root), |row| row.get(0));
+        Ok(found.optional()?)
+    }
+
+    /// The projects whose root or remote is or ends with a name.
+    pub fn projects_named(&self, name: &str) -> Result<Vec<Project>> {
+        let query = "SELECT root, remote FROM projects WHERE root = ?1 OR root LIKE '%/' || ?1 OR remote = ?1 OR remote LIKE '%/' || ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([name.trim_end_matches('/')], |row| {
+            Ok(Project {
+                root: row.get(0)?,
+                remote: row.get(1)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The sessions of people in a project that were last active before a time, the newest first; those on one branch alone if one is
+    /// named.
+    pub fn recall_sessions(
+        &self,
+        project: i64,
+        branch: Option<&str>,
+        before: i64,
+        limit: usize,
+    ) -> Result<Vec<RecalledSession>> {
+        let query = format!(
+            "{SELECT} WHERE project = ?1 AND machine = 0 AND parent_kind IS NOT 'subagent' AND (ended_at < ?2 OR (ended_at IS NULL AND \
+             captured_at < ?2)) AND (?3 IS NULL OR branch = ?3) ORDER BY ended_at DESC LIMIT ?4"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let rows =
+            statement.query_map((project, before, branch, limit as u64), recalled_from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// One session, by its agent and the agent's id of it.
+    pub fn recall_session(&self, agent: &str, session: &str) -> Result<Option<RecalledSession>> {
+        let query = format!("{SELECT} WHERE agent = ?1 AND sessions.session = ?2");
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let found = statement.query_row((agent, session), recalled_from_row);
+        Ok(found.optional()?)
+    }
+
+    /// The shortest beginning of a session's id, of at least so many letters, that no other session's id has.
+    pub fn short_id(&self, session: &str, least: usize) -> Result<String> {
+        let query = "SELECT COUNT(*) FROM (SELECT 1 FROM sessions WHERE session >= ?1 AND session < ?1 || char(1114111) \
+             AND substr(session, 1, length(?2) + 1) != ?2 || '/' LIMIT 2)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        for (end, _) in session.char_indices().skip(least).step_by(4) {
+            let start = &session[..end];
+            let count: u64 = statement.query_row((start, session), |row| row.get(0))?;
+            if count < 2 {
+                return Ok(start.to_string());
+            }
+        }
+        Ok(session.to_string())
+    }
+
+    /// The symbols that turns of a session changed.
+    pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
+        let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
+             JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([session], |row| {
+            Ok(ChangedName {
+                turn: row.get(0)?,
+                file: row.get(1)?,
+                name: row.get(2)?,
+                change: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn recalled_from_row(row: &Row<'_>) -> rusqlite::Result<RecalledSession> {
+    Ok(RecalledSession {
+        id: row.get(0)?,
+        agent: row.get(1)?,
+        session: row.get(2)?,
+        title: row.get(3)?,
+        root: row.get(4)?,
+        cwd: row.get(5)?,
+        branch: row.get(6)?,
+        last_at: row.get::<_, Option<i64>>(7)?.unwrap_or_default(),
+        turns: row.get(8)?,
+        events: row.get(9)?,
+        outcome: row.get(10)?,
+    })
+}

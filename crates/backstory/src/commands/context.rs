@@ -1,0 +1,118 @@
+//! `context`.
+
+use std::io::Write;
+
+use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
+use backstory_session::redact::Redactor;
+use serde_json::{Value, json};
+
+use crate::cli::ContextArgs;
+use crate::config::Redact;
+use crate::error::{Error, ErrorKind};
+use crate::output::{harmless, print_json, stdout, talk};
+use crate::setting::{Setting, now};
+
+pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Error> {
+    let mut memory = setting.memory()?;
+    let agent = arguments.agent.as_deref();
+    let redactor = redactor(setting);
+    let here = here(&memory, arguments)?;
+    let mut options = options(setting, agent, here, redactor.as_ref());
+    options.prompt = arguments.prompt.as_deref();
+    options.calls = arguments.calls;
+    if let Some(budget) = arguments.budget {
+        options.tokens = budget;
+    }
+    if let Some(session) = &arguments.before {
+        let session = memory.session(session)?;
+        let began = session.started_at.unwrap_or(options.now);
+        (options.before, options.now) = (began, began);
+        if arguments.project.is_none() {
+            options.here = memory.surroundings_of(&session)?;
+        }
+        options.session = Some((session.agent, session.session));
+    }
+    let context = memory.context(&options)?;
+    if arguments.json {
+        return print_json(&context_json(&context));
+    }
+    if context.text.is_empty() {
+        talk("nothing is known of this project that would help a new session");
+        return Ok(());
+    }
+    let mut out = stdout();
+    writeln!(out, "{}", harmless(&context.text))?;
+    out.flush()?;
+    let layers: Vec<String> = context
+        .layers
+        .iter()
+        .filter(|layer| layer.items > 0)
+        .map(|layer| format!("{} {}", layer.layer.name(), layer.tokens))
+        .collect();
+    talk(&format!(
+        "{} of {} tokens: {}",
+        context.tokens,
+        context.budget,
+        layers.join(", ")
+    ));
+    Ok(())
+}
+
+/// What an agent in some surroundings would be told, by the configuration.
+pub(crate) fn options<'a>(
+    setting: &Setting,
+    agent: Option<&str>,
+    here: Surroundings,
+    redactor: Option<&'a Redactor>,
+) -> ContextOptions<'a> {
+    let context = &setting.config.context;
+    let now = now();
+    ContextOptions {
+        here,
+        session: None,
+        occasion: Occasion::Start,
+        prompt: None,
+        calls: false,
+        redactor,
+        tokens: context.tokens(agent),
+        characters: context.characters(agent),
+        shares: context.shares.into(),
+        before: now,
+        now,
+        nonce: random_key(),
+    }
+}
+
+/// What takes out secrets, unless they are to be kept.
+pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
+    (setting.config.redact == Redact::On).then(|| Redactor::new(random_key()))
+}
+
+/// Context for machines.
+pub(crate) fn context_json(context: &Context) -> Value {
+    let layers = context.layers.iter().map(
+        |layer| json!({ "name": layer.layer.name(), "tokens": layer.tokens, "items": layer.items }),
+    );
+    json!({
+        "text": context.text,
+        "tokens": context.tokens,
+        "budget": context.budget,
+        "layers": layers.collect::<Vec<Value>>(),
+    })
+}
+
+/// Where the session would work.
+fn here(memory: &Memory, arguments: &ContextArgs) -> Result<Surroundings, Error> {
+    let Some(project) = &arguments.project else {
+        return Ok(Surroundings::of(&std::env::current_dir()?));
+    };
+    if project.is_dir() {
+        return Ok(Surroundings::of(project));
+    }
+    let name = project.to_string_lossy();
+    memory.surroundings_named(&name)?.ok_or_else(|| {
+        let message = format!("no session of a project {name:?} is stored");
+        Error::new(ErrorKind::NotFound, message)
+            .hint("`backstory sessions` tells of which there are some")
+    })
+}

@@ -1,0 +1,105 @@
+//! What new sessions are told.
+
+use serde::{Deserialize, Serialize};
+
+/// Claude Code replaces what has more than 10,000 characters by a stub.
+const CLAUDE_CHARACTERS: usize = 9_500;
+/// Codex puts what has more tokens than this into a file.
+const CODEX_TOKENS: usize = 2_500;
+
+/// What new sessions are told.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Context {
+    /// Whether hooks tell it.
+    pub(crate) enabled: bool,
+    /// At most so many tokens.
+    pub(crate) tokens: usize,
+    /// Whether prompts are answered with what is known about them.
+    pub(crate) on_prompt: bool,
+    /// How the tokens are shared.
+    pub(crate) shares: Shares,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            enabled: true,
+            tokens: 2_000,
+            on_prompt: false,
+            shares: Shares::default(),
+        }
+    }
+}
+
+impl Context {
+    /// How many tokens an agent may be told.
+    pub(crate) fn tokens(&self, agent: Option<&str>) -> usize {
+        match agent {
+            Some("codex") => self.tokens.min(CODEX_TOKENS),
+            _ => self.tokens,
+        }
+    }
+
+    /// How many characters an agent may be told. Others than Codex are taken to cut as Claude Code does.
+    pub(crate) fn characters(&self, agent: Option<&str>) -> usize {
+        match agent {
+            Some("codex") => usize::MAX,
+            _ => CLAUDE_CHARACTERS,
+        }
+    }
+}
+
+/// Parts of the budget, of the whole of them.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Shares {
+    pub(crate) lost: usize,
+    pub(crate) sessions: usize,
+    pub(crate) files: usize,
+    pub(crate) learnings: usize,
+    pub(crate) observations: usize,
+    pub(crate) calls: usize,
+}
+
+impl Default for Shares {
+    fn default() -> Self {
+        let backstory_memory::Shares {
+            lost,
+            sessions,
+            files,
+            learnings,
+            observations,
+            calls,
+        } = backstory_memory::Shares::default();
+        Shares {
+            lost,
+            sessions,
+            files,
+            learnings,
+            observations,
+            calls,
+        }
+    }
+}
+
+impl From<Shares> for backstory_memory::Shares {
+    fn from(shares: Shares) -> Self {
+        let Shares {
+            lost,
+            sessions,
+            files,
+            learnings,
+            observations,
+            calls,
+        } = shares;
+        backstory_memory::Shares {
+            lost,
+            sessions,
+            files,
+            learnings,
+            observations,
+            calls,
+        }
+    }
+}
