@@ -27,7 +27,8 @@ impl Room {
     }
 
     fn share(self, share: usize, shares: usize) -> Self {
-        let part = |whole: usize| whole * share / shares.max(1);
+        // Some agents know no bound: whole numbers would not hold the product.
+        let part = |whole: usize| (whole as u128 * share as u128 / shares.max(1) as u128) as usize;
         Room {
             tokens: part(self.tokens),
             characters: part(self.characters),
@@ -64,7 +65,8 @@ pub(super) struct Offer {
 /// Which lines of each offer are taken: whole ones, in their order. Layers stand in the order of their use: what is left after each
 /// has taken its share goes to the first that wants it.
 pub(super) fn choose(offers: &[&Offer], room: Room) -> Vec<Vec<usize>> {
-    let shares = offers.iter().map(|offer| offer.share).sum();
+    let wanting = offers.iter().filter(|offer| !offer.lines.is_empty());
+    let shares = wanting.map(|offer| offer.share).sum();
     let mut taken: Vec<Vec<usize>> = vec![Vec::new(); offers.len()];
     let mut left = room;
     for (offer, taken) in offers.iter().zip(&mut taken) {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::Observation;
+use backstory_memory::{Observation, count_tokens};
 use serde_json::{Value, json};
 
 use super::show::split_turn;
@@ -71,6 +71,11 @@ fn observation_json(observation: &Observation) -> Value {
         "files": observation.files,
         "functions": observation.functions,
         "raw_bytes": observation.raw_bytes,
+        "tokens": {
+            "title": count_tokens(&sizes.title),
+            "summary": count_tokens(&sizes.summary),
+            "detail": count_tokens(&sizes.detail),
+        },
         "compressor": observation.compressor,
     })
 }

@@ -1,0 +1,129 @@
+//! What tools changed and showed.
+
+use backstory_session::sample;
+use serde_json::{Value, json};
+
+use crate::environment::{Environment, claude_id, prompt, record};
+
+fn environment() -> Environment {
+    let environment = Environment::new();
+    let call = |number: u32, name: &str, input: Value| {
+        let content = json!([{"type": "tool_use", "id": format!("call-{number}"), "name": name, "input": input}]);
+        record(
+            1,
+            number,
+            "assistant",
+            &json!({"role": "assistant", "content": content}),
+        )
+    };
+    let result = |number: u32, output: &str| {
+        let content = json!([{"type": "tool_result", "tool_use_id": format!("call-{}", number - 1), "content": output}]);
+        record(
+            1,
+            number,
+            "user",
+            &json!({"role": "user", "content": content}),
+        )
+    };
+    environment.claude(
+        1,
+        &[
+            prompt(1, 0, "fix the cart"),
+            call(1, "Bash", json!({"command": "cargo test -p shop"})),
+            result(2, "running 3 tests\ntest result: FAILED. 2 passed; 1 failed\n"),
+            call(3, "Edit", json!({"file_path": "/home/ada/shop/src/cart.rs", "old_string": "x", "new_string": "fn total(&self) -> Money {\n    self.sum()\n}"})),
+            result(4, "The file has been updated."),
+            call(5, "TodoWrite", json!({"todos": []})),
+            result(6, "Todos have been modified"),
+            prompt(1, 7, "and show me the log"),
+            call(8, "Bash", json!({"command": "backstory search cart"})),
+            result(9, "something that we said ourselves"),
+            call(10, "Bash", json!({"command": "git log -1"})),
+            result(11, "commit 1a2b3c4\nAuthor: Ada"),
+        ],
+    );
+    environment.sweep();
+    environment
+}
+
+fn titles(answer: &Value) -> Vec<&str> {
+    let observations = answer["observations"].as_array().unwrap().iter();
+    observations
+        .map(|observation| observation["title"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn each_tool_use_that_tells_something_is_observed() {
+    let environment = environment();
+    let answer = environment.json(&["observations", "00000001"]);
+    assert_eq!(answer["session"], json!(claude_id(1)));
+    assert_eq!(
+        titles(&answer),
+        [
+            "ran `cargo test -p shop`",
+            "edited cart.rs",
+            "ran `git log -1`"
+        ]
+    );
+    let edit = &answer["observations"][1];
+    assert_eq!(
+        edit["summary"],
+        "edited shop/src/cart.rs: fn total(&self) -> Money; self.sum()"
+    );
+    assert_eq!(edit["files"], json!(["/home/ada/shop/src/cart.rs"]));
+    assert_eq!(
+        (&edit["turn"], &edit["compressor"]),
+        (&json!(1), &json!("built-in"))
+    );
+    assert!(
+        edit["raw_bytes"].as_u64().unwrap() > 100
+            && edit["tokens"]["summary"].as_u64().unwrap() > 5,
+        "{edit}"
+    );
+    let turn = environment.json(&["observations", "00000001#2"]);
+    assert_eq!(titles(&turn), ["ran `git log -1`"]);
+    let of_file = environment.json(&["observations", "00000001", "--file", "cart.rs"]);
+    assert_eq!(titles(&of_file), ["edited cart.rs"]);
+    let last = environment.json(&["observations", "00000001", "--limit", "1"]);
+    assert_eq!(titles(&last), ["ran `git log -1`"]);
+    let shown = environment
+        .run(&["observations", "00000001", "--size", "detail"])
+        .stdout;
+    assert!(
+        shown.contains("turn 1\n") && shown.contains("test result: FAILED. 2 passed; 1 failed"),
+        "{shown}"
+    );
+    let none = environment.run(&["observations", "00000001", "--file", "none.rs"]);
+    assert_eq!(none.code, 1);
+}
+
+#[test]
+fn they_stay_when_the_text_goes() {
+    let environment = environment();
+    let before = environment.json(&["observations", "00000001"]);
+    environment.write(
+        ".config/backstory/config.toml",
+        "[retention]\nraw_hard_cap_bytes = 1\n",
+    );
+    environment.json(&["retain"]);
+    let sessions = environment.json(&["show", "00000001"]);
+    assert_eq!(sessions["events"], json!([]));
+    assert_eq!(environment.json(&["observations", "00000001"]), before);
+    assert_eq!(
+        titles(&environment.json(&["observations", "00000001#2"])),
+        ["ran `git log -1`"]
+    );
+}
+
+#[test]
+fn they_say_only_what_their_source_says() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::logs(3, 400_000));
+    environment.sweep();
+    let score = environment.json(&["eval", "observations"]);
+    assert_eq!(score["unfounded"], json!([]));
+    assert!(score["observations"].as_u64().unwrap() > 20, "{score}");
+    assert!(score["named"].as_u64().unwrap() > 100, "{score}");
+}
