@@ -3,6 +3,7 @@
 //! The built-in compressor (`extract`) is a pure function of what a tool was asked and what it answered. So its observations are
 //! made when they are asked for, and stored only once the text that they are made of goes.
 
+pub(crate) mod anthropic;
 mod extract;
 mod faithful;
 mod uses;
@@ -10,8 +11,10 @@ mod uses;
 use backstory_session::Touch;
 use serde::{Deserialize, Serialize};
 
+pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
 pub(crate) use self::extract::Extract;
-pub(crate) use self::uses::tool_uses;
+pub(crate) use self::faithful::faith;
+pub(crate) use self::uses::{Use, tool_uses};
 
 /// A tool use, as a compressor sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,4 +56,9 @@ pub(crate) trait Compressor {
 
     /// The three sizes of a tool use.
     fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Self::Failure>;
+}
+
+/// Whether a tool use is worth an observation.
+pub(crate) fn is_telling(tool_use: &ToolUse) -> bool {
+    !tool_use.output.trim().is_empty() || !tool_use.touches.is_empty()
 }

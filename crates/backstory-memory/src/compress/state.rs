@@ -1,0 +1,135 @@
+//! What there is, what waits, and what asking for it would take.
+
+use backstory_session::redact::Redactor;
+use backstory_store::Spending;
+
+use super::offer::pending;
+use super::summary::unsummarised;
+use super::{CompressOptions, SINCE, model_of, moment, price_of};
+use crate::Memory;
+use crate::error::Result;
+use crate::observe::anthropic::{Request, most};
+use crate::observe::is_telling;
+
+/// How far models are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompressState {
+    /// Tool uses that no model wrote of.
+    pub raw: u64,
+    /// Those that one did.
+    pub observed: u64,
+    /// Sessions that one wrote of.
+    pub summarised: u64,
+    /// Tool uses that are to be offered.
+    pub pending_observations: u64,
+    /// Sessions that are.
+    pub pending_summaries: u64,
+    /// What was spent or reserved today.
+    pub spent: Spending,
+    /// Since when sessions are offered; nothing before the first time.
+    pub since: Option<i64>,
+}
+
+/// What a run would send, without sending it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DryCompress {
+    /// Tool uses.
+    pub observations: u64,
+    /// Sessions, a part of which is only known when it is read.
+    pub summaries: u64,
+    /// The most that the tool uses can take if each is answered at once.
+    pub most: Spending,
+    /// How many of them fit into what is left of today.
+    pub fitting: u64,
+}
+
+impl Memory {
+    /// What there is, and what waits.
+    pub fn compress_state(&self, now: i64) -> Result<CompressState> {
+        let (uses, observed, summarised) = self.store.compressed_counts()?;
+        let mut state = CompressState {
+            raw: uses.saturating_sub(observed),
+            observed,
+            summarised,
+            spent: self.store.spent(now)?,
+            since: self.store.kept(SINCE)?.map(|kept| moment(&kept)),
+            ..CompressState::default()
+        };
+        if let Some(since) = state.since {
+            for session in self.store.uncompressed(since, None)? {
+                state.pending_observations += self
+                    .store
+                    .answered_after(session.session, session.compressed)?;
+            }
+            state.pending_summaries = unsummarised(&self.store, since, None, now)?.len() as u64;
+        }
+        Ok(state)
+    }
+
+    /// What [`Memory::compress`] would send. Writes nothing.
+    pub fn dry_compress(&self, options: &CompressOptions<'_>) -> Result<DryCompress> {
+        let now = (options.now)();
+        let kept = self.store.kept(SINCE)?.map_or(now, |kept| moment(&kept));
+        let only = options.scope.session.as_ref().map(|row| row.id);
+        let since = match only {
+            Some(_) => i64::MIN,
+            None => options.scope.since.unwrap_or(kept),
+        };
+        let redactor = Redactor::new([0; 32]);
+        let mut dry = DryCompress::default();
+        let is_full = |dry: &DryCompress| {
+            let items = dry.observations + dry.summaries;
+            options.limit > 0 && items >= options.limit as u64
+        };
+        if !options.summaries.is_empty() {
+            let waiting = unsummarised(&self.store, since, only, now)?.len();
+            let most = if options.limit == 0 {
+                waiting
+            } else {
+                waiting.min(options.limit)
+            };
+            dry.summaries = most as u64;
+        }
+        let spent = self.store.spent(now)?;
+        for session in self.store.uncompressed(since, only)? {
+            let mut after = session.compressed;
+            loop {
+                let uses = pending(&self.store, &session, after)?;
+                let Some(last) = uses.last() else { break };
+                after = last.result;
+                for item in uses.iter().filter(|item| is_telling(&item.tool_use)) {
+                    let model = model_of(&options.observations, &session.name, item.call);
+                    let Some(model) = model.filter(|_| !is_full(&dry)) else {
+                        return Ok(dry);
+                    };
+                    let request = Request::observation(model, &item.tool_use, &redactor);
+                    let one = most(&request, &price_of(model, options)?);
+                    dry.observations += 1;
+                    dry.most.input_tokens += one.input_tokens;
+                    dry.most.output_tokens += one.output_tokens;
+                    dry.most.micro_usd += one.micro_usd;
+                    let tokens = spent.tokens().saturating_add(dry.most.tokens());
+                    let money = spent.micro_usd.saturating_add(dry.most.micro_usd);
+                    let fits = tokens <= options.caps.tokens
+                        && options.caps.micro_usd.is_none_or(|cap| money <= cap);
+                    dry.fitting += u64::from(fits);
+                }
+            }
+        }
+        Ok(dry)
+    }
+
+    /// Whether a model is to be let alone for now, after it could not be asked.
+    pub fn compress_pauses(&self, now: i64) -> Result<bool> {
+        let until = self.store.kept(PAUSE)?.map_or(0, |kept| moment(&kept));
+        Ok(now < until)
+    }
+
+    /// Lets models alone until then.
+    pub fn pause_compress(&self, until: i64) -> Result<()> {
+        Ok(self.store.keep(PAUSE, &until.to_le_bytes())?)
+    }
+}
+
+/// The setting that has until when the worker asks no model.
+const PAUSE: &str = "compress-pause";
