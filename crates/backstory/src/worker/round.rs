@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::api::Opened;
 use super::shared::Shared;
 use super::start::own_program;
-use crate::commands::sweep;
+use crate::commands::{compress, sweep};
 use crate::error::Error;
 use crate::setting::{Setting, now};
 
@@ -138,7 +138,8 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     }
     let worked = sweep::catch_up(setting, &mut memory)?;
     sweep::embed_new(setting, &mut memory)?;
-    Ok(bytes_read + worked > 0)
+    let written = compress::share(setting, &memory);
+    Ok(bytes_read + worked + written > 0)
 }
 
 #[allow(

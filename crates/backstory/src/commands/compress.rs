@@ -1,0 +1,326 @@
+//! `compress`, and the worker's share of it.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use backstory_memory::{
+    CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, LogEvent,
+    Memory, Retry, Spending, log_event,
+};
+use serde_json::{Value, json};
+
+use crate::cli::CompressArgs;
+use crate::config::With;
+use crate::error::{Error, ErrorKind};
+use crate::output::{
+    BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, rfc3339, stdout,
+};
+use crate::setting::{Setting, now};
+
+/// What the worker does of it between other things.
+const SHARE_ITEMS: usize = 50;
+const SHARE_TIME: Duration = Duration::from_secs(30);
+/// So long it leaves the API alone that could not be asked.
+const PAUSE_MS: i64 = 15 * 60 * 1000;
+
+pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
+    if !arguments.pending && !arguments.dry_run {
+        return tell(setting, arguments);
+    }
+    if setting.config.compress.with == With::BuiltIn {
+        return Err(Error::usage("no model may write: compress.with is \"built-in\"")
+            .hint("`backstory config set compress.with anthropic` lets models of Anthropic, for money"));
+    }
+    let memory = setting.memory_to_write()?;
+    let mut options = options(setting);
+    options.limit = arguments.limit;
+    options.scope = CompressScope {
+        session: match &arguments.session {
+            Some(session) => Some(memory.session(session)?),
+            None => None,
+        },
+        since: match &arguments.since {
+            Some(since) => Some(parse_time(since, now())?),
+            None => None,
+        },
+    };
+    if arguments.dry_run {
+        return print_dry(&memory.dry_compress(&options)?, arguments);
+    }
+    let Some(endpoint) = endpoint(setting)? else {
+        return Err(Error::usage("there is no API key")
+            .hint("set ANTHROPIC_API_KEY, or `backstory config set compress.api_key KEY`"));
+    };
+    let bar = progress_bar("asking [{bar:30}] {pos}/{len}, {eta} left");
+    let report = memory.compress(&endpoint, &options, &mut |progress| {
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    log(setting, &report);
+    print_run(&memory, &report, arguments)?;
+    match report.problem {
+        None => Ok(()),
+        Some(problem) => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("the API could not be asked: {problem}"),
+        )
+        .hint("what was not written of stays pending; run the same command again later")),
+    }
+}
+
+/// What the worker offers between other things; how many items were written of. Trouble is kept for another time.
+pub(crate) fn share(setting: &Setting, memory: &Memory) -> u64 {
+    if setting.config.compress.with == With::BuiltIn
+        || memory.compress_pauses(now()).unwrap_or(true)
+    {
+        return 0;
+    }
+    let Ok(Some(endpoint)) = endpoint(setting) else {
+        return 0;
+    };
+    let mut options = options(setting);
+    options.limit = SHARE_ITEMS;
+    options.within = Some(SHARE_TIME);
+    options.waits = false;
+    let started = Instant::now();
+    let report = memory.compress(&endpoint, &options, &mut |_| {});
+    let trouble = match &report {
+        Ok(report) => report.problem.map(str::to_string),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(trouble) = trouble {
+        let mut event = LogEvent::new("compress.failed", now()).with("reason", trouble);
+        event.duration_us = Some(started.elapsed().as_micros() as u64);
+        log_event(&setting.store, &event);
+        // Not a reason to fail for a round that did all else.
+        let _ = memory.pause_compress(now() + PAUSE_MS);
+    }
+    match report {
+        Ok(report) => {
+            log(setting, &report);
+            report.observed + report.summarised
+        }
+        Err(_) => 0,
+    }
+}
+
+/// Where to send, if there is a key.
+fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
+    let Some((key, url)) = setting.api() else {
+        return Ok(None);
+    };
+    let timeout = Duration::from_secs(setting.config.compress.timeout_seconds.clamp(1, 600));
+    Ok(Some(Endpoint::new(&url, &key, timeout)?))
+}
+
+fn options(setting: &Setting) -> CompressOptions<'static> {
+    let compress = &setting.config.compress;
+    CompressOptions {
+        observations: compress.observations.0.clone(),
+        summaries: compress.summaries.0.clone(),
+        caps: compress.caps(),
+        prices: compress.prices(),
+        scope: CompressScope::default(),
+        limit: 0,
+        within: None,
+        waits: true,
+        retry: Retry::default(),
+        now: &now,
+        sleep: &std::thread::sleep,
+    }
+}
+
+fn log(setting: &Setting, report: &CompressReport) {
+    if report.requests == 0 {
+        return;
+    }
+    let mut event = LogEvent::new("compress.done", now())
+        .with("observed", report.observed)
+        .with("summarised", report.summarised)
+        .with("requests", report.requests)
+        .with("micro_usd", report.took.micro_usd);
+    event.tokens = Some(report.took.tokens());
+    log_event(&setting.store, &event);
+}
+
+fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let state = memory.compress_state(now())?;
+    let compress = &setting.config.compress;
+    let has_key = setting.api().is_some();
+    let is_built_in = compress.with == With::BuiltIn;
+    let name = if is_built_in { "built-in" } else { "anthropic" };
+    if arguments.json {
+        let caps = compress.caps();
+        return print_json(&json!({
+            "compressor": name,
+            "key": has_key,
+            "observations": compress.observations.0,
+            "summaries": compress.summaries.0,
+            "raw": state.raw,
+            "compressed": state.observed,
+            "summarised": state.summarised,
+            "pending": pending_json(&state),
+            "today": spending_json(&state.spent),
+            "cap": { "tokens": caps.tokens, "usd": compress.daily_usd.0 },
+            "since": rfc3339(state.since),
+        }));
+    }
+    let mut out = stdout();
+    match (is_built_in, has_key) {
+        (true, _) => writeln!(
+            out,
+            "{BOLD}built-in{BOLD:#}: observations are made without any model, and nothing is sent"
+        )?,
+        (false, false) => writeln!(
+            out,
+            "{BOLD}anthropic{BOLD:#}: {YELLOW}there is no API key{YELLOW:#}, so nothing is sent"
+        )?,
+        (false, true) => {
+            let names = |models: &[String]| {
+                if models.is_empty() {
+                    "nobody".to_string()
+                } else {
+                    models.join(" and ")
+                }
+            };
+            writeln!(
+                out,
+                "{BOLD}anthropic{BOLD:#}: {} writes of tool uses, {} of sessions",
+                names(&compress.observations.0),
+                names(&compress.summaries.0)
+            )?;
+        }
+    }
+    writeln!(
+        out,
+        "  {} raw, {} compressed; {} summarised",
+        counted(state.raw, "tool use"),
+        grouped(state.observed),
+        counted(state.summarised, "session"),
+    )?;
+    if !is_built_in {
+        writeln!(
+            out,
+            "  pending: {}, {}",
+            counted(state.pending_observations, "tool use"),
+            counted(state.pending_summaries, "session"),
+        )?;
+        let usd = compress
+            .daily_usd
+            .0
+            .map_or(String::new(), |usd| format!(" of {usd:.2}"));
+        writeln!(
+            out,
+            "  today: {} of {} tokens, ${:.4}{usd}",
+            grouped(state.spent.tokens()),
+            grouped(compress.daily_tokens),
+            usd_of(&state.spent),
+        )?;
+        if state.since.is_none() {
+            writeln!(
+                out,
+                "  {DIM}`backstory compress --pending` begins; older sessions with --since 7d{DIM:#}"
+            )?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
+    if arguments.json {
+        return print_json(&json!({
+            "observations": dry.observations,
+            "summaries": dry.summaries,
+            "most": spending_json(&dry.most),
+            "fitting_today": dry.fitting,
+        }));
+    }
+    let mut out = stdout();
+    writeln!(
+        out,
+        "would offer {} and {}; the tool uses take at most {} tokens, ${:.4}, and {} of them fit into today's caps for sure",
+        counted(dry.observations, "tool use"),
+        counted(dry.summaries, "session"),
+        grouped(dry.most.tokens()),
+        usd_of(&dry.most),
+        grouped(dry.fitting),
+    )?;
+    writeln!(out, "nothing was sent")?;
+    out.flush()?;
+    Ok(())
+}
+
+fn print_run(
+    memory: &Memory,
+    report: &CompressReport,
+    arguments: &CompressArgs,
+) -> Result<(), Error> {
+    let left = memory.compress_state(now())?;
+    if arguments.json {
+        return print_json(&json!({
+            "observed": report.observed,
+            "summarised": report.summarised,
+            "untelling": report.untelling,
+            "skipped": report.skipped,
+            "late": report.late,
+            "capped": report.capped.map(|cap| cap.name()),
+            "problem": report.problem,
+            "requests": report.requests,
+            "took": spending_json(&report.took),
+            "pending": pending_json(&left),
+        }));
+    }
+    let mut out = stdout();
+    writeln!(
+        out,
+        "{} and {} written of, in {}: {} tokens, ${:.4}",
+        counted(report.observed, "tool use"),
+        counted(report.summarised, "session"),
+        counted(report.requests, "request"),
+        grouped(report.took.tokens()),
+        usd_of(&report.took),
+    )?;
+    for (reason, items) in &report.skipped {
+        writeln!(
+            out,
+            "  {YELLOW}{items} left as they are for good:{YELLOW:#} {reason}"
+        )?;
+    }
+    for (reason, items) in &report.late {
+        writeln!(out, "  {YELLOW}{items} left for later:{YELLOW:#} {reason}")?;
+    }
+    if let Some(cap) = report.capped {
+        writeln!(
+            out,
+            "  met the daily cap, compress.{}; the rest stays as it is until tomorrow (UTC)",
+            cap.name()
+        )?;
+    }
+    let pending = left.pending_observations + left.pending_summaries;
+    if pending > 0 {
+        writeln!(out, "  {DIM}{} pending{DIM:#}", counted(pending, "item"))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn pending_json(state: &CompressState) -> Value {
+    json!({ "observations": state.pending_observations, "summaries": state.pending_summaries })
+}
+
+fn spending_json(spent: &Spending) -> Value {
+    json!({
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "tokens": spent.tokens(),
+        "usd": usd_of(spent),
+    })
+}
+
+fn usd_of(spent: &Spending) -> f64 {
+    spent.micro_usd as f64 / 1e6
+}
