@@ -103,6 +103,16 @@ impl Store {
         row.optional()?.map(unpack).transpose()
     }
 
+    /// Calls `each` with all that models wrote.
+    pub fn written(&self, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let query = "SELECT body FROM observations UNION ALL SELECT body FROM summaries WHERE body IS NOT NULL";
+        let mut statement = self.connection.prepare_cached(query)?;
+        for body in statement.query_map([], |row| row.get::<_, Vec<u8>>(0))? {
+            each(&decompress(&body?)?);
+        }
+        Ok(())
+    }
+
     /// Sessions with events whose tool uses were not offered, active since a time or the one asked for; those active last first.
     pub fn uncompressed(&self, since: i64, only: Option<i64>) -> Result<Vec<Uncompressed>> {
         let query = "SELECT id, agent, session, turns, events, compressed FROM sessions \
