@@ -277,14 +277,14 @@ mod tests {
     fn nobody_wins_by_too_little() {
         let (a, b) = (model("a", 20, 0.9, 400), model("b", 40, 0.8, 600));
         check(
-            &[a.clone(), b.clone()],
+            &[a.clone(), b],
             &[("faithfulness", Some("a")), ("cost", Some("b"))],
         );
         check(std::slice::from_ref(&a), &[]);
         let few = model("b", 19, 0.8, 600);
         check(&[a.clone(), few], &[("faithfulness", None), ("cost", None)]);
         check(
-            &[a.clone(), model("c", 20, 0.9, 400)],
+            &[a, model("c", 20, 0.9, 400)],
             &[("faithfulness", None), ("cost", None)],
         );
     }

@@ -75,6 +75,8 @@ pub struct CompressProgress {
     pub done: u64,
     /// All there are.
     pub total: u64,
+    /// Whether another process is at it, and must end first.
+    pub waiting: bool,
 }
 
 /// What was done.
@@ -116,7 +118,11 @@ impl Memory {
         }
         let path = self.home.join("compress.lock");
         let lock = if options.waits {
-            Some(lock_file(&path, || {})?)
+            let waiting = CompressProgress {
+                waiting: true,
+                ..CompressProgress::default()
+            };
+            Some(lock_file(&path, || progress(waiting))?)
         } else {
             try_lock_file(&path)?
         };

@@ -36,9 +36,8 @@ impl Run<'_> {
         let mut then = Then::Next;
         // A view of the store must not stay open while the other side thinks, so what is pending is read first.
         while then == Then::Next {
-            let from = match offered(store, session.session)? {
-                Some(compressed) => compressed,
-                None => return Ok(Then::NextSession),
+            let Some(from) = offered(store, session.session)? else {
+                return Ok(Then::NextSession);
             };
             let some = pending(store, session, from)?;
             if some.is_empty() {

@@ -4,7 +4,7 @@ use backstory_session::redact::Redactor;
 use backstory_store::Spending;
 
 use super::offer::pending;
-use super::summary::unsummarised;
+use super::summary::{told, unsummarised};
 use super::{CompressOptions, SINCE, model_of, moment, price_of};
 use crate::Memory;
 use crate::error::Result;
@@ -35,12 +35,29 @@ pub struct CompressState {
 pub struct DryCompress {
     /// Tool uses.
     pub observations: u64,
-    /// Sessions, a part of which is only known when it is read.
+    /// Sessions.
     pub summaries: u64,
-    /// The most that the tool uses can take if each is answered at once.
+    /// The most that they can take if each is answered at once.
     pub most: Spending,
-    /// How many of them fit into what is left of today.
+    /// How many items fit into what is left of today for sure.
     pub fitting: u64,
+}
+
+impl DryCompress {
+    fn add(&mut self, one: &Spending, spent: &Spending, options: &CompressOptions<'_>) {
+        self.most.input_tokens += one.input_tokens;
+        self.most.output_tokens += one.output_tokens;
+        self.most.micro_usd += one.micro_usd;
+        let tokens = spent.tokens().saturating_add(self.most.tokens());
+        let money = spent.micro_usd.saturating_add(self.most.micro_usd);
+        let fits =
+            tokens <= options.caps.tokens && options.caps.micro_usd.is_none_or(|cap| money <= cap);
+        self.fitting += u64::from(fits);
+    }
+
+    fn is_full(&self, limit: usize) -> bool {
+        limit > 0 && self.observations + self.summaries >= limit as u64
+    }
 }
 
 impl Memory {
@@ -75,22 +92,22 @@ impl Memory {
             Some(_) => i64::MIN,
             None => options.scope.since.unwrap_or(kept),
         };
+        // Markers are as long with any key.
         let redactor = Redactor::new([0; 32]);
-        let mut dry = DryCompress::default();
-        let is_full = |dry: &DryCompress| {
-            let items = dry.observations + dry.summaries;
-            options.limit > 0 && items >= options.limit as u64
-        };
-        if !options.summaries.is_empty() {
-            let waiting = unsummarised(&self.store, since, only, now)?.len();
-            let most = if options.limit == 0 {
-                waiting
-            } else {
-                waiting.min(options.limit)
-            };
-            dry.summaries = most as u64;
-        }
         let spent = self.store.spent(now)?;
+        let mut dry = DryCompress::default();
+        for session in unsummarised(&self.store, since, only, now)? {
+            let model = model_of(&options.summaries, &session.name, session.events);
+            let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
+                break;
+            };
+            let told = told(&self.store, &session)?;
+            if !told.is_empty() {
+                let request = Request::summary(model, &told, &redactor);
+                dry.summaries += 1;
+                dry.add(&most(&request, &price_of(model, options)?), &spent, options);
+            }
+        }
         for session in self.store.uncompressed(since, only)? {
             let mut after = session.compressed;
             loop {
@@ -99,20 +116,12 @@ impl Memory {
                 after = last.result;
                 for item in uses.iter().filter(|item| is_telling(&item.tool_use)) {
                     let model = model_of(&options.observations, &session.name, item.call);
-                    let Some(model) = model.filter(|_| !is_full(&dry)) else {
+                    let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
                         return Ok(dry);
                     };
                     let request = Request::observation(model, &item.tool_use, &redactor);
-                    let one = most(&request, &price_of(model, options)?);
                     dry.observations += 1;
-                    dry.most.input_tokens += one.input_tokens;
-                    dry.most.output_tokens += one.output_tokens;
-                    dry.most.micro_usd += one.micro_usd;
-                    let tokens = spent.tokens().saturating_add(dry.most.tokens());
-                    let money = spent.micro_usd.saturating_add(dry.most.micro_usd);
-                    let fits = tokens <= options.caps.tokens
-                        && options.caps.micro_usd.is_none_or(|cap| money <= cap);
-                    dry.fitting += u64::from(fits);
+                    dry.add(&most(&request, &price_of(model, options)?), &spent, options);
                 }
             }
         }

@@ -144,7 +144,7 @@ fn scores(told: &str, summary: &SessionSummary) -> Scores {
 }
 
 /// What was said and done in a session, a line for each; empty when nobody asked for anything.
-fn told(store: &Store, session: &Uncompressed) -> Result<String> {
+pub(super) fn told(store: &Store, session: &Uncompressed) -> Result<String> {
     let notes = session_notes(store, session.session, &session.agent)?;
     let mut told = String::new();
     let mut add = |what: &str, text: &str| {

@@ -109,61 +109,74 @@ impl Ask<'_> {
     ) -> Result<T, Failure> {
         let began = Instant::now();
         let mut unusable = 0;
-        for attempt in 1.. {
+        for attempt in 1..=self.retry.attempts {
+            let is_last = attempt == self.retry.attempts;
             let id = self.reserve(item, request)?;
             let sent = Instant::now();
-            let refusal = match self.endpoint.send(&request.body) {
-                Ok(bytes) => {
-                    let answer = answer::read(&bytes, request.tool);
-                    let took = answer.usage.map(|(input_tokens, output_tokens)| Spending {
-                        input_tokens,
-                        output_tokens,
-                        micro_usd: (self.price)(item.model).micro_usd(input_tokens, output_tokens),
-                    });
-                    self.correct(item, request, took);
-                    match answer.fields.and_then(|fields| read(&fields)) {
-                        Ok(value) => {
-                            keep(&value, &mut |kept| {
-                                let outcome = Ok(kept.written);
-                                self.settle(id, took, sent, kept.scores, outcome)
-                            })?;
-                            return Ok(value);
-                        }
-                        Err(reason) => {
-                            self.settle(id, took, sent, Scores::default(), Err(reason))?;
-                            unusable += 1;
-                            if unusable == MOST_UNUSABLE || attempt >= self.retry.attempts {
-                                return Err(Failure::Unusable(reason));
-                            }
-                            continue;
-                        }
+            let bytes = match self.endpoint.send(&request.body) {
+                Ok(bytes) => bytes,
+                Err(refusal) => {
+                    let (reason, wait) = self.refused(item, request, id, sent, refusal)?;
+                    let wait = wait.unwrap_or_else(|| self.pause(attempt));
+                    let is_late = began.elapsed() + wait > self.retry.within;
+                    if is_last || is_late || wait > self.retry.longest_pause {
+                        return Err(Failure::Later(reason));
+                    }
+                    (self.sleep)(wait);
+                    continue;
+                }
+            };
+            let answer = answer::read(&bytes, request.tool);
+            let took = answer.usage.map(|(input_tokens, output_tokens)| Spending {
+                input_tokens,
+                output_tokens,
+                micro_usd: (self.price)(item.model).micro_usd(input_tokens, output_tokens),
+            });
+            self.correct(item, request, took);
+            match answer.fields.and_then(|fields| read(&fields)) {
+                Ok(value) => {
+                    keep(&value, &mut |kept| {
+                        self.settle(id, took, sent, kept.scores, Ok(kept.written))
+                    })?;
+                    return Ok(value);
+                }
+                Err(reason) => {
+                    self.settle(id, took, sent, Scores::default(), Err(reason))?;
+                    unusable += 1;
+                    if is_last || unusable == MOST_UNUSABLE {
+                        return Err(Failure::Unusable(reason));
                     }
                 }
-                Err(refusal) => refusal,
-            };
-            let (reason, spent) = match &refusal {
-                Refusal::Passing { reason, spent, .. } | Refusal::Final { reason, spent } => {
-                    (*reason, *spent)
-                }
-                Refusal::Foreign { reason } => (*reason, true),
-                Refusal::Closed { .. } => ("refused by the API", false),
-            };
-            let took = (!spent).then(Spending::default);
-            self.correct(item, request, took);
-            self.settle(id, took, sent, Scores::default(), Err(reason))?;
-            let wait = match refusal {
-                Refusal::Passing { wait, .. } => wait.unwrap_or_else(|| self.pause(attempt)),
-                Refusal::Foreign { reason } => return Err(Failure::Later(reason)),
-                Refusal::Final { reason, .. } => return Err(Failure::Unusable(reason)),
-                Refusal::Closed { status, said } => return Err(closed(item.model, status, &said)),
-            };
-            let is_late = began.elapsed() + wait > self.retry.within;
-            if attempt >= self.retry.attempts || wait > self.retry.longest_pause || is_late {
-                return Err(Failure::Later(reason));
             }
-            (self.sleep)(wait);
         }
-        Err(Failure::Later("tried too often"))
+        Err(Failure::Later("never tried"))
+    }
+
+    /// Settles a request that got no answer; tells why, and how long the server asks to wait, if another may get one.
+    fn refused(
+        &self,
+        item: &Item<'_>,
+        request: &Request,
+        id: i64,
+        sent: Instant,
+        refusal: Refusal,
+    ) -> Result<(&'static str, Option<Duration>), Failure> {
+        let (reason, spent) = match &refusal {
+            Refusal::Passing { reason, spent, .. } | Refusal::Final { reason, spent } => {
+                (*reason, *spent)
+            }
+            Refusal::Foreign { reason } => (*reason, true),
+            Refusal::Closed { .. } => ("refused by the API", false),
+        };
+        let took = (!spent).then(Spending::default);
+        self.correct(item, request, took);
+        self.settle(id, took, sent, Scores::default(), Err(reason))?;
+        match refusal {
+            Refusal::Passing { wait, .. } => Ok((reason, wait)),
+            Refusal::Foreign { .. } => Err(Failure::Later(reason)),
+            Refusal::Final { .. } => Err(Failure::Unusable(reason)),
+            Refusal::Closed { status, said } => Err(closed(item.model, status, &said)),
+        }
     }
 
     fn reserve(&self, item: &Item<'_>, request: &Request) -> Result<i64, Failure> {
@@ -249,4 +262,118 @@ fn closed(model: &str, status: u16, said: &str) -> Failure {
         reason: format!("the API refused with {status}: {said}"),
         hint,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Where somebody answers everything with this.
+    fn server(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut seen = Vec::new();
+                while !seen.ends_with(b"}") {
+                    let mut some = [0; 4096];
+                    let length = stream.read(&mut some).unwrap();
+                    seen.extend_from_slice(&some[..length]);
+                }
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        url
+    }
+
+    /// The pauses between attempts, and how it ended.
+    fn check(answer: &'static str, retry: Retry, pauses: &[(u64, u64)], expect: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let endpoint = Endpoint::new(&server(answer), "key", Duration::from_secs(20)).unwrap();
+        let slept = RefCell::new(Vec::new());
+        let ask = Ask {
+            store: &store,
+            endpoint: &endpoint,
+            caps: SpendingCaps {
+                tokens: 1_000_000,
+                micro_usd: None,
+            },
+            price: &|_| Price {
+                input: 1.0,
+                output: 5.0,
+            },
+            retry,
+            now: &|| 0,
+            sleep: &|pause| slept.borrow_mut().push(pause.as_millis() as u64),
+            spent: Cell::default(),
+        };
+        let request = Request::summary(
+            "m",
+            "prompt: a",
+            &backstory_session::redact::Redactor::new([7; 32]),
+        );
+        let item = Item {
+            tier: Tier::Summary,
+            model: "m",
+            session: 1,
+            seq: 1,
+        };
+        let asked = ask.ask(&item, &request, |_| Ok(()), |_, _| Ok(()));
+        let ended = asked.map_err(|failure| match failure {
+            Failure::Later(reason) => reason,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(ended, Err(expect));
+        let slept = slept.into_inner();
+        assert_eq!(slept.len(), pauses.len(), "{slept:?}");
+        for (slept, (least, most)) in slept.iter().zip(pauses) {
+            assert!(
+                (*least..=*most).contains(slept),
+                "{slept} is not within {least} to {most}"
+            );
+        }
+    }
+
+    const BUSY: &str = "HTTP/1.1 500 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    const LATER: &str =
+        "HTTP/1.1 429 X\r\nConnection: close\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n";
+
+    #[test]
+    fn pauses_grow_differ_and_end() {
+        let retry = Retry {
+            attempts: 4,
+            pause: Duration::from_millis(1_000),
+            longest_pause: Duration::from_millis(3_000),
+            within: Duration::from_secs(60),
+        };
+        let growing = [(500, 1_000), (1_000, 2_000), (2_000, 3_000)];
+        check(BUSY, retry, &growing, "server error");
+        let once = Retry {
+            attempts: 1,
+            ..retry
+        };
+        check(BUSY, once, &[], "server error");
+        let short = Retry {
+            within: Duration::from_millis(10),
+            ..retry
+        };
+        check(BUSY, short, &[], "server error");
+    }
+
+    #[test]
+    fn the_time_a_server_asks_for_is_kept_unless_it_is_too_long() {
+        let retry = Retry::default();
+        check(LATER, retry, &[(7_000, 7_000); 3], "rate limited");
+        let short = Retry {
+            longest_pause: Duration::from_secs(5),
+            ..retry
+        };
+        check(LATER, short, &[], "rate limited");
+    }
 }
