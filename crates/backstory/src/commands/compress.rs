@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use backstory_memory::{
     CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, LogEvent,
-    Memory, Retry, Spending, log_event,
+    Memory, MetCap, Retry, Spending, log_event,
 };
 use serde_json::{Value, json};
 
@@ -31,7 +31,11 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
         return Err(Error::usage("no model may write: compress.with is \"built-in\"")
             .hint("`backstory config set compress.with anthropic` lets models of Anthropic, for money"));
     }
-    let memory = setting.memory_to_write()?;
+    let memory = if arguments.dry_run {
+        setting.memory()?
+    } else {
+        setting.memory_to_write()?
+    };
     let mut options = options(setting);
     options.limit = arguments.limit;
     options.scope = CompressScope {
@@ -51,8 +55,14 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
         return Err(Error::usage("there is no API key")
             .hint("set ANTHROPIC_API_KEY, or `backstory config set compress.api_key KEY`"));
     };
-    let bar = progress_bar("asking [{bar:30}] {pos}/{len}, {eta} left");
+    let bar = progress_bar("asking [{bar:30}] {pos}/{len}, {eta} left {msg}");
     let report = memory.compress(&endpoint, &options, &mut |progress| {
+        if progress.waiting {
+            bar.set_message("waiting for another process");
+            bar.enable_steady_tick(Duration::from_millis(200));
+            return;
+        }
+        bar.set_message("");
         bar.set_length(progress.total);
         bar.set_position(progress.done);
     });
@@ -84,6 +94,11 @@ pub(crate) fn share(setting: &Setting, memory: &Memory) -> u64 {
     options.limit = SHARE_ITEMS;
     options.within = Some(SHARE_TIME);
     options.waits = false;
+    options.retry = Retry {
+        attempts: 2,
+        within: SHARE_TIME,
+        ..Retry::default()
+    };
     let started = Instant::now();
     let report = memory.compress(&endpoint, &options, &mut |_| {});
     let trouble = match &report {
@@ -242,7 +257,7 @@ fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
     let mut out = stdout();
     writeln!(
         out,
-        "would offer {} and {}; the tool uses take at most {} tokens, ${:.4}, and {} of them fit into today's caps for sure",
+        "would offer {} and {}; they take at most {} tokens, ${:.4}, and {} of them fit into today's caps for sure",
         counted(dry.observations, "tool use"),
         counted(dry.summaries, "session"),
         grouped(dry.most.tokens()),
@@ -267,7 +282,7 @@ fn print_run(
             "untelling": report.untelling,
             "skipped": report.skipped,
             "late": report.late,
-            "capped": report.capped.map(|cap| cap.name()),
+            "capped": report.capped.map(MetCap::name),
             "problem": report.problem,
             "requests": report.requests,
             "took": spending_json(&report.took),

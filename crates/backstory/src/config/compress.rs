@@ -55,7 +55,8 @@ impl Compress {
     pub(crate) fn caps(&self) -> SpendingCaps {
         SpendingCaps {
             tokens: self.daily_tokens,
-            micro_usd: self.daily_usd.0.map(|usd| (usd * 1e6) as u64),
+            // A thousandth of a millionth is for numbers that have no exact form.
+            micro_usd: self.daily_usd.0.map(|usd| (usd * 1e6 + 1e-3) as u64),
         }
     }
 
@@ -191,7 +192,7 @@ impl TryFrom<f64> for Dollars {
 /// What is wrong with a configuration, without keys that stand in it: whoever parses it shows the line.
 pub(crate) fn without_keys(message: &str, text: &str) -> String {
     let mut message = message.to_string();
-    let is_around = |letter: char| letter.is_whitespace() || "='\",{}".contains(letter);
+    let is_around = |letter: char| letter.is_whitespace() || "='\",{}[]".contains(letter);
     for (at, name) in text.match_indices("api_key") {
         let value = text[at + name.len()..].trim_start_matches(is_around);
         let value = value.split(is_around).next().unwrap_or_default();
