@@ -203,7 +203,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
             };
             writeln!(
                 out,
-                "{BOLD}anthropic{BOLD:#}: {} writes of tool uses, {} of sessions",
+                "{BOLD}anthropic{BOLD:#}: tool uses go to {}, sessions to {}",
                 names(&compress.observations.0),
                 names(&compress.summaries.0)
             )?;
