@@ -1,7 +1,7 @@
-//! `compress`, and the worker's share of it.
+//! `compress`.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backstory_memory::{
     CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, LogEvent,
@@ -16,12 +16,6 @@ use crate::output::{
     BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, rfc3339, stdout,
 };
 use crate::setting::{Setting, now};
-
-/// What the worker does of it between other things.
-const SHARE_ITEMS: usize = 50;
-const SHARE_TIME: Duration = Duration::from_secs(30);
-/// So long it leaves the API alone that could not be asked.
-const PAUSE_MS: i64 = 15 * 60 * 1000;
 
 pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     if !arguments.pending && !arguments.dry_run {
@@ -80,49 +74,8 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     }
 }
 
-/// What the worker offers between other things; how many items were written of. Trouble is kept for another time.
-pub(crate) fn share(setting: &Setting, memory: &Memory) -> u64 {
-    if setting.config.compress.with == With::BuiltIn
-        || memory.compress_pauses(now()).unwrap_or(true)
-    {
-        return 0;
-    }
-    let Ok(Some(endpoint)) = endpoint(setting) else {
-        return 0;
-    };
-    let mut options = options(setting);
-    options.limit = SHARE_ITEMS;
-    options.within = Some(SHARE_TIME);
-    options.waits = false;
-    options.retry = Retry {
-        attempts: 2,
-        within: SHARE_TIME,
-        ..Retry::default()
-    };
-    let started = Instant::now();
-    let report = memory.compress(&endpoint, &options, &mut |_| {});
-    let trouble = match &report {
-        Ok(report) => report.problem.map(str::to_string),
-        Err(error) => Some(error.to_string()),
-    };
-    if let Some(trouble) = trouble {
-        let mut event = LogEvent::new("compress.failed", now()).with("reason", trouble);
-        event.duration_us = Some(started.elapsed().as_micros() as u64);
-        log_event(&setting.store, &event);
-        // Not a reason to fail for a round that did all else.
-        let _ = memory.pause_compress(now() + PAUSE_MS);
-    }
-    match report {
-        Ok(report) => {
-            log(setting, &report);
-            report.observed + report.summarised
-        }
-        Err(_) => 0,
-    }
-}
-
 /// Where to send, if there is a key.
-fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
+pub(crate) fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
     let Some((key, url)) = setting.api() else {
         return Ok(None);
     };
@@ -130,7 +83,7 @@ fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
     Ok(Some(Endpoint::new(&url, &key, timeout)?))
 }
 
-fn options(setting: &Setting) -> CompressOptions<'static> {
+pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
     let compress = &setting.config.compress;
     CompressOptions {
         observations: compress.observations.0.clone(),
@@ -147,7 +100,7 @@ fn options(setting: &Setting) -> CompressOptions<'static> {
     }
 }
 
-fn log(setting: &Setting, report: &CompressReport) {
+pub(crate) fn log(setting: &Setting, report: &CompressReport) {
     if report.requests == 0 {
         return;
     }

@@ -12,9 +12,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::api::Opened;
+use super::share::share;
 use super::shared::Shared;
 use super::start::own_program;
-use crate::commands::{compress, sweep};
+use crate::commands::sweep;
 use crate::error::Error;
 use crate::setting::{Setting, now};
 
@@ -138,7 +139,7 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     }
     let worked = sweep::catch_up(setting, &mut memory)?;
     sweep::embed_new(setting, &mut memory)?;
-    let written = compress::share(setting, &memory);
+    let written = share(setting, &memory);
     Ok(bytes_read + worked + written > 0)
 }
 
