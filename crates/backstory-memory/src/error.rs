@@ -121,6 +121,14 @@ pub enum Error {
     /// An agent that no reader knows.
     #[error("unknown agent {0:?}")]
     UnknownAgent(String),
+    /// No model can be let write as it is configured.
+    #[error("{reason}")]
+    Compress {
+        /// Why.
+        reason: String,
+        /// What may help.
+        hint: String,
+    },
     /// Writing the answer failed.
     #[error("cannot write: {0}")]
     Write(#[from] std::io::Error),

@@ -28,6 +28,7 @@
 mod blame;
 mod capture;
 mod code;
+mod compress;
 mod context;
 mod digest;
 mod discover;
@@ -67,8 +68,8 @@ pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
     Captured, Error as StoreError, EventRange, EventRow, Health, Item, ItemFilter, ItemKind,
-    ItemState, LoggedRun, SessionFilter, SessionHead, SessionRow, SkippedRow, StreamRow,
-    try_lock_file,
+    ItemState, LoggedRun, MetCap, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending,
+    SpendingCaps, StreamRow, Tier, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, Spool, WorkReport};
@@ -76,6 +77,10 @@ pub use code::{
     CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
     SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
     last_name, repository_around, scan_file, scan_folder,
+};
+pub use compress::{
+    Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
+    DryCompress, Evaluation, ModelScores, TierScores,
 };
 pub use context::{
     Context, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares, Surroundings,
@@ -85,7 +90,9 @@ pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
 pub use forget::{Forget, ForgetReport, Proof};
-pub use observe::{Observation, ObservationScore, Sizes, ToolUse};
+pub use observe::{
+    Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
+};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
     PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
@@ -105,7 +112,7 @@ pub use setup::{
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
 pub use tokens::count_tokens;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
-pub use whole::write_whole;
+pub use whole::{write_private, write_whole};
 
 /// The memory in one folder.
 pub struct Memory {

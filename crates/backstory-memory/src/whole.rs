@@ -13,7 +13,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// The same, and a new file is for nobody else to read.
-pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, true)
 }
 

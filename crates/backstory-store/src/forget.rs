@@ -272,6 +272,7 @@ impl Forgetting<'_> {
         self.transaction.execute_batch(
             "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
                (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \
+             UPDATE compressions SET about = NULL, seq = NULL WHERE about IN going; \
              DELETE FROM sessions WHERE id IN going; \
              UPDATE streams SET length = 0, redactions = 0 WHERE id IN going_streams; \
              DELETE FROM streams WHERE source IN (SELECT source FROM streams WHERE id IN going_streams) AND NOT EXISTS \
@@ -363,6 +364,8 @@ impl Forgetting<'_> {
             ("notes", "session", "notes"),
             ("kept_observations", "session", "observations"),
             ("queue", "id", "body"),
+            ("observations", "id", "body"),
+            ("summaries", "session", "body"),
         ] {
             let mut packed = Vec::new();
             let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");

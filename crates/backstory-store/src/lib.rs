@@ -7,6 +7,7 @@
 mod blocks;
 mod check;
 mod code;
+mod compress;
 mod digests;
 mod embedded;
 mod error;
@@ -30,6 +31,10 @@ pub use check::Health;
 pub use code::{
     Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
     WriteRow,
+};
+pub use compress::{
+    Compression, CompressionState, MetCap, NewCompression, ObservationRow, Reserved, Scores,
+    Settled, Spending, SpendingCaps, SummaryRow, Tier, Uncompressed, Written,
 };
 pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};

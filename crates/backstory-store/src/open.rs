@@ -9,13 +9,14 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 use crate::error::{Error, Result};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
     include_str!("schema/0004_code.sql"),
     include_str!("schema/0005_live.sql"),
     include_str!("schema/0006_observations.sql"),
+    include_str!("schema/0007_compress.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.

@@ -2,6 +2,7 @@
 
 mod blame;
 mod code;
+mod compress;
 mod context;
 mod eval;
 mod hook;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
+pub(crate) use compress::CompressArgs;
 pub(crate) use context::ContextArgs;
 pub(crate) use eval::{EvalArgs, EvalWhat};
 pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Usage(UsageArgs),
     Model(ModelArgs),
     Embed(EmbedArgs),
+    Compress(CompressArgs),
     Eval(EvalArgs),
     Patterns(PatternsArgs),
     Map(MapArgs),
@@ -432,7 +435,11 @@ pub(crate) struct DoctorArgs {
 /// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
 /// belongs to), for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs), and
 /// what is kept: `retention.raw_soft_cap_bytes`, `retention.raw_hard_cap_bytes`, `retention.distilled_cap_bytes` (a number, or text
-/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`.
+/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`. Who writes of tool uses and sessions:
+/// `compress.with` ("built-in", or "anthropic" for its API), `compress.api_key` (or ANTHROPIC_API_KEY; nothing is sent without one, nor
+/// with one alone), `compress.base_url`, `compress.observations` and `compress.summaries` (a model, two to compare, or [] for none),
+/// `compress.daily_tokens`, `compress.daily_usd` (or "none"), `compress.timeout_seconds`, and `compress.prices.MODEL` (dollars a million
+/// tokens, as `{ input = 1.0, output = 5.0 }`); see `backstory compress --help`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

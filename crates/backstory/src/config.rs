@@ -1,5 +1,6 @@
 //! The configuration file: read once, every key optional.
 
+mod compress;
 mod context;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use self::context::Context;
 use crate::cadence::Cadence;
 use crate::error::Error;
+
+pub(crate) use self::compress::{Compress, With};
 
 /// What the user configured.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -37,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) retention: Retention,
     /// What new sessions are told.
     pub(crate) context: Context,
+    /// Who writes of tool uses and sessions.
+    pub(crate) compress: Compress,
 }
 
 /// Bounds of what is kept; there are none by default.
@@ -175,7 +180,8 @@ impl Config {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |error: toml::de::Error| error.to_string().trim_end().to_string();
+        let wrong =
+            |error: toml::de::Error| compress::without_keys(error.to_string().trim_end(), text);
         // Caps are understood outside of their table, too: they are known by name.
         let mut table: toml::Table = text.parse().map_err(wrong)?;
         let caps = table.keys().filter(|key| CAPS.contains(&key.as_str()));

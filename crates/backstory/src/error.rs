@@ -136,6 +136,7 @@ impl From<backstory_memory::Error> for Error {
                 }
                 _ => "`backstory doctor` checks the store".to_string(),
             }),
+            Memory::Compress { hint, .. } => Error::usage(message).hint(hint),
             Memory::Worker => Error::new(ErrorKind::Internal, message),
         }
     }

@@ -157,6 +157,19 @@ impl Setting {
         folder.join(name.unwrap_or(Path::new("patterns")))
     }
 
+    /// The key and the address of the API that may write of tool uses; `None` when there is no key. The environment's address
+    /// counts only with the environment's key: one that stands in the configuration goes nowhere else.
+    pub(crate) fn api(&self) -> Option<(String, String)> {
+        let compress = &self.config.compress;
+        let configured = compress.api_key.as_ref().map(|key| key.0.clone());
+        let is_ours = configured.is_some();
+        let key = configured.or_else(|| variable("ANTHROPIC_API_KEY"))?;
+        let elsewhere = || variable("ANTHROPIC_BASE_URL").filter(|_| !is_ours);
+        let url = compress.base_url.clone().or_else(elsewhere);
+        let url = url.unwrap_or_else(|| "https://api.anthropic.com".to_string());
+        (!key.trim().is_empty()).then_some((key, url))
+    }
+
     /// Claude Code's settings, which say when it deletes logs.
     pub(crate) fn claude_settings(&self) -> Option<String> {
         let folder =

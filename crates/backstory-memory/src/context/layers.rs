@@ -64,10 +64,12 @@ fn title(past: &Past) -> Option<String> {
     let given = past.row.title.as_deref();
     let goals = prompts(&past.notes).map(|(_, text)| text);
     let goals = goals.filter(|text| is_of_a_person(text) && !is_go_on(text));
-    given
+    let told = past.told_title.as_deref();
+    let given = given
         // Of what only announces something, the whole says more.
-        .filter(|title| !is_go_on(title) && !title.ends_with(':'))
-        .into_iter()
+        .filter(|title| !is_go_on(title) && !title.ends_with(':'));
+    told.into_iter()
+        .chain(given)
         .chain(goals)
         .find_map(|text| quoted(text, TITLE))
 }

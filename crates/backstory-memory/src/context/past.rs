@@ -7,9 +7,10 @@ use backstory_store::{ChangedName, RecalledSession, Store};
 
 use crate::capture::live_events;
 use crate::digest::{
-    CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, notes, prompts,
+    CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
 };
 use crate::error::Result;
+use crate::observe::SessionSummary;
 use crate::place::Place;
 
 /// The least of a session's id that names it.
@@ -18,6 +19,8 @@ const SHORT_ID: usize = 8;
 pub(super) struct Past {
     pub(super) row: RecalledSession,
     pub(super) notes: Notes,
+    /// What a model said that it was about, if one was asked. It was not told what tools answered.
+    pub(super) told_title: Option<String>,
     /// What it did to functions.
     pub(super) names: Vec<ChangedName>,
     short: String,
@@ -34,17 +37,21 @@ pub(super) struct Edit {
 
 impl Past {
     pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Self> {
-        let mut notes = notes(store, row.id, &row.agent)?;
+        let mut notes = session_notes(store, row.id, &row.agent)?;
         for live in store.live_sessions(Some(row.id))? {
             for event in live_events(store, &live)? {
                 notes.take(&Seen::from(&event));
             }
         }
+        let summary = store.summary(row.id)?;
+        let summary =
+            summary.and_then(|row| serde_json::from_slice::<SessionSummary>(&row.body).ok());
         let names = store.changed_names(row.id)?;
         let short = store.short_id(&row.session, SHORT_ID)?;
         let roots = [row.root.clone(), row.cwd.clone()];
         Ok(Past {
             notes,
+            told_title: summary.map(|summary| summary.title),
             names,
             short,
             roots: roots.into_iter().flatten().collect(),
@@ -59,6 +66,7 @@ impl Past {
             roots: Vec::new(),
             row,
             notes,
+            told_title: None,
             names,
         }
     }

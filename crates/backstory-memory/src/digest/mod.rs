@@ -22,12 +22,13 @@ use serde::Serialize;
 use self::account::Account;
 use crate::Memory;
 use crate::error::Result;
+use crate::observe::SessionSummary;
 
 pub(crate) use account::prompts;
 pub(crate) use command::{CommandKind, program};
 pub(crate) use notes::{Notes, Run, Seen, Step, What};
 pub use outcome::Outcome;
-pub(crate) use renew::{Digester, notes};
+pub(crate) use renew::{Digester, notes as session_notes};
 pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(test)]
 pub(crate) use story::Story;
@@ -56,6 +57,8 @@ pub struct Digest {
     pub next_steps: Vec<Statement>,
     /// The tokens it used.
     pub usage: Usage,
+    /// What a model wrote of it, if one was let.
+    pub summary: Option<SessionSummary>,
 }
 
 /// Something that a digest says, and the events that it rests on.
@@ -152,6 +155,7 @@ impl Memory {
             decisions: account.decisions,
             next_steps: account.next_steps,
             usage: session.usage,
+            summary: self.summary(session)?,
         })
     }
 }

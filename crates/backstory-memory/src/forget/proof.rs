@@ -111,6 +111,14 @@ impl Probes {
                 remains.insert("an account of another session".to_string());
             }
         })?;
+        store.written(|body| {
+            for word in words.iter_mut() {
+                word.shared |= word.finder.find(body).is_some();
+            }
+            if ids.iter().any(|id| id.find(body).is_some()) {
+                remains.insert("what a model wrote of another session".to_string());
+            }
+        })?;
         for (_, path) in store.source_paths()? {
             for word in words.iter_mut() {
                 word.shared |= word.finder.find(path.as_bytes()).is_some();

@@ -3,6 +3,7 @@
 //! The built-in compressor (`extract`) is a pure function of what a tool was asked and what it answered. So its observations are
 //! made when they are asked for, and stored only once the text that they are made of goes.
 
+pub(crate) mod anthropic;
 mod extract;
 mod faithful;
 mod measure;
@@ -12,13 +13,16 @@ use backstory_session::Touch;
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
-use self::extract::{Extract, is_telling};
-use self::uses::{Use, Uses, tool_uses};
+use self::uses::Uses;
 use crate::Memory;
 use crate::error::Result;
 use crate::read::visit;
 
+pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
+pub(crate) use self::extract::{Extract, is_telling};
+pub(crate) use self::faithful::faith;
 pub use self::measure::ObservationScore;
+pub(crate) use self::uses::{Use, tool_uses};
 
 /// A tool use, as a compressor sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -133,6 +137,15 @@ impl Memory {
             Ok(())
         })?;
         observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
+        for written in self.store.observations(session.id)? {
+            let of_it = |observation: &&mut Observation| observation.event == written.seq;
+            if let Some(observation) = observations.iter_mut().find(of_it)
+                && let Ok(sizes) = serde_json::from_slice(&written.body)
+            {
+                observation.sizes = sizes;
+                observation.compressor = written.model;
+            }
+        }
         Ok(observations)
     }
 }

@@ -17,6 +17,8 @@ const MOST_OPEN: usize = 256;
 pub(crate) struct Use {
     /// The event of the call.
     pub(crate) call: u64,
+    /// The event of the result.
+    pub(crate) result: u64,
     pub(crate) turn: u64,
     pub(crate) at: Option<i64>,
     pub(crate) tool_use: ToolUse,
@@ -87,6 +89,7 @@ fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> Use {
     let functions = functions.changed(call.row.turn, &call.touches, &call.text);
     Use {
         call: call.row.seq,
+        result: result.row.seq,
         turn: call.row.turn,
         at: result.row.at.or(call.row.at),
         tool_use: ToolUse {

@@ -101,6 +101,9 @@ pub(crate) struct ReportArgs {
     /// Print the call graph for Mermaid.
     #[arg(long, conflicts_with = "json")]
     pub(crate) mermaid: bool,
+    /// Report on the models that write observations and summaries instead: how faithful, short, complete, fast and dear each is.
+    #[arg(long, conflicts_with = "mermaid")]
+    pub(crate) eval: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -74,7 +74,21 @@ pub(super) fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
         Error::usage(format!("that is not a valid configuration: {error}"))
             .hint("`backstory config --help` tells the keys")
     })?;
+    if key == "compress.api_key" {
+        keep_private(path)?;
+        return Ok(backstory_memory::write_private(path, text.as_bytes())?);
+    }
     Ok(backstory_memory::write_whole(path, text.as_bytes())?)
+}
+
+/// Lets nobody else read a file, if it is there.
+fn keep_private(path: &Path) -> Result<(), Error> {
+    #[cfg(unix)]
+    if path.exists() {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
 }
 
 /// Takes a key out again.

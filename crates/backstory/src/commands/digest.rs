@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{Digest, FileChange, Outcome, Statement};
+use backstory_memory::{Digest, FileChange, Outcome, SessionSummary, Statement};
 use serde_json::{Value, json};
 
 use super::sessions::session_json;
@@ -52,6 +52,9 @@ pub(crate) fn digest_json(digest: &Digest) -> Value {
     });
     if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
         value.extend(more);
+        if let Some(summary) = &digest.summary {
+            value.insert("summary".to_string(), json!(summary));
+        }
     }
     value
 }
@@ -86,6 +89,9 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         counted(session.turns, "turn"),
         short_number(digest.usage.total()),
     )?;
+    if let Some(summary) = &digest.summary {
+        print_summary(&mut out, summary)?;
+    }
     let root = session.project.as_deref().unwrap_or_default();
     let mut files: Vec<Statement> = digest
         .files
@@ -120,6 +126,23 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         }
     }
     out.flush()?;
+    Ok(())
+}
+
+/// What a model wrote, apart from what the log tells.
+fn print_summary(out: &mut impl Write, summary: &SessionSummary) -> Result<(), Error> {
+    writeln!(
+        out,
+        "\n{BOLD}Summary{BOLD:#}  {DIM}written by a model{DIM:#}"
+    )?;
+    let more = [("learned: ", &summary.learned), ("next: ", &summary.next)];
+    let more = more
+        .into_iter()
+        .filter_map(|(what, text)| Some((what, text.as_ref()?)));
+    let all = [("", &summary.title), ("", &summary.summary)];
+    for (what, text) in all.into_iter().chain(more) {
+        writeln!(out, "  {what}{}", harmless(text).replace('\n', " "))?;
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod blame;
 mod code;
 mod completions;
+pub(crate) mod compress;
 mod config;
 pub(crate) mod context;
 pub(crate) mod digest;
@@ -14,6 +15,7 @@ mod model;
 mod observations;
 mod patterns;
 mod queue;
+mod report_eval;
 mod retain;
 mod sample;
 mod schedule;
@@ -56,10 +58,12 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Calls(arguments) => code::calls(&setting, arguments),
         Command::Changes(arguments) => code::changes(&setting, arguments),
         Command::Why(arguments) => code::why(&setting, arguments),
+        Command::Report(arguments) if arguments.eval => report_eval::run(&setting, arguments),
         Command::Report(arguments) => code::report(&setting, arguments),
         Command::Usage(arguments) => usage::run(&setting, arguments),
         Command::Model(arguments) => model::run(&setting, arguments),
         Command::Embed(arguments) => embed::run(&setting, arguments),
+        Command::Compress(arguments) => compress::run(&setting, arguments),
         Command::Eval(arguments) => eval::run(&setting, arguments),
         Command::Patterns(arguments) => patterns::run(&setting, arguments),
         Command::Setup(arguments) => setup::set_up_hooks(&setting, &arguments.hooks),

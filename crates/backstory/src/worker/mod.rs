@@ -14,6 +14,7 @@ mod place;
 mod pool;
 mod round;
 mod serve;
+mod share;
 mod shared;
 mod start;
 

@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::api::Opened;
+use super::share::share;
 use super::shared::Shared;
 use super::start::own_program;
 use crate::commands::sweep;
@@ -138,7 +139,8 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     }
     let worked = sweep::catch_up(setting, &mut memory)?;
     sweep::embed_new(setting, &mut memory)?;
-    Ok(bytes_read + worked > 0)
+    let written = share(setting, &memory);
+    Ok(bytes_read + worked + written > 0)
 }
 
 #[allow(

@@ -261,6 +261,8 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
     format!("{line}\n")
 }
 
-/// Takes out of a database what came with live capture, to make an older store of it.
+/// Takes out of a database what came with live capture and after it, to make an older store of it.
 pub(crate) const WITHOUT_LIVE: &str = "DROP TABLE queue; DROP TABLE event_log; ALTER TABLE sessions DROP COLUMN captured_at; \
-     ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript;";
+     ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript; DROP TABLE kept_observations; \
+     DROP INDEX sessions_by_project; \
+     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed;";

@@ -7,6 +7,7 @@ mod blame;
 mod changes;
 mod code;
 mod commands;
+mod compress;
 mod context;
 mod crash;
 mod digest;

@@ -1,0 +1,145 @@
+//! Offering tool uses.
+
+use backstory_store::{EventRange, LiveSession, Tier, Uncompressed};
+
+use super::{Run, Then, model_of};
+use crate::error::Result;
+use crate::observe::anthropic::{Observer, PASSING};
+use crate::observe::{Compressor, Use, is_telling, tool_uses};
+
+/// An item that failed so often for what may pass is given up.
+pub(super) const MOST_FAILURES: usize = 6;
+
+impl Run<'_> {
+    /// Lets models write of tool uses, newest sessions first and in order within each.
+    pub(super) fn observe(&mut self) -> Result<()> {
+        if self.options.observations.is_empty() {
+            return Ok(());
+        }
+        let only = self.options.scope.session.as_ref().map(|row| row.id);
+        let sessions = self.store.uncompressed(self.since, only)?;
+        for session in &sessions {
+            self.done.total += self
+                .store
+                .answered_after(session.session, session.compressed)?;
+        }
+        for session in &sessions {
+            if self.observe_session(session)? == Then::End {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn observe_session(&mut self, session: &Uncompressed) -> Result<Then> {
+        let store = self.store;
+        let mut then = Then::Next;
+        // A view of the store must not stay open while the other side thinks, so what is pending is read first.
+        while then == Then::Next {
+            let Some(from) = offered(store, session.session)? else {
+                return Ok(Then::NextSession);
+            };
+            let some = pending(store, session, from)?;
+            if some.is_empty() {
+                store.set_compressed(session.session, session.events)?;
+                return Ok(Then::NextSession);
+            }
+            for pending in &some {
+                then = self.observe_one(session, pending)?;
+                if then != Then::Next {
+                    break;
+                }
+            }
+        }
+        Ok(then)
+    }
+
+    fn observe_one(&mut self, session: &Uncompressed, pending: &Use) -> Result<Then> {
+        let row = session.session;
+        if !is_telling(&pending.tool_use) {
+            self.report.untelling += 1;
+            self.step();
+            self.store.set_compressed(row, pending.result)?;
+            return Ok(Then::Next);
+        }
+        if !self.may_go_on() {
+            return Ok(Then::End);
+        }
+        let Some(model) = model_of(&self.options.observations, &session.name, pending.call) else {
+            return Ok(Then::End);
+        };
+        let failures = self
+            .store
+            .failures(Tier::Observation, row, pending.call, &PASSING)?;
+        if failures >= MOST_FAILURES {
+            *self.report.skipped.entry("tried too often").or_default() += 1;
+            self.step();
+            self.store.set_compressed(row, pending.result)?;
+            return Ok(Then::Next);
+        }
+        let observer = Observer {
+            ask: &self.ask,
+            redactor: self.redactor,
+            model,
+            session: row,
+            call: pending.call,
+            result: pending.result,
+        };
+        match observer.compress(&pending.tool_use) {
+            Ok(_) => {
+                self.report.observed += 1;
+                self.late_in_a_row = 0;
+                self.step();
+                Ok(Then::Next)
+            }
+            Err(failure) => {
+                let then = self.failed(failure)?;
+                if then == Then::Next {
+                    self.step();
+                    self.store.set_compressed(row, pending.result)?;
+                }
+                Ok(then)
+            }
+        }
+    }
+}
+
+/// So many tool uses are in memory at once.
+const TOGETHER: usize = 32;
+
+/// Up to which event the tool uses of a session were offered by now; `None` when it is gone.
+fn offered(store: &backstory_store::Store, session: i64) -> Result<Option<u64>> {
+    let found = store.uncompressed(i64::MIN, Some(session))?;
+    Ok(found.first().map(|session| session.compressed))
+}
+
+/// The next tool uses whose result is after an event, as far as the log tells them.
+pub(super) fn pending(
+    store: &backstory_store::Store,
+    session: &Uncompressed,
+    after: u64,
+) -> Result<Vec<Use>> {
+    let Some(first) = store.first_unanswered(session.session, after)? else {
+        return Ok(Vec::new());
+    };
+    let live = LiveSession {
+        session: session.session,
+        turns: session.turns,
+        events: session.events,
+    };
+    let mut pending: Vec<Use> = Vec::new();
+    tool_uses(
+        store,
+        &session.agent,
+        &live,
+        EventRange::From(first),
+        |found| {
+            let is_pending = found.result > after && found.result <= session.events;
+            if is_pending && pending.len() < TOGETHER {
+                pending.push(found);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(pending)
+}

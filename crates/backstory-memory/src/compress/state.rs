@@ -1,0 +1,144 @@
+//! What there is, what waits, and what asking for it would take.
+
+use backstory_session::redact::Redactor;
+use backstory_store::Spending;
+
+use super::offer::pending;
+use super::summary::{told, unsummarised};
+use super::{CompressOptions, SINCE, model_of, moment, price_of};
+use crate::Memory;
+use crate::error::Result;
+use crate::observe::anthropic::{Request, most};
+use crate::observe::is_telling;
+
+/// How far models are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompressState {
+    /// Tool uses that no model wrote of.
+    pub raw: u64,
+    /// Those that one did.
+    pub observed: u64,
+    /// Sessions that one wrote of.
+    pub summarised: u64,
+    /// Tool uses that are to be offered.
+    pub pending_observations: u64,
+    /// Sessions that are.
+    pub pending_summaries: u64,
+    /// What was spent or reserved today.
+    pub spent: Spending,
+    /// Since when sessions are offered; nothing before the first time.
+    pub since: Option<i64>,
+}
+
+/// What a run would send, without sending it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DryCompress {
+    /// Tool uses.
+    pub observations: u64,
+    /// Sessions.
+    pub summaries: u64,
+    /// The most that they can take if each is answered at once.
+    pub most: Spending,
+    /// How many items fit into what is left of today for sure.
+    pub fitting: u64,
+}
+
+impl DryCompress {
+    fn add(&mut self, one: &Spending, spent: &Spending, options: &CompressOptions<'_>) {
+        self.most.input_tokens += one.input_tokens;
+        self.most.output_tokens += one.output_tokens;
+        self.most.micro_usd += one.micro_usd;
+        let tokens = spent.tokens().saturating_add(self.most.tokens());
+        let money = spent.micro_usd.saturating_add(self.most.micro_usd);
+        let fits =
+            tokens <= options.caps.tokens && options.caps.micro_usd.is_none_or(|cap| money <= cap);
+        self.fitting += u64::from(fits);
+    }
+
+    fn is_full(&self, limit: usize) -> bool {
+        limit > 0 && self.observations + self.summaries >= limit as u64
+    }
+}
+
+impl Memory {
+    /// What there is, and what waits.
+    pub fn compress_state(&self, now: i64) -> Result<CompressState> {
+        let (uses, observed, summarised) = self.store.compressed_counts()?;
+        let mut state = CompressState {
+            raw: uses.saturating_sub(observed),
+            observed,
+            summarised,
+            spent: self.store.spent(now)?,
+            since: self.store.kept(SINCE)?.map(|kept| moment(&kept)),
+            ..CompressState::default()
+        };
+        if let Some(since) = state.since {
+            for session in self.store.uncompressed(since, None)? {
+                state.pending_observations += self
+                    .store
+                    .answered_after(session.session, session.compressed)?;
+            }
+            state.pending_summaries = unsummarised(&self.store, since, None, now)?.len() as u64;
+        }
+        Ok(state)
+    }
+
+    /// What [`Memory::compress`] would send. Writes nothing.
+    pub fn dry_compress(&self, options: &CompressOptions<'_>) -> Result<DryCompress> {
+        let now = (options.now)();
+        let kept = self.store.kept(SINCE)?.map_or(now, |kept| moment(&kept));
+        let only = options.scope.session.as_ref().map(|row| row.id);
+        let since = match only {
+            Some(_) => i64::MIN,
+            None => options.scope.since.unwrap_or(kept),
+        };
+        // Markers are as long with any key.
+        let redactor = Redactor::new([0; 32]);
+        let spent = self.store.spent(now)?;
+        let mut dry = DryCompress::default();
+        for session in unsummarised(&self.store, since, only, now)? {
+            let model = model_of(&options.summaries, &session.name, session.events);
+            let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
+                break;
+            };
+            let told = told(&self.store, &session)?;
+            if !told.is_empty() {
+                let request = Request::summary(model, &told, &redactor);
+                dry.summaries += 1;
+                dry.add(&most(&request, &price_of(model, options)?), &spent, options);
+            }
+        }
+        for session in self.store.uncompressed(since, only)? {
+            let mut after = session.compressed;
+            loop {
+                let uses = pending(&self.store, &session, after)?;
+                let Some(last) = uses.last() else { break };
+                after = last.result;
+                for item in uses.iter().filter(|item| is_telling(&item.tool_use)) {
+                    let model = model_of(&options.observations, &session.name, item.call);
+                    let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
+                        return Ok(dry);
+                    };
+                    let request = Request::observation(model, &item.tool_use, &redactor);
+                    dry.observations += 1;
+                    dry.add(&most(&request, &price_of(model, options)?), &spent, options);
+                }
+            }
+        }
+        Ok(dry)
+    }
+
+    /// Whether a model is to be let alone for now, after it could not be asked.
+    pub fn compress_pauses(&self, now: i64) -> Result<bool> {
+        let until = self.store.kept(PAUSE)?.map_or(0, |kept| moment(&kept));
+        Ok(now < until)
+    }
+
+    /// Lets models alone until then.
+    pub fn pause_compress(&self, until: i64) -> Result<()> {
+        Ok(self.store.keep(PAUSE, &until.to_le_bytes())?)
+    }
+}
+
+/// The setting that has until when the worker asks no model.
+const PAUSE: &str = "compress-pause";

@@ -1,0 +1,134 @@
+//! `report --eval`.
+
+use std::io::Write;
+
+use backstory_memory::{Better, ModelScores, TierScores};
+use serde_json::{Value, json};
+
+use crate::cli::ReportArgs;
+use crate::error::{Error, ErrorKind};
+use crate::output::{
+    BOLD, DIM, counted, grouped, harmless, print_json, print_table, stdout, table,
+};
+use crate::setting::Setting;
+
+pub(super) fn run(setting: &Setting, arguments: &ReportArgs) -> Result<(), Error> {
+    let memory = setting.memory()?;
+    let evaluation = memory.evaluate_compressors()?;
+    if evaluation.tiers.is_empty() {
+        return Err(
+            Error::new(ErrorKind::NotFound, "no model has written anything yet")
+                .hint("`backstory compress --help` tells how to let one"),
+        );
+    }
+    if arguments.json {
+        let tiers = evaluation.tiers.iter().map(tier_json);
+        return print_json(&json!({ "tiers": tiers.collect::<Vec<Value>>() }));
+    }
+    let mut out = stdout();
+    for tier in &evaluation.tiers {
+        print_tier(&mut out, tier)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn tier_json(tier: &TierScores) -> Value {
+    let better = |better: &Better| json!({ "dimension": better.dimension, "model": better.model, "items": better.items });
+    json!({
+        "tier": tier.tier.name(),
+        "models": tier.models.iter().map(model_json).collect::<Vec<Value>>(),
+        "better": tier.better.iter().map(better).collect::<Vec<Value>>(),
+    })
+}
+
+fn model_json(model: &ModelScores) -> Value {
+    json!({
+        "model": model.model,
+        "items": model.items,
+        "faithfulness": model.scores.faithfulness,
+        "compression": model.scores.compression,
+        "coverage": model.scores.coverage,
+        "latency_ms": { "p50": model.latency_p50, "p95": model.latency_p95 },
+        "input_tokens": model.took.input_tokens,
+        "output_tokens": model.took.output_tokens,
+        "usd": model.took.micro_usd as f64 / 1e6,
+        "usd_per_1000": model.usd_per_1000(),
+        "failures": model.failures,
+    })
+}
+
+fn print_tier(out: &mut impl Write, tier: &TierScores) -> Result<(), Error> {
+    writeln!(out, "{BOLD}{}{BOLD:#}", tier.tier.name())?;
+    let mut rows = table(&[
+        "model",
+        "items",
+        "faithful",
+        "shorter",
+        "covers",
+        "p50",
+        "p95",
+        "tokens in",
+        "out",
+        "$ / 1000",
+    ]);
+    let share = |share: Option<f64>| {
+        share.map_or("-".to_string(), |share| format!("{:.1} %", 100.0 * share))
+    };
+    let time =
+        |ms: Option<u64>| ms.map_or("-".to_string(), |ms| format!("{:.1} s", ms as f64 / 1000.0));
+    for model in &tier.models {
+        let scores = &model.scores;
+        rows.add_row([
+            harmless(&model.model),
+            grouped(model.items),
+            share(scores.faithfulness),
+            scores
+                .compression
+                .map_or("-".to_string(), |times| format!("{times:.1} ×")),
+            share(scores.coverage),
+            time(model.latency_p50),
+            time(model.latency_p95),
+            grouped(model.took.input_tokens),
+            grouped(model.took.output_tokens),
+            model
+                .usd_per_1000()
+                .map_or("-".to_string(), |usd| format!("{usd:.2}")),
+        ]);
+    }
+    print_table(out, &rows)?;
+    for model in tier
+        .models
+        .iter()
+        .filter(|model| !model.failures.is_empty())
+    {
+        let failures = model.failures.iter();
+        let failures: Vec<String> = failures
+            .map(|(reason, count)| format!("{reason} {count}"))
+            .collect();
+        writeln!(
+            out,
+            "{DIM}{}, requests in vain: {}{DIM:#}",
+            harmless(&model.model),
+            failures.join(", ")
+        )?;
+    }
+    for better in &tier.better {
+        let items = counted(better.items, "item");
+        match &better.model {
+            Some(model) => writeln!(
+                out,
+                "{}: {BOLD}{}{BOLD:#} is better  {DIM}{items} or more each{DIM:#}",
+                better.dimension,
+                harmless(model)
+            )?,
+            None => writeln!(
+                out,
+                "{}: no difference that counts  {DIM}{items} or more each{DIM:#}",
+                better.dimension
+            )?,
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The worker's share of what models are to write of.
+
+use std::time::{Duration, Instant};
+
+use backstory_memory::{LogEvent, Memory, Retry, log_event};
+
+use crate::commands::compress::{endpoint, log, options};
+use crate::config::With;
+use crate::setting::{Setting, now};
+
+/// No more at once: a round has other things to do.
+const SHARE_ITEMS: usize = 50;
+const SHARE_TIME: Duration = Duration::from_secs(30);
+/// So long it leaves the API alone that could not be asked.
+const PAUSE_MS: i64 = 15 * 60 * 1000;
+
+/// What the worker offers between other things; how many items were written of. Trouble is kept for another time.
+pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
+    if setting.config.compress.with == With::BuiltIn
+        || memory.compress_pauses(now()).unwrap_or(true)
+    {
+        return 0;
+    }
+    let Ok(Some(endpoint)) = endpoint(setting) else {
+        return 0;
+    };
+    let mut options = options(setting);
+    options.limit = SHARE_ITEMS;
+    options.within = Some(SHARE_TIME);
+    options.waits = false;
+    options.retry = Retry {
+        attempts: 2,
+        within: SHARE_TIME,
+        ..Retry::default()
+    };
+    let started = Instant::now();
+    let report = memory.compress(&endpoint, &options, &mut |_| {});
+    let trouble = match &report {
+        Ok(report) => report.problem.map(str::to_string),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(trouble) = trouble {
+        let mut event = LogEvent::new("compress.failed", now()).with("reason", trouble);
+        event.duration_us = Some(started.elapsed().as_micros() as u64);
+        log_event(&setting.store, &event);
+        // Not a reason to fail for a round that did all else.
+        let _ = memory.pause_compress(now() + PAUSE_MS);
+    }
+    match report {
+        Ok(report) => {
+            log(setting, &report);
+            report.observed + report.summarised
+        }
+        Err(_) => 0,
+    }
+}
