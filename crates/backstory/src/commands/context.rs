@@ -1,6 +1,7 @@
 //! `context`.
 
 use std::io::Write;
+use std::path::Path;
 
 use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
 use backstory_session::redact::Redactor;
@@ -13,10 +14,20 @@ use crate::output::{harmless, print_json, stdout, talk};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Error> {
-    let mut memory = setting.memory()?;
+    let folder = match &arguments.project {
+        Some(project) => project.is_dir().then(|| project.clone()),
+        None => Some(std::env::current_dir()?),
+    };
+    let (memory, here, redactor) = look_around(setting, folder.as_deref());
+    let mut memory = memory?;
     let agent = arguments.agent.as_deref();
-    let redactor = redactor(setting);
-    let here = here(&memory, arguments)?;
+    let here = match here {
+        Some(here) => here,
+        None => named(
+            &memory,
+            arguments.project.as_deref().unwrap_or(Path::new("")),
+        )?,
+    };
     let mut options = options(setting, agent, here, redactor.as_ref());
     options.prompt = arguments.prompt.as_deref();
     options.calls = arguments.calls;
@@ -101,18 +112,34 @@ pub(crate) fn context_json(context: &Context) -> Value {
     })
 }
 
-/// Where the session would work.
-fn here(memory: &Memory, arguments: &ContextArgs) -> Result<Surroundings, Error> {
-    let Some(project) = &arguments.project else {
-        return Ok(Surroundings::of(&std::env::current_dir()?));
-    };
-    if project.is_dir() {
-        return Ok(Surroundings::of(project));
-    }
+/// A project that is not on this disk, by its name.
+fn named(memory: &Memory, project: &Path) -> Result<Surroundings, Error> {
     let name = project.to_string_lossy();
     memory.surroundings_named(&name)?.ok_or_else(|| {
         let message = format!("no session of a project {name:?} is stored");
         Error::new(ErrorKind::NotFound, message)
             .hint("`backstory sessions` tells of which there are some")
+    })
+}
+
+/// What is needed to tell something: the memory, what is known of a folder, and what takes secrets out. Git takes as long as all else,
+/// so it all goes on at once.
+pub(crate) fn look_around(
+    setting: &Setting,
+    folder: Option<&Path>,
+) -> (
+    Result<Memory, Error>,
+    Option<Surroundings>,
+    Option<Redactor>,
+) {
+    std::thread::scope(|threads| {
+        let here = threads.spawn(|| folder.map(Surroundings::of));
+        let redactor = threads.spawn(|| redactor(setting));
+        let memory = setting.memory();
+        (
+            memory,
+            here.join().ok().flatten(),
+            redactor.join().ok().flatten(),
+        )
     })
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, Occasion, Surroundings};
+use backstory_memory::{Context, Occasion};
 use serde_json::{Value, json};
 
-use crate::commands::context::{options, redactor};
+use crate::commands::context::{look_around, options};
 use crate::setting::Setting;
 
 /// Says what the agent should know now, and how many tokens that has.
@@ -41,11 +41,10 @@ fn occasion(setting: &Setting, input: &HookInput) -> Option<Occasion> {
 /// What there is to tell; `None` when there is nothing, or it cannot be found out.
 fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<Context> {
     let folder = input.cwd.as_deref().map(Path::new)?;
-    let mut memory = setting.memory().ok()?;
+    let (memory, here, redactor) = look_around(setting, Some(folder));
+    let mut memory = memory.ok()?;
     let agent = input.agent.name();
-    let here = Surroundings::of(folder);
-    let redactor = redactor(setting);
-    let mut options = options(setting, Some(agent), here, redactor.as_ref());
+    let mut options = options(setting, Some(agent), here?, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
     options.session = session.map(|session| (agent.to_string(), session.clone()));
