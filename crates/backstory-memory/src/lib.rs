@@ -46,6 +46,7 @@ mod search;
 mod setup;
 mod sweep;
 mod text;
+mod tokens;
 #[cfg(test)]
 mod trial;
 mod usage;
@@ -96,6 +97,7 @@ pub use setup::{
     HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use tokens::count_tokens;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub use whole::write_whole;
 
