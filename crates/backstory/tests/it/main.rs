@@ -15,6 +15,7 @@ mod hostile;
 mod lossless;
 mod meaning;
 mod patterns;
+mod plugin;
 mod retention;
 mod schedule;
 mod search;
