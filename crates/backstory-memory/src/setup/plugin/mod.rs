@@ -5,7 +5,8 @@
 //! manifest names instead of that. Around the plugin is a marketplace for each, which is what both install from.
 //!
 //! Checked on 2026-11-16: Claude Code's plugin and marketplace reference (code.claude.com/docs), the loader of plugins of openai/codex
-//! (`codex-rs/core-plugins`, 2026-08-22), and the specification of skills (agentskills.io).
+//! (`codex-rs/core-plugins`), and the specification of skills (agentskills.io). Claude Code 2.1.197 validates and installs what is made
+//! here; so does Codex 0.166.0, and it lists the hooks of its own file and no others.
 
 #[cfg(test)]
 mod tests;
