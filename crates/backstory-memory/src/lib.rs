@@ -107,7 +107,8 @@ pub use search::{
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
 };
 pub use setup::{
-    HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down,
+    HOOK_AGENTS, HookAgent, PLUGIN, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome,
+    SetupStatus, make_plugin, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
 pub use tokens::count_tokens;

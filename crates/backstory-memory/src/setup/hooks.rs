@@ -1,5 +1,7 @@
 //! Our hooks in the text of an agent's file: finding them, putting them in, taking them out.
 
+use serde_json::Value;
+
 use super::agents::{HookAgent, Shape};
 use super::command::is_ours;
 use super::edit::{Layout, Mark, Rest, is_blank, take_out};
@@ -144,13 +146,23 @@ impl Hooks<'_> {
         Ok(text)
     }
 
+    /// The handlers by event, as a file that is all ours has them.
+    pub(super) fn handlers(&self) -> Value {
+        let group = |event: &&str| {
+            // What is written by us can be read.
+            let element = serde_json::from_str(&self.element(event)).unwrap_or_default();
+            (event.to_string(), Value::Array(vec![element]))
+        };
+        Value::Object(self.agent.events.iter().map(group).collect())
+    }
+
     fn command(&self, event: &str) -> String {
         format!("{} hook {event} --agent {}", self.program, self.agent.name)
     }
 
     /// What an event's array gets.
     fn element(&self, event: &str) -> String {
-        let command = serde_json::Value::from(self.command(event));
+        let command = Value::from(self.command(event));
         let timeout = self.agent.timeout(event);
         match self.agent.shape {
             Shape::Grouped => format!(

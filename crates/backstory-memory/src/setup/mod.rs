@@ -9,6 +9,7 @@ mod difference;
 mod edit;
 mod file;
 mod hooks;
+mod plugin;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use backstory_session::Places;
 
 pub use agents::{HOOK_AGENTS, HookAgent};
+pub use plugin::{PLUGIN, PluginOutcome, PluginRefused, make_plugin};
 
 use hooks::{Hooks, Without};
 use scan::Broken;

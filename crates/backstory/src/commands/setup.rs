@@ -1,5 +1,7 @@
 //! `setup` and `teardown`.
 
+mod plugin;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -9,22 +11,26 @@ use backstory_memory::{
 };
 use serde_json::{Value, json};
 
-use crate::cli::{ALL, HooksArgs, Scope};
+use crate::cli::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 use crate::error::Error;
 use crate::output::{BOLD, DIM, GREEN, RED, harmless, print_json, stdout, talk};
 use crate::setting::Setting;
 use crate::shell;
 
-pub(crate) fn set_up_hooks(setting: &Setting, arguments: &HooksArgs) -> Result<(), Error> {
-    run(setting, arguments, set_up)
+pub(crate) fn set_up_hooks(setting: &Setting, arguments: &SetupArgs) -> Result<(), Error> {
+    match &arguments.plugin {
+        Some(folder) => plugin::make(setting, folder, &arguments.hooks),
+        None => run(setting, &arguments.agents, &arguments.hooks, set_up),
+    }
 }
 
-pub(crate) fn tear_down_hooks(setting: &Setting, arguments: &HooksArgs) -> Result<(), Error> {
-    run(setting, arguments, tear_down)
+pub(crate) fn tear_down_hooks(setting: &Setting, arguments: &TeardownArgs) -> Result<(), Error> {
+    run(setting, &arguments.agents, &arguments.hooks, tear_down)
 }
 
 fn run(
     setting: &Setting,
+    asked: &[String],
     arguments: &HooksArgs,
     work: fn(&[&HookAgent], &SetupOptions<'_>) -> Vec<SetupOutcome>,
 ) -> Result<(), Error> {
@@ -41,7 +47,7 @@ fn run(
         program: &shell::quoted(&program),
         dry_run: arguments.dry_run,
     };
-    let outcomes = work(&agents(setting, arguments, project.as_deref()), &options);
+    let outcomes = work(&agents(setting, asked, project.as_deref()), &options);
     if arguments.json {
         let agents: Vec<Value> = outcomes
             .iter()
@@ -72,11 +78,7 @@ fn run(
 }
 
 /// The agents that were asked for.
-fn agents(
-    setting: &Setting,
-    arguments: &HooksArgs,
-    project: Option<&Path>,
-) -> Vec<&'static HookAgent> {
+fn agents(setting: &Setting, asked: &[String], project: Option<&Path>) -> Vec<&'static HookAgent> {
     let places = setting.places();
     let is_here = |agent: &HookAgent| {
         let file = || agent.file(&places, project);
@@ -84,7 +86,7 @@ fn agents(
     };
     let is_asked = |agent: &&HookAgent| {
         let is_named = |name: &String| name == agent.name || (name == ALL && is_here(agent));
-        arguments.agents.iter().any(is_named)
+        asked.iter().any(is_named)
     };
     HOOK_AGENTS.iter().filter(is_asked).collect()
 }

@@ -18,6 +18,7 @@ mod lossless;
 mod meaning;
 mod observations;
 mod patterns;
+mod plugin;
 mod retention;
 mod schedule;
 mod search;

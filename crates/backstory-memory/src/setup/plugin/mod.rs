@@ -1,0 +1,199 @@
+//! Our hooks and a skill as a plugin that agents install by themselves.
+//!
+//! Claude Code and Codex share the folder of the plugin, for they read the same skill, and each has a manifest of its own beside the
+//! other's. Hooks say which agent calls, so each has its own: Claude Code always reads `hooks/hooks.json`, Codex reads what its
+//! manifest names instead of that. Around the plugin is a marketplace for each, which is what both install from.
+//!
+//! Checked on 2026-11-16: Claude Code's plugin and marketplace reference (code.claude.com/docs), the loader of plugins of openai/codex
+//! (`codex-rs/core-plugins`), and the specification of skills (agentskills.io). Claude Code 2.1.197 validates and installs what is made
+//! here; so does Codex 0.166.0, and it lists the hooks of its own file and no others.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::agents::{HOOK_AGENTS, HookAgent};
+use super::{SetupOptions, SetupStatus, file, hooks_of, is_set_up};
+use crate::whole::write_whole;
+
+/// What the plugin and its marketplace are called.
+pub const PLUGIN: &str = "backstory";
+
+const SUMMARY: &str =
+    "The memory of your coding agents: what was done, decided and learned in earlier sessions";
+
+/// What every version of our skill has.
+const SKILL_MARK: &str = "name: mem-search\n";
+
+/// What became of a folder with a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginOutcome {
+    /// What was done.
+    pub status: SetupStatus,
+    /// The files of the plugin and its marketplaces.
+    pub files: Vec<PathBuf>,
+    /// The agents that have our hooks in their own files as well.
+    pub set_up: Vec<&'static str>,
+    /// What people must know of the hooks.
+    pub notes: Vec<&'static str>,
+}
+
+/// Why no plugin was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginRefused {
+    /// The file in the way.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Makes a plugin in a folder, or brings the one that is there up to date. Files of others are refused before anything is written.
+pub fn make_plugin(
+    folder: &Path,
+    options: &SetupOptions<'_>,
+) -> Result<PluginOutcome, PluginRefused> {
+    let refuse = |file: &Path, reason: String| PluginRefused {
+        file: file.to_path_buf(),
+        reason,
+    };
+    if folder.exists() && !folder.is_dir() {
+        return Err(refuse(folder, "it is no folder".to_string()));
+    }
+    let (mut files, mut changed) = (Vec::new(), Vec::new());
+    let mut status = SetupStatus::Installed;
+    for made in files_of_plugin(options) {
+        let path = folder.join(&made.path);
+        let before = file::read(&path).map_err(|reason| refuse(&path, reason))?;
+        if before
+            .as_ref()
+            .is_some_and(|before| !made.is_another_version_of(before))
+        {
+            return Err(refuse(&path, "it is there, and not ours".to_string()));
+        }
+        if before.as_ref() != Some(&made.text) {
+            if file::is_read_only(&path) {
+                return Err(refuse(&path, "it is read-only".to_string()));
+            }
+            changed.push((path.clone(), made.text));
+        }
+        if before.is_some() {
+            status = SetupStatus::Updated;
+        }
+        files.push(path);
+    }
+    if changed.is_empty() {
+        status = SetupStatus::Unchanged;
+    }
+    if !options.dry_run {
+        for (path, text) in &changed {
+            write_whole(path, text.as_bytes()).map_err(|error| refuse(path, error.to_string()))?;
+        }
+    }
+    let has_hooks =
+        |agent: &&HookAgent| is_set_up(agent, &agent.file(options.places, None), options);
+    Ok(PluginOutcome {
+        status,
+        files,
+        set_up: agents().filter(has_hooks).map(|agent| agent.name).collect(),
+        notes: agents().filter_map(|agent| agent.note).collect(),
+    })
+}
+
+/// A file of the plugin.
+struct Made {
+    /// Below the folder.
+    path: PathBuf,
+    text: String,
+}
+
+impl Made {
+    /// Whether a text is this file as an older or newer version of us would make it. What tells is never changed.
+    fn is_another_version_of(&self, text: &str) -> bool {
+        let Ok(ours) = serde_json::from_str::<Value>(&self.text) else {
+            return text.contains(SKILL_MARK);
+        };
+        let theirs: Value = serde_json::from_str(text).unwrap_or_default();
+        // Files of hooks have no name.
+        let key = ["name", "description"]
+            .into_iter()
+            .find(|key| ours.get(key).is_some());
+        key.is_some_and(|key| theirs.get(key) == ours.get(key))
+    }
+}
+
+/// The agents that the plugin is for, with their manifests and hooks.
+const CLAUDE_CODE: (&str, &str, &str) = ("claude-code", ".claude-plugin", "hooks/hooks.json");
+const CODEX: (&str, &str, &str) = ("codex", ".codex-plugin", "hooks/codex.json");
+
+fn agents() -> impl Iterator<Item = &'static HookAgent> {
+    let is_meant = |agent: &&HookAgent| [CLAUDE_CODE.0, CODEX.0].contains(&agent.name);
+    HOOK_AGENTS.iter().filter(is_meant)
+}
+
+fn files_of_plugin(options: &SetupOptions<'_>) -> Vec<Made> {
+    let source = format!("./{PLUGIN}");
+    let manifest = json!({
+        "name": PLUGIN,
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": SUMMARY,
+        "author": { "name": "Backstory" },
+        "license": "MIT OR Apache-2.0",
+        "keywords": ["memory", "history", "search"],
+    });
+    let mut codex_manifest = manifest.clone();
+    codex_manifest["skills"] = json!("./skills/");
+    codex_manifest["hooks"] = json!(format!("./{}", CODEX.2));
+    codex_manifest["interface"] = json!({
+        "displayName": "Backstory",
+        "shortDescription": "The memory of your coding agents",
+        "longDescription": SUMMARY,
+        "developerName": "Backstory",
+        "category": "Productivity",
+    });
+    let marketplace = json!({
+        "name": PLUGIN,
+        "description": SUMMARY,
+        "owner": { "name": "Backstory" },
+        "plugins": [{ "name": PLUGIN, "source": source, "description": SUMMARY }],
+    });
+    let codex_marketplace = json!({
+        "name": PLUGIN,
+        "interface": { "displayName": "Backstory" },
+        "plugins": [{
+            "name": PLUGIN,
+            "source": { "source": "local", "path": source },
+            "policy": { "installation": "AVAILABLE", "authentication": "ON_INSTALL" },
+            "category": "Productivity",
+        }],
+    });
+    let mut files = vec![
+        made(".claude-plugin/marketplace.json", &marketplace),
+        made(".agents/plugins/marketplace.json", &codex_marketplace),
+    ];
+    for ((name, folder, hooks), manifest) in [(CLAUDE_CODE, manifest), (CODEX, codex_manifest)] {
+        let path = format!("{PLUGIN}/{folder}/plugin.json");
+        files.push(made(&path, &manifest));
+        let described = format!("Backstory is told what happens in sessions of {name}");
+        let agent = HOOK_AGENTS.iter().find(|agent| agent.name == name);
+        if let Some(agent) = agent {
+            let handlers = hooks_of(agent, options).handlers();
+            let hooks_file = json!({ "description": described, "hooks": handlers });
+            files.push(made(&format!("{PLUGIN}/{hooks}"), &hooks_file));
+        }
+    }
+    files.push(Made {
+        path: format!("{PLUGIN}/skills/mem-search/SKILL.md").into(),
+        text: include_str!("SKILL.md").replace("{program}", options.program),
+    });
+    files
+}
+
+fn made(path: &str, value: &Value) -> Made {
+    Made {
+        path: path.into(),
+        text: format!("{value:#}\n"),
+    }
+}

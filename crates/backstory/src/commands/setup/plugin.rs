@@ -1,0 +1,83 @@
+//! `setup --plugin`.
+
+use std::io::Write;
+use std::path::Path;
+
+use backstory_memory::{PLUGIN, PluginOutcome, SetupOptions, SetupStatus, make_plugin};
+use serde_json::json;
+
+use crate::cli::HooksArgs;
+use crate::error::Error;
+use crate::output::{BOLD, DIM, harmless, print_json, stdout};
+use crate::setting::Setting;
+use crate::shell;
+
+pub(super) fn make(setting: &Setting, folder: &Path, arguments: &HooksArgs) -> Result<(), Error> {
+    let program = shell::own_path()?;
+    shell::check_writable(&program, "the files of a plugin")?;
+    // Agents are told where it is from wherever they run.
+    let folder = std::path::absolute(folder)?;
+    let options = SetupOptions {
+        places: &setting.places(),
+        project: None,
+        program: &shell::quoted(&program),
+        dry_run: arguments.dry_run,
+    };
+    let outcome = make_plugin(&folder, &options).map_err(|refused| {
+        let message = format!("{}: {}", refused.file.display(), refused.reason);
+        Error::usage(harmless(&message))
+            .hint("name a new folder, or one that `setup --plugin` made")
+    })?;
+    if arguments.json {
+        return print_json(&json!({
+            "folder": folder,
+            "status": outcome.status.name(),
+            "files": outcome.files,
+        }));
+    }
+    print(&folder, &outcome, arguments.dry_run)
+}
+
+fn print(folder: &Path, outcome: &PluginOutcome, dry_run: bool) -> Result<(), Error> {
+    let mut out = stdout();
+    let would_be = match dry_run && outcome.status != SetupStatus::Unchanged {
+        true => "would be ",
+        false => "",
+    };
+    let told = folder.to_string_lossy();
+    writeln!(
+        out,
+        "{BOLD}plugin{BOLD:#}: {would_be}{} {DIM}{}{DIM:#}",
+        outcome.status.name(),
+        harmless(&told),
+    )?;
+    for file in &outcome.files {
+        let below = file.strip_prefix(folder).unwrap_or(file);
+        writeln!(out, "  {}", harmless(&below.to_string_lossy()))?;
+    }
+    writeln!(out, "{BOLD}Claude Code{BOLD:#}, in a session:")?;
+    writeln!(out, "  /plugin marketplace add {}", harmless(&told))?;
+    writeln!(out, "  /plugin install {PLUGIN}@{PLUGIN}")?;
+    writeln!(out, "{BOLD}Codex{BOLD:#}, in a shell:")?;
+    let quoted = shell::quoted(&told);
+    writeln!(out, "  codex plugin marketplace add {}", harmless(&quoted))?;
+    writeln!(out, "  codex plugin add {PLUGIN}@{PLUGIN}")?;
+    for note in &outcome.notes {
+        writeln!(out, "  {note}")?;
+    }
+    if outcome.status == SetupStatus::Updated {
+        writeln!(
+            out,
+            "Agents that have it keep a copy: uninstall it there and install it again"
+        )?;
+    }
+    if !outcome.set_up.is_empty() {
+        let agents = outcome.set_up.join(" ");
+        writeln!(
+            out,
+            "Hooks are set up already, so each event will be told twice, which is stored once; `backstory teardown {agents}` leaves them to the plugin"
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
