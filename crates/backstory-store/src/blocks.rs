@@ -1,5 +1,6 @@
 //! The raw tier: stored bytes in compressed blocks, attachments cut out of them.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use backstory_session::attachment;
@@ -259,9 +260,14 @@ pub(crate) fn parse_cuts(cuts: Option<&str>) -> Vec<(usize, i64)> {
         .unwrap_or_default()
 }
 
+thread_local! {
+    /// Making one takes longer than decompressing a few kilobytes.
+    static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
 pub(crate) fn decompress(data: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    decompress_into(&mut DCtx::create(), data, &mut bytes)?;
+    DECODER.with_borrow_mut(|decoder| decompress_into(decoder, data, &mut bytes))?;
     Ok(bytes)
 }
 

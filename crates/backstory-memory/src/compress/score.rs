@@ -4,10 +4,11 @@ use backstory_store::Scores;
 
 use crate::code::last_name;
 use crate::observe::{Sizes, ToolUse, faith};
+use crate::tokens::count_tokens;
 
 /// Scores an observation of a tool use.
 pub(crate) fn scores(tool_use: &ToolUse, sizes: &Sizes) -> Scores {
-    let raw = tool_use.input.len() + tool_use.output.len();
+    let raw = count_tokens(&tool_use.input) + count_tokens(&tool_use.output);
     Scores {
         faithfulness: faithfulness(
             tool_use,
@@ -25,10 +26,10 @@ pub(super) fn faithfulness(tool_use: &ToolUse, text: &str) -> Option<f64> {
     (faith.named > 0).then(|| (1.0 - unfounded / faith.named as f64).max(0.0))
 }
 
-/// How many times shorter a text is.
-pub(super) fn compression(raw_bytes: usize, text: &str) -> Option<f64> {
-    let tokens = tokens(text.len());
-    (tokens > 0).then(|| tokens_of(raw_bytes) / tokens_of(text.len()))
+/// How many times fewer tokens a text has.
+pub(super) fn compression(raw: usize, text: &str) -> Option<f64> {
+    let tokens = count_tokens(text);
+    (tokens > 0).then(|| raw as f64 / tokens as f64)
 }
 
 /// Which share of the files and functions a text names, by the last part of their names; nothing when there are none.
@@ -46,14 +47,6 @@ fn coverage(tool_use: &ToolUse, text: &str) -> Option<f64> {
     names.dedup();
     let named = names.iter().filter(|name| text.contains(*name)).count();
     (!names.is_empty()).then(|| named as f64 / names.len() as f64)
-}
-
-fn tokens(bytes: usize) -> usize {
-    bytes.div_ceil(4)
-}
-
-fn tokens_of(bytes: usize) -> f64 {
-    tokens(bytes) as f64
 }
 
 #[cfg(test)]

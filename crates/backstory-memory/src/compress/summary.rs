@@ -13,6 +13,7 @@ use crate::observe::ToolUse;
 use crate::observe::anthropic::{
     Item, Kept, PASSING, Request, SessionSummary, redacted, summary_written,
 };
+use crate::tokens::count_tokens;
 
 /// A session without an event for so long is over.
 const OVER_AFTER_MS: i64 = 10 * 60 * 1000;
@@ -138,7 +139,7 @@ fn scores(told: &str, summary: &SessionSummary) -> Scores {
     let all = [summary.title.as_str(), &summary.summary, more[0], more[1]].join("\n");
     Scores {
         faithfulness: faithfulness(&source, &all),
-        compression: compression(told.len(), &summary.summary),
+        compression: compression(count_tokens(told), &summary.summary),
         coverage: None,
     }
 }

@@ -64,7 +64,7 @@ impl Memory {
                     if !is_about(&past.words_of(hit.turn), &words) {
                         continue;
                     }
-                    let line = turn_line(&past, hit.turn, &options.here.changed, options.now);
+                    let line = turn_line(&past, hit.turn, options.here.changed(), options.now);
                     lines.extend(line.filter(|line| !lines.contains(line)));
                 }
             }

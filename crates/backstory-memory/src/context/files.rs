@@ -74,7 +74,7 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
             }
         }
     }
-    for file in &here.changed {
+    for file in here.changed() {
         if let Some(file) = known.get_mut(file) {
             file.score += BEING_CHANGED;
         }

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use backstory_store::{Project, SessionRow};
@@ -19,31 +20,69 @@ const PATIENCE: Duration = Duration::from_millis(80);
 const MOST_CHANGED: usize = 200;
 
 /// What is known of a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Surroundings {
     /// The project; of a name that several have, all of them.
     pub(super) projects: Vec<Project>,
     /// The branch that is checked out.
     pub(super) branch: Option<String>,
-    /// Files that differ from the last commit, below the root of the worktree.
-    pub(super) changed: Vec<String>,
+    changed: Changed,
     /// The root of the worktree, or the folder itself.
     pub(super) base: PathBuf,
+}
+
+/// Files that differ from the last commit: git is asked in the background, for it takes as long as all else.
+#[derive(Debug, Default)]
+struct Changed {
+    known: OnceLock<Vec<String>>,
+    asked: Mutex<Option<Receiver<Vec<String>>>>,
+}
+
+impl Changed {
+    fn ask(root: PathBuf) -> Self {
+        let (told, heard) = channel();
+        // Without a thread nothing is told.
+        let _ = std::thread::Builder::new().spawn(move || {
+            let _ = told.send(status(&root));
+        });
+        Changed {
+            known: OnceLock::new(),
+            asked: Mutex::new(Some(heard)),
+        }
+    }
+
+    fn get(&self) -> &[String] {
+        self.known.get_or_init(|| {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let told = asked.as_ref().and_then(|heard| heard.recv().ok());
+            told.unwrap_or_default()
+        })
+    }
 }
 
 impl Surroundings {
     /// Looks around in a folder.
     pub fn of(folder: &Path) -> Self {
         let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
-        let base = worktree_root(&folder).map(Path::to_path_buf);
-        let told = base.as_deref().and_then(status);
-        let (branch, changed) = told.unwrap_or_default();
+        let root = worktree_root(&folder).map(Path::to_path_buf);
         Surroundings {
             projects: vec![project_of(&folder)],
-            branch: branch.or_else(|| head(base.as_deref()?)),
-            changed,
-            base: base.unwrap_or(folder),
+            branch: root.as_deref().and_then(head),
+            changed: root.clone().map(Changed::ask).unwrap_or_default(),
+            base: root.unwrap_or(folder),
         }
+    }
+
+    /// Files that differ from the last commit, below the root of the worktree.
+    pub(super) fn changed(&self) -> &[String] {
+        self.changed.get()
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_changed(&mut self, files: &[&str]) {
+        let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+        self.changed = Changed::default();
+        let _ = self.changed.known.set(files);
     }
 
     /// Of projects that may be gone from this disk, and a branch of theirs.
@@ -52,7 +91,7 @@ impl Surroundings {
         Surroundings {
             projects,
             branch: branch.map(str::to_string),
-            changed: Vec::new(),
+            changed: Changed::default(),
             base: base.unwrap_or_default(),
         }
     }
@@ -77,30 +116,34 @@ impl Memory {
     }
 }
 
-/// What git says of a worktree: the branch, and the files that differ from the last commit. `None` when it does not say, or too late.
-fn status(root: &Path) -> Option<(Option<String>, Vec<String>)> {
-    let mut git = Command::new("git")
+/// The files that differ from the last commit, as git says; none when it does not say, or too late.
+fn status(root: &Path) -> Vec<String> {
+    let git = Command::new("git")
         .arg("-C")
         .arg(root)
         // Nothing in the repository's configuration may run or write anything.
         .args(["--no-optional-locks", "-c", "core.fsmonitor=false"])
-        .args(["status", "--porcelain=v1", "--branch", "-z"])
+        .args(["status", "--porcelain=v1", "-z"])
         .args(["--ignore-submodules=all", "--no-renames"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
+        .spawn();
+    let Ok(mut git) = git else {
+        return Vec::new();
+    };
     let output = output_within(&mut git, PATIENCE);
     // Killed if it is still at it, and never left behind.
     let _ = git.kill();
     let _ = git.wait();
-    Some(parse(&String::from_utf8_lossy(&output?)))
+    output.map_or(Vec::new(), |output| {
+        changed_in(&String::from_utf8_lossy(&output))
+    })
 }
 
 fn output_within(child: &mut Child, patience: Duration) -> Option<Vec<u8>> {
     let mut stdout = child.stdout.take()?;
-    let (told, heard) = mpsc::channel();
+    let (told, heard) = channel();
     std::thread::spawn(move || {
         let mut output = Vec::new();
         let read = stdout.read_to_end(&mut output);
@@ -109,21 +152,11 @@ fn output_within(child: &mut Child, patience: Duration) -> Option<Vec<u8>> {
     heard.recv_timeout(patience).ok().flatten()
 }
 
-fn parse(output: &str) -> (Option<String>, Vec<String>) {
-    let mut branch = None;
-    let mut changed = Vec::new();
-    for entry in output.split('\0') {
-        if let Some(head) = entry.strip_prefix("## ") {
-            let head = head.strip_prefix("No commits yet on ").unwrap_or(head);
-            let name = head.split("...").next().unwrap_or(head);
-            branch = (!name.contains(' ')).then(|| name.to_string());
-        } else if let Some(path) = entry.get(3..).filter(|path| !path.is_empty())
-            && changed.len() < MOST_CHANGED
-        {
-            changed.push(path.to_string());
-        }
-    }
-    (branch, changed)
+fn changed_in(status: &str) -> Vec<String> {
+    // Two letters that say how it differs, a space, the path.
+    let paths = status.split('\0').filter_map(|entry| entry.get(3..));
+    let paths = paths.filter(|path| !path.is_empty());
+    paths.take(MOST_CHANGED).map(str::to_string).collect()
 }
 
 /// The branch that is checked out, by the file that says so.
@@ -144,19 +177,10 @@ mod tests {
 
     #[test]
     fn git_says_what_is_being_changed() {
-        let check = |output: &str, branch: Option<&str>, changed: &[&str]| {
-            let (found, files) = parse(output);
-            assert_eq!(found.as_deref(), branch, "{output:?}");
-            assert_eq!(files, changed, "{output:?}");
-        };
-        check(
-            "## ada/fix...origin/ada/fix [ahead 1]\0 M src/cart.rs\0?? a b.txt\0",
-            Some("ada/fix"),
-            &["src/cart.rs", "a b.txt"],
-        );
-        check("## No commits yet on main\0", Some("main"), &[]);
-        check("## HEAD (no branch)\0 D é.rs\0", None, &["é.rs"]);
-        check("", None, &[]);
+        let check = |status: &str, changed: &[&str]| assert_eq!(changed_in(status), changed);
+        check(" M src/cart.rs\0?? a b.txt\0", &["src/cart.rs", "a b.txt"]);
+        check(" D é.rs\0", &["é.rs"]);
+        check("", &[]);
     }
 
     #[test]
@@ -167,7 +191,7 @@ mod tests {
         std::fs::create_dir(root.join(".git")).unwrap();
         std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/ada/fix\n").unwrap();
         let here = Surroundings::of(&root.join("src"));
-        assert_eq!(here.changed, Vec::<String>::new());
+        assert_eq!(here.changed(), Vec::<String>::new());
         std::fs::create_dir(root.join("src")).unwrap();
         let here = Surroundings::of(&root.join("src"));
         // Whether git takes this for a repository or not.

@@ -85,12 +85,12 @@ pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: i64) -> Vec<Str
         let is_same = !on_trunk && here.branch == past.row.branch;
         let mut turns: Vec<u64> = past
             .edits()
-            .filter(|edit| is_same || here.changed.contains(&edit.file))
+            .filter(|edit| is_same || here.changed().contains(&edit.file))
             .map(|edit| edit.turn)
             .collect();
         turns.dedup();
         let told = turns.into_iter().rev();
-        lines.extend(told.filter_map(|turn| turn_line(past, turn, &here.changed, now)));
+        lines.extend(told.filter_map(|turn| turn_line(past, turn, here.changed(), now)));
     }
     lines
 }

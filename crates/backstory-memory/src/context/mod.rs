@@ -155,7 +155,6 @@ pub enum Occasion {
 }
 
 /// What is to be told.
-#[derive(Clone)]
 pub struct ContextOptions<'a> {
     /// Where the session works.
     pub here: Surroundings,
@@ -241,6 +240,8 @@ impl Memory {
 
     /// What there is to tell, by layers in their order.
     fn layers(&self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Vec<String>)>> {
+        // One view of the store: each question alone would lock and look at its journal anew.
+        let _view = self.store.view()?;
         let own = match &options.session {
             Some((agent, session)) => self.store.recall_session(agent, session)?,
             None => None,

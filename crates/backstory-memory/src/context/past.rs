@@ -37,7 +37,7 @@ pub(super) struct Edit {
 
 impl Past {
     pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Self> {
-        let mut notes = session_notes(store, row.id, &row.agent)?;
+        let mut notes = noted(store, &row)?;
         for live in store.live_sessions(Some(row.id))? {
             for event in live_events(store, &live)? {
                 notes.take(&Seen::from(&event));
@@ -146,6 +146,17 @@ impl Past {
     pub(super) fn last_turn(&self) -> u64 {
         let last = self.notes.steps.last().map(|step| step.turn);
         last.unwrap_or(self.row.turns).max(1)
+    }
+}
+
+/// The notes of a session as they are stored, if they have all of it.
+fn noted(store: &Store, row: &RecalledSession) -> Result<Notes> {
+    let stored = store.digest(row.id)?;
+    let stored = stored.filter(|stored| stored.events == row.events);
+    let whole = stored.and_then(|stored| serde_json::from_slice(&stored.notes).ok());
+    match whole.filter(|notes: &Notes| notes.events == row.events) {
+        Some(notes) => Ok(notes),
+        None => session_notes(store, row.id, &row.agent),
     }
 }
 

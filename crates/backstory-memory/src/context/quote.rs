@@ -213,7 +213,10 @@ const PRETENCES: &[&str] = &[
 
 /// Whether a text speaks to agents rather than about work, as far as words tell.
 fn gives_orders(text: &str) -> bool {
-    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let folded: String = match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => text.nfkc().flat_map(char::to_lowercase).collect(),
+    };
     let words: Vec<&str> = folded
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())

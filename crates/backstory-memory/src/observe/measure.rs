@@ -9,6 +9,7 @@ use super::{Compressor, Extract, Uses, is_telling};
 use crate::Memory;
 use crate::error::Result;
 use crate::read::visit;
+use crate::tokens::count_tokens;
 
 /// So many texts that are not faithful are told.
 const MOST_TOLD: usize = 20;
@@ -20,10 +21,10 @@ pub struct ObservationScore {
     pub uses: u64,
     /// Those that changed or showed something.
     pub observations: u64,
-    /// What they were asked and answered, in bytes.
-    pub raw_bytes: u64,
-    /// The bytes of the titles, summaries and details.
-    pub bytes: [u64; 3],
+    /// What they were asked and answered, in tokens.
+    pub raw_tokens: u64,
+    /// The tokens of the titles, summaries and details.
+    pub tokens: [u64; 3],
     /// Numbers, paths and names in them.
     pub named: u64,
     /// Those that their source does not have: the session, the event, and what it is.
@@ -55,11 +56,12 @@ impl Memory {
                     let Ok(sizes) = Extract.compress(&used.tool_use);
                     score.took += started.elapsed();
                     score.observations += 1;
-                    score.raw_bytes +=
-                        (used.tool_use.input.len() + used.tool_use.output.len()) as u64;
+                    let raw = [&used.tool_use.input, &used.tool_use.output]
+                        .map(|text| count_tokens(text));
+                    score.raw_tokens += raw.iter().sum::<usize>() as u64;
                     let texts = [&sizes.title, &sizes.summary, &sizes.detail];
-                    for (sum, text) in score.bytes.iter_mut().zip(texts) {
-                        *sum += text.len() as u64;
+                    for (sum, text) in score.tokens.iter_mut().zip(texts) {
+                        *sum += count_tokens(text) as u64;
                     }
                     let said = texts.map(String::as_str).join("\n");
                     let faith = faith(&used.tool_use, &said);

@@ -122,8 +122,8 @@ fn named(memory: &Memory, project: &Path) -> Result<Surroundings, Error> {
     })
 }
 
-/// What is needed to tell something: the memory, what is known of a folder, and what takes secrets out. Git takes as long as all else,
-/// so it all goes on at once.
+/// What is needed to tell something: the memory, what is known of a folder, and what takes secrets out. Each takes its time, so it all
+/// goes on at once.
 pub(crate) fn look_around(
     setting: &Setting,
     folder: Option<&Path>,
@@ -133,13 +133,9 @@ pub(crate) fn look_around(
     Option<Redactor>,
 ) {
     std::thread::scope(|threads| {
-        let here = threads.spawn(|| folder.map(Surroundings::of));
         let redactor = threads.spawn(|| redactor(setting));
+        let here = folder.map(Surroundings::of);
         let memory = setting.memory();
-        (
-            memory,
-            here.join().ok().flatten(),
-            redactor.join().ok().flatten(),
-        )
+        (memory, here, redactor.join().ok().flatten())
     })
 }

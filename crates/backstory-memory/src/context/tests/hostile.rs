@@ -79,7 +79,7 @@ fn nobody_is_obeyed_who_only_wrote_into_a_log() {
     }
     trial.sweep();
     let mut options = options();
-    options.here.changed = vec!["src/cart.rs".to_string()];
+    options.here.set_changed(&["src/cart.rs"]);
     let mut seen = 0;
     for round in 0..40 {
         // Ever fewer are recalled, so that each is among the newest once.

@@ -161,7 +161,7 @@ fn a_new_session_is_told_what_was_done() {
 fn files_that_are_being_changed_come_first_and_bring_their_story() {
     let mut trial = two_sessions();
     let mut options = options();
-    options.here.changed = vec!["src/checkout.rs".to_string()];
+    options.here.set_changed(&["src/checkout.rs"]);
     let context = trial.memory.context(&options).unwrap();
     let told = lines(&context);
     assert_eq!(told[4], "- src/checkout.rs · 23 hours ago [00000002#1]");

@@ -121,7 +121,9 @@ fn what_is_told_is_whole_and_within_its_budget() {
         options.tokens = random.below(3_000);
         options.characters = random.below(12_000);
         options.here.branch = Some("fix".to_string());
-        options.here.changed = vec![format!("src/{}.rs", random.text(2))];
+        options
+            .here
+            .set_changed(&[&format!("src/{}.rs", random.text(2))]);
         options.shares.sessions = random.below(100);
         options.shares.files = random.below(100);
         options.shares.observations = random.below(3);

@@ -15,7 +15,7 @@ pub(crate) use self::head::is_telling;
 
 /// How long each size is at most, in bytes: a token has about four.
 const TITLE: usize = 64;
-const SUMMARY: usize = 180;
+const SUMMARY: usize = 170;
 const DETAIL: usize = 800;
 
 /// What a tool that writes files was told to write there, by the names that agents have for it.

@@ -10,9 +10,9 @@ use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
     let score = setting.memory()?.score_observations()?;
-    let ratio = |bytes: u64| score.raw_bytes as f64 / bytes.max(1) as f64;
+    let ratio = |tokens: u64| score.raw_tokens as f64 / tokens.max(1) as f64;
     let rate = score.observations as f64 / score.took.as_secs_f64().max(1e-9);
-    let [titles, summaries, details] = score.bytes;
+    let [titles, summaries, details] = score.tokens;
     if json {
         let unfounded = score.unfounded.iter().map(
             |(session, event, what)| json!({ "session": session, "event": event, "what": what }),
@@ -20,10 +20,10 @@ pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
         return print_json(&json!({
             "uses": score.uses,
             "observations": score.observations,
-            "raw_bytes": score.raw_bytes,
-            "title_bytes": titles,
-            "summary_bytes": summaries,
-            "detail_bytes": details,
+            "raw_tokens": score.raw_tokens,
+            "title_tokens": titles,
+            "summary_tokens": summaries,
+            "detail_tokens": details,
             "ratio": ratio(summaries),
             "named": score.named,
             "unfounded": unfounded.collect::<Vec<Value>>(),
