@@ -127,12 +127,18 @@ fn commands(pasts: &[Past], now: i64) -> Vec<String> {
     let mut known: Vec<(String, Known<'_>)> = Vec::new();
     for past in pasts {
         for (step, run) in past.runs().rev().filter(|(_, run)| run.kind.is_proof()) {
-            let Some(line) = quoted(&run.command, COMMAND) else {
+            let Some(line) = quoted(bare_command(&run.command), COMMAND) else {
                 continue;
             };
             let program = program(&run.command);
             match known.iter_mut().find(|(known, _)| *known == program) {
-                Some((_, known)) => known.times += 1,
+                Some((_, known)) => {
+                    known.times += 1;
+                    // Of all its forms the shortest is the one that is meant.
+                    if line.len() < known.line.len() {
+                        known.line = line;
+                    }
+                }
                 None => known.push((
                     program,
                     Known {
@@ -166,6 +172,14 @@ fn commands(pasts: &[Past], now: i64) -> Vec<String> {
     known.iter().take(COMMANDS).map(line).collect()
 }
 
+/// A command without what only shortens what it prints.
+fn bare_command(command: &str) -> &str {
+    let line = command.lines().next().unwrap_or_default();
+    let ends = [" 2>&1", " 2>/dev/null", " | tail", " | head"];
+    let end = ends.iter().filter_map(|end| line.find(end)).min();
+    line[..end.unwrap_or(line.len())].trim_end()
+}
+
 /// What a session itself did before its history was cut: what was asked and decided, what was changed, what was delivered.
 pub(super) fn lost(own: &Past, now: i64) -> Vec<String> {
     let mut decisions = Vec::new();
@@ -197,7 +211,7 @@ pub(super) fn lost(own: &Past, now: i64) -> Vec<String> {
         .filter(|(_, run)| run.kind.is_proof() && run.kind != CommandKind::Check);
     let proof = proofs.filter_map(|(step, run)| {
         let verdict = if run.ok? { "passed" } else { "failed" };
-        let line = quoted(&run.command, COMMAND)?;
+        let line = quoted(bare_command(&run.command), COMMAND)?;
         Some(format!("- '{line}' {verdict} last {}", own.cite(step.turn)))
     });
     lines.extend(proof.take(1));

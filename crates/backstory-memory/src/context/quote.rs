@@ -25,7 +25,12 @@ pub(super) fn quoted(text: &str, most: usize) -> Option<String> {
     let mut line = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
-        let word = if is_opaque(word) { MORE } else { word };
+        let address = place_in(word);
+        let word = match &address {
+            Some(place) => place,
+            None if is_opaque(word) => MORE,
+            None => word,
+        };
         if word == MORE && line.ends_with(MORE) {
             continue;
         }
@@ -114,10 +119,30 @@ fn like_an_angle(letter: char) -> char {
     }
 }
 
-/// Whether a word is nothing that a person reads: an address, a key, encoded data.
+/// What tells which place an address means, without being one: `pull/7` of a page of that name.
+fn place_in(word: &str) -> Option<String> {
+    let (_, rest) = word.split_once("://")?;
+    let path = rest.split(['?', '#', '&']).next().unwrap_or_default();
+    let parts: Vec<&str> = path
+        .split('/')
+        .skip(1)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let place = parts[parts.len().saturating_sub(2)..].join("/");
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    let place: String = place.chars().filter(|letter| is_plain(*letter)).collect();
+    let is_short = (1..=LONGEST_ENCODED).contains(&place.len());
+    Some(if is_short {
+        format!("({place})")
+    } else {
+        MORE.to_string()
+    })
+}
+
+/// Whether a word is nothing that a person reads: a key, encoded data.
 fn is_opaque(word: &str) -> bool {
     let length = word.chars().count();
-    if length > LONGEST_WORD || word.contains("://") {
+    if length > LONGEST_WORD {
         return true;
     }
     let is_encoded = |letter: char| letter.is_ascii_alphanumeric() || "+/=_-%\\".contains(letter);
@@ -311,7 +336,15 @@ mod tests {
         ] {
             check(order, None);
         }
-        check("see https://x.example/a?token=1 there", Some("see … there"));
+        check(
+            "see https://x.example/a?token=1 there",
+            Some("see (a) there"),
+        );
+        check(
+            "why did https://code.example/ada/shop/pull/7 fail",
+            Some("why did (pull/7) fail"),
+        );
+        check("at https://x.example", Some("at …"));
         check(
             &format!("decode {} now", "aGVsbG8gd29ybGQgMTIz".repeat(3)),
             Some("decode … now"),
