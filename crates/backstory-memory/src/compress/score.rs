@@ -59,8 +59,8 @@ mod tests {
     fn scores_of_an_observation() {
         let tool_use = ToolUse {
             tool: "Edit".to_string(),
-            input: "x".repeat(300),
-            output: format!("src/cart.rs has 12 lines{}", " ".repeat(76)),
+            input: "one word ".repeat(100),
+            output: "src/cart.rs has 12 lines".to_string(),
             touches: ["/w/src/cart.rs", "/w/src/till.rs"]
                 .map(|path| Touch {
                     path: path.to_string(),
@@ -78,7 +78,10 @@ mod tests {
         let found = scores(&tool_use, &sizes);
         // 12 and the path stand there, 13 does not.
         assert_eq!(found.faithfulness, Some(1.0 - 1.0 / 3.0));
-        assert_eq!(found.compression, Some(100.0 / 11.0));
+        let raw = count_tokens(&tool_use.input) + count_tokens(&tool_use.output);
+        let told = count_tokens(&sizes.summary);
+        assert_eq!(found.compression, Some(raw as f64 / told as f64));
+        assert!(found.compression.unwrap() > 10.0);
         assert_eq!(found.coverage, Some(0.5));
         let nothing = scores(&ToolUse::default(), &Sizes::default());
         assert_eq!(nothing, Scores::default());
