@@ -42,8 +42,6 @@ pub struct ChangedName {
     pub file: String,
     /// The symbol.
     pub name: String,
-    /// What was done, in the writer's own numbers.
-    pub change: u8,
 }
 
 const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, \
@@ -116,7 +114,7 @@ impl Store {
 
     /// The symbols that turns of a session changed.
     pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
-        let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
+        let query = "SELECT turn, code_files.name, symbol_changes.name FROM symbol_changes \
              JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([session], |row| {
@@ -124,7 +122,6 @@ impl Store {
                 turn: row.get(0)?,
                 file: row.get(1)?,
                 name: row.get(2)?,
-                change: row.get(3)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_session::{Action, Kind, Touch};
-use backstory_store::{EventRange, LiveSession, Store, SymbolFilter};
+use backstory_store::{EventRange, LiveSession, Store};
 
 use super::ToolUse;
 use crate::capture::live_events;
@@ -109,25 +109,11 @@ struct Functions(HashMap<u64, Vec<(String, String)>>);
 
 impl Functions {
     fn of(store: &Store, session: i64) -> Result<Self> {
-        let rows = store.symbol_changes(&SymbolFilter {
-            session: Some(session),
-            ..SymbolFilter::default()
-        })?;
         let mut turns: HashMap<u64, Vec<(String, String)>> = HashMap::new();
-        if rows.is_empty() {
-            return Ok(Functions(turns));
-        }
-        let files = store.code_files()?.into_iter();
-        let names: HashMap<i64, String> = files.map(|file| (file.id, file.name)).collect();
-        for row in rows {
-            let (Ok(turn), Some(file)) = (u64::try_from(row.turn), names.get(&row.file)) else {
-                continue;
-            };
-            if !row.name.is_empty() {
-                turns
-                    .entry(turn)
-                    .or_default()
-                    .push((file.clone(), row.name));
+        for changed in store.changed_names(session)? {
+            if let Ok(turn) = u64::try_from(changed.turn) {
+                let names = turns.entry(turn).or_default();
+                names.push((changed.file, changed.name));
             }
         }
         Ok(Functions(turns))
