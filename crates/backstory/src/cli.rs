@@ -439,7 +439,9 @@ pub(crate) struct DoctorArgs {
 /// `compress.with` ("built-in", or "anthropic" for its API), `compress.api_key` (or ANTHROPIC_API_KEY; nothing is sent without one, nor
 /// with one alone), `compress.base_url`, `compress.observations` and `compress.summaries` (a model, two to compare, or [] for none),
 /// `compress.daily_tokens`, `compress.daily_usd` (or "none"), `compress.timeout_seconds`, and `compress.prices.MODEL` (dollars a million
-/// tokens, as `{ input = 1.0, output = 5.0 }`); see `backstory compress --help`.
+/// tokens, as `{ input = 1.0, output = 5.0 }`); see `backstory compress --help`. What new sessions are told:
+/// `context.enabled`, `context.tokens`, `context.on_prompt` (whether prompts are answered with what is known about them) and the parts of the
+/// budget, `context.shares.LAYER`; see `backstory context --help`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]

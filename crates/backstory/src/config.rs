@@ -10,6 +10,7 @@ use backstory_memory::Caps;
 use serde::{Deserialize, Serialize};
 
 use self::context::Context;
+pub(crate) use self::context::{most_characters, most_tokens};
 use crate::cadence::Cadence;
 use crate::error::Error;
 

@@ -8,7 +8,7 @@ use backstory_session::redact::Redactor;
 use serde_json::{Value, json};
 
 use crate::cli::ContextArgs;
-use crate::config::Redact;
+use crate::config::{Redact, most_characters, most_tokens};
 use crate::error::{Error, ErrorKind};
 use crate::output::{harmless, print_json, stdout, talk};
 use crate::setting::{Setting, now};
@@ -32,7 +32,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     options.prompt = arguments.prompt.as_deref();
     options.calls = arguments.calls;
     if let Some(budget) = arguments.budget {
-        options.tokens = budget;
+        options.tokens = budget.min(most_tokens(agent));
     }
     if let Some(session) = &arguments.before {
         let session = memory.session(session)?;
@@ -85,8 +85,8 @@ pub(crate) fn options<'a>(
         prompt: None,
         calls: false,
         redactor,
-        tokens: context.tokens(agent),
-        characters: context.characters(agent),
+        tokens: context.tokens.min(most_tokens(agent)),
+        characters: most_characters(agent),
         shares: context.shares.into(),
         before: now,
         now,

@@ -32,21 +32,19 @@ impl Default for Context {
     }
 }
 
-impl Context {
-    /// How many tokens an agent may be told.
-    pub(crate) fn tokens(&self, agent: Option<&str>) -> usize {
-        match agent {
-            Some("codex") => self.tokens.min(CODEX_TOKENS),
-            _ => self.tokens,
-        }
+/// How many tokens an agent takes.
+pub(crate) fn most_tokens(agent: Option<&str>) -> usize {
+    match agent {
+        Some("codex") => CODEX_TOKENS,
+        _ => usize::MAX,
     }
+}
 
-    /// How many characters an agent may be told. Others than Codex are taken to cut as Claude Code does.
-    pub(crate) fn characters(&self, agent: Option<&str>) -> usize {
-        match agent {
-            Some("codex") => usize::MAX,
-            _ => CLAUDE_CHARACTERS,
-        }
+/// How many characters an agent takes. Others than Codex are taken to cut as Claude Code does.
+pub(crate) fn most_characters(agent: Option<&str>) -> usize {
+    match agent {
+        Some("codex") => usize::MAX,
+        _ => CLAUDE_CHARACTERS,
     }
 }
 

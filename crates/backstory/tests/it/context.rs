@@ -104,6 +104,17 @@ fn the_command_tells_it_and_keeps_to_the_budget() {
     let short = environment.json(&["context", "--project", "shop", "--budget", "120"]);
     let tokens = short["tokens"].as_u64().unwrap();
     assert!(tokens > 0 && tokens <= 120, "{short}");
+    // No agent is told more than it takes.
+    let much = environment.json(&[
+        "context",
+        "--project",
+        "shop",
+        "--budget",
+        "9000",
+        "--agent",
+        "codex",
+    ]);
+    assert_eq!(much["budget"], 2500);
     // For people: the text, and what it takes beside it.
     let shown = environment.run(&["context", "--project", "shop"]);
     assert!(

@@ -5,6 +5,7 @@ use std::io::Write;
 use backstory_memory::ContextTrial;
 use serde_json::{Value, json};
 
+use crate::config::most_characters;
 use crate::error::Error;
 use crate::output::{counted, harmless, print_json, print_table, stdout, table};
 use crate::setting::Setting;
@@ -22,7 +23,7 @@ pub(super) fn run(
         project,
         sessions,
         context.tokens,
-        context.characters(None),
+        most_characters(None),
         context.shares.into(),
     )?;
     let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
