@@ -2,6 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row};
 
+use crate::code::Snapshot;
 use crate::error::Result;
 use crate::ingest::Project;
 use crate::open::Store;
@@ -17,6 +18,8 @@ pub struct RecalledSession {
     pub session: String,
     /// What people recognise it by.
     pub title: Option<String>,
+    /// The row of its project.
+    pub project: Option<i64>,
     /// The root of its project.
     pub root: Option<String>,
     /// The folder that it worked in.
@@ -44,7 +47,7 @@ pub struct ChangedName {
     pub name: String,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, \
+const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, sessions.project, root, cwd, branch, \
      COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome FROM sessions \
      LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id";
 
@@ -112,6 +115,17 @@ impl Store {
         Ok(session.to_string())
     }
 
+    /// The last good look at a file of a project.
+    pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<Snapshot>> {
+        let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let file = statement.query_row((project, name), |row| row.get(0));
+        match file.optional()? {
+            Some(file) => self.snapshot(file),
+            None => Ok(None),
+        }
+    }
+
     /// The symbols that turns of a session changed.
     pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
         let query = "SELECT turn, code_files.name, symbol_changes.name FROM symbol_changes \
@@ -134,12 +148,13 @@ fn recalled_from_row(row: &Row<'_>) -> rusqlite::Result<RecalledSession> {
         agent: row.get(1)?,
         session: row.get(2)?,
         title: row.get(3)?,
-        root: row.get(4)?,
-        cwd: row.get(5)?,
-        branch: row.get(6)?,
-        last_at: row.get::<_, Option<i64>>(7)?.unwrap_or_default(),
-        turns: row.get(8)?,
-        events: row.get(9)?,
-        outcome: row.get(10)?,
+        project: row.get(4)?,
+        root: row.get(5)?,
+        cwd: row.get(6)?,
+        branch: row.get(7)?,
+        last_at: row.get::<_, Option<i64>>(8)?.unwrap_or_default(),
+        turns: row.get(9)?,
+        events: row.get(10)?,
+        outcome: row.get(11)?,
     })
 }

@@ -29,4 +29,5 @@ pub use look::last_name;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
 pub(crate) use runs::Runs;
 pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_folder};
+pub(crate) use snapshot::functions_of;
 pub use state::FileState;

@@ -43,6 +43,13 @@ pub(super) fn snapshot_of(look: &Look, at: i64) -> Snapshot {
     }
 }
 
+/// The functions that a stored look has, by their qualified names.
+pub(crate) fn functions_of(snapshot: &Snapshot) -> Vec<String> {
+    let kept: Kept = serde_json::from_slice(&snapshot.symbols).unwrap_or_default();
+    let functions = kept.symbols.into_iter().filter(|kept| kept.1.is_function());
+    functions.map(|kept| kept.0).collect()
+}
+
 /// A look that was stored. Decorators and documentation were not.
 pub(super) fn look_of(snapshot: &Snapshot) -> Look {
     let kept: Kept = serde_json::from_slice(&snapshot.symbols).unwrap_or_default();

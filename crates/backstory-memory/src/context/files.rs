@@ -2,10 +2,14 @@
 
 use std::collections::HashMap;
 
+use backstory_store::Store;
+
 use super::here::Surroundings;
 use super::layers::{PATH, age};
 use super::past::{Edit, Past};
 use super::quote::named;
+use crate::code::functions_of;
+use crate::error::Result;
 
 /// How much less an older session says about which files the next one needs, with every session that came after it. Replaying real
 /// histories, slower fading found more of them than faster.
@@ -14,8 +18,10 @@ const FADING: f64 = 0.97;
 const SAME_BRANCH: f64 = 2.0;
 const BEING_CHANGED: f64 = 20.0;
 
-/// So many functions are told of a file.
+/// So many functions are told of a file that were changed, and of others that it has.
 const FUNCTIONS: usize = 6;
+/// Of so many files it is told what else they have.
+pub(super) const MAPPED: usize = 5;
 const NAME: usize = 60;
 
 /// A file that was changed.
@@ -28,21 +34,56 @@ pub(super) struct RankedFile<'p> {
     last: Edit,
     /// Its functions that were changed, the last ones first.
     functions: Vec<&'p str>,
+    /// All that it has.
+    map: Vec<String>,
 }
 
 impl RankedFile<'_> {
+    /// Looks up which functions the file has.
+    pub(super) fn look_up(&mut self, store: &Store) -> Result<()> {
+        if let Some(project) = self.past.row.project
+            && let Some(snapshot) = store.snapshot_named(project, &self.file)?
+        {
+            self.map = functions_of(&snapshot);
+        }
+        Ok(())
+    }
+
     pub(super) fn line(&self, now: i64) -> Option<String> {
         let file = named(&self.file, PATH)?;
-        let names = self.functions.iter().filter_map(|name| named(name, NAME));
-        let names: Vec<String> = names.take(FUNCTIONS).collect();
-        let names = match names.is_empty() {
-            true => String::new(),
-            false => format!(": {}", names.join(", ")),
+        let changed = some_named(self.functions.iter().copied());
+        let is_other = |name: &&str| !self.functions.contains(name);
+        let others = some_named(self.map.iter().map(String::as_str).filter(is_other));
+        let names = match (changed.is_empty(), others.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!(": {changed}"),
+            (true, false) => format!(", which has {others}"),
+            (false, false) => format!(": {changed}, beside {others}"),
         };
         let when = age(self.last.at, now);
         let cite = self.past.cite(self.last.turn);
         Some(format!("- {file}{names} · {when} {cite}"))
     }
+}
+
+/// The first names of some that may be quoted. What they are in is told once: `Cart.add, .take`.
+fn some_named<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names
+        .filter_map(|name| named(name, NAME))
+        .take(FUNCTIONS)
+        .collect();
+    let around = |name: &str| name.rfind('.').unwrap_or(0);
+    let mut told = String::new();
+    for (place, name) in names.iter().enumerate() {
+        let within = &name[..around(name)];
+        let before = place.checked_sub(1).map(|before| &names[before]);
+        let is_same = before.is_some_and(|before| before[..around(before)] == *within);
+        if place > 0 {
+            told.push_str(", ");
+        }
+        told.push_str(if is_same { &name[within.len()..] } else { name });
+    }
+    told
 }
 
 /// The files that sessions changed. `pasts` has the newest session first.
@@ -65,6 +106,7 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
                 past,
                 last,
                 functions: Vec::new(),
+                map: Vec::new(),
             });
             file.score += score;
             for name in past.names.iter().rev() {

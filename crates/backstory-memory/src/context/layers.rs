@@ -51,6 +51,11 @@ pub(super) fn sessions(pasts: &[Past], now: i64) -> Vec<String> {
         parts.extend(commit.map(|(_, hash)| format!("commit {hash}")));
         let mut edits: Vec<Edit> = past.edits().collect();
         edits.reverse();
+        for edit in &mut edits {
+            // Where they are, another layer tells.
+            let name = edit.file.rsplit('/').next().map(str::to_string);
+            edit.file = name.unwrap_or_default();
+        }
         let files = files_of(&edits, FILES);
         if !files.is_empty() {
             parts.push(files);

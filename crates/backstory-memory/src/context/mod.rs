@@ -22,7 +22,7 @@ use backstory_session::redact::Redactor;
 use backstory_store::RecalledSession;
 
 use self::budget::{Offer, Room, choose};
-use self::files::ranked_files;
+use self::files::{MAPPED, RankedFile, ranked_files};
 use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
@@ -82,7 +82,7 @@ impl Layer {
             Layer::Lost => "This session, before its history was cut:",
             Layer::Learnings => "Known about this project:",
             Layer::Sessions => "Recent sessions:",
-            Layer::Files => "Files changed lately, with the functions that were changed:",
+            Layer::Files => "Files changed lately, with their functions that were changed:",
             Layer::Observations => "Done before:",
             Layer::Calls => "Calls of the functions that were changed:",
         }
@@ -259,7 +259,11 @@ impl Memory {
         }
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let own = own.map(|own| Past::load(&self.store, own)).transpose()?;
-        Ok(layers_of(own.as_ref(), &pasts, options))
+        let mut files = ranked_files(&pasts, &options.here);
+        for file in files.iter_mut().take(MAPPED) {
+            file.look_up(&self.store)?;
+        }
+        Ok(layers_of(own.as_ref(), &pasts, &files, options))
     }
 
     /// The sessions that are told of, the newest first.
@@ -302,17 +306,17 @@ impl Memory {
 fn layers_of(
     own: Option<&Past>,
     pasts: &[Past],
+    files: &[RankedFile<'_>],
     options: &ContextOptions<'_>,
 ) -> Vec<(Layer, Vec<String>)> {
     let (here, now) = (&options.here, options.now);
-    let files = ranked_files(pasts, here);
     let of = |layer: Layer| match layer {
         Layer::Lost => own.map_or(Vec::new(), |own| layers::lost(own, now)),
         Layer::Learnings => Vec::new(),
         Layer::Sessions => layers::sessions(pasts, now),
         Layer::Files => files.iter().filter_map(|file| file.line(now)).collect(),
         Layer::Observations => layers::observed(pasts, here, now),
-        Layer::Calls if options.calls => calls::calls(&files, pasts, &here.base),
+        Layer::Calls if options.calls => calls::calls(files, pasts, &here.base),
         Layer::Calls => Vec::new(),
     };
     let all = Layer::ALL.into_iter();

@@ -383,3 +383,43 @@ fn in_a_repository_it_is_about_its_branch_and_what_is_being_changed() {
         "what is being changed comes first: {context}"
     );
 }
+
+#[test]
+fn calls_are_told_when_they_are_asked_for() {
+    let environment = Environment::new();
+    let root = repository(&environment);
+    let root_text = std::fs::canonicalize(&root)
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    let path = format!("{root_text}/src/cart.rs");
+    let source = std::fs::read_to_string(root.join("src/cart.rs")).unwrap();
+    let input = json!({"file_path": path, "content": source});
+    let lines = [
+        prompt(1, 100, "round the totals"),
+        record(
+            1,
+            101,
+            "assistant",
+            &json!({"role": "assistant", "content": [{"type": "tool_use", "id": "call-1", "name": "Write", "input": input}]}),
+        ),
+        record(
+            1,
+            102,
+            "user",
+            &json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call-1", "content": "File created successfully"}]}),
+        ),
+    ];
+    environment.claude(
+        1,
+        &lines.map(|line| line.replace("/home/ada/shop", &root_text)),
+    );
+    environment.sweep();
+    let root = root.to_str().unwrap();
+    let plain = environment.run(&["context", "--project", root]).stdout;
+    assert!(!plain.contains("Calls of"), "{plain}");
+    let context = environment
+        .run(&["context", "--project", root, "--calls"])
+        .stdout;
+    assert!(context.contains("Calls of the functions that were changed:\n- src/cart.rs total calls round [00000001#1]"), "{context}");
+}

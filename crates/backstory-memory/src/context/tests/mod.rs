@@ -140,9 +140,9 @@ fn a_new_session_is_told_what_was_done() {
         &context,
         &[
             "Recent sessions:",
-            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · src/cart.rs, src/checkout.rs [00000002#2]",
-            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · src/cart.rs [00000001#1]",
-            "Files changed lately, with the functions that were changed:",
+            "- 23 hours ago · claude-code · \"add a discount to the checkout\" · abandoned · cart.rs, checkout.rs [00000002#2]",
+            "- 2 days ago · claude-code · \"fix the flaky cart test\" · success · commit 1a2b3c4 · cart.rs [00000001#1]",
+            "Files changed lately, with their functions that were changed:",
             "- src/cart.rs · 23 hours ago [00000002#1]",
             "- src/checkout.rs · 23 hours ago [00000002#1]",
             "Done before:",
@@ -254,4 +254,55 @@ fn what_is_known_about_a_prompt_is_told() {
     );
     options.prompt = Some("translate the imprint into Norwegian");
     assert_eq!(trial.memory.context(&options).unwrap().text, "");
+}
+
+#[test]
+fn files_are_told_with_their_functions() {
+    let mut trial = Trial::new();
+    let path = "/home/ada/shop/src/till.rs";
+    let source = "impl Till {\n    fn open(&self) {}\n    fn close(&self) {}\n}\n\nfn count() {}\n";
+    let write = json!({"file_path": path, "content": source});
+    Log::new(1, 3)
+        .prompt("build a till")
+        .tool("Write", &write, "File created successfully", false)
+        .write(&trial);
+    let edit = json!({"file_path": path, "old_string": "fn close(&self) {}", "new_string": "fn close(&self) {\n        count();\n    }"});
+    Log::new(2, 1)
+        .prompt("count before closing")
+        .tool("Edit", &edit, "The file has been updated.", false)
+        .write(&trial);
+    trial.sweep();
+    let context = trial.memory.context(&options()).unwrap();
+    let told = lines(&context);
+    let line = "- src/till.rs: Till.close, count, Till.open · 23 hours ago [00000002#1]";
+    assert!(told.contains(&line), "{told:#?}");
+    // As it was before all of it was new: what else the file has is told, too.
+    let mut trial_two = Trial::new();
+    trial_two.checks = false;
+    let mut log = Log::new(1, 300);
+    log.prompt("build a till")
+        .tool("Write", &write, "File created successfully", false)
+        .write(&trial_two);
+    for session in 2..40 {
+        // So many since that the first one is not told of any more.
+        let edit = json!({"file_path": path, "old_string": "fn count() {}", "new_string": "fn count() { }"});
+        let undo = json!({"file_path": path, "old_string": "fn count() { }", "new_string": "fn count() {}"});
+        let mut log = Log::new(session, 200 - i64::from(session));
+        log.prompt(&format!("count again, number {session}"))
+            .tool(
+                "Edit",
+                if session % 2 == 0 { &edit } else { &undo },
+                "The file has been updated.",
+                false,
+            )
+            .write(&trial_two);
+    }
+    trial_two.sweep();
+    let context = trial_two.memory.context(&options()).unwrap();
+    let file = lines(&context)
+        .into_iter()
+        .find(|line| line.starts_with("- src/till.rs"))
+        .map(str::to_string);
+    let file = file.unwrap_or_default();
+    assert!(file.contains("Till.open, .close"), "{file}");
 }

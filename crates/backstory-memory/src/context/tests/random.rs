@@ -94,6 +94,7 @@ impl Random {
             agent: "codex".to_string(),
             session: format!("{number:08}-x"),
             title: (self.below(2) == 0).then(|| self.text(10)),
+            project: None,
             root: None,
             cwd: None,
             branch: ["main", "fix"].get(self.below(3)).map(ToString::to_string),
@@ -127,7 +128,8 @@ fn what_is_told_is_whole_and_within_its_budget() {
         options.shares.files = random.below(100);
         options.shares.observations = random.below(3);
         let own = pasts.first().filter(|_| random.below(3) == 0);
-        let lines = layers_of(own, &pasts, &options);
+        let files = ranked_files(&pasts, &options.here);
+        let lines = layers_of(own, &pasts, &files, &options);
         let offers: Vec<(Layer, Offer)> = lines
             .into_iter()
             .map(|(layer, lines)| offer(layer, lines, &options))
