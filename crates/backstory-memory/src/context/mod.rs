@@ -20,6 +20,7 @@ use std::borrow::Cow;
 
 use backstory_session::redact::Redactor;
 use backstory_store::RecalledSession;
+use serde::{Deserialize, Serialize};
 
 use self::budget::{Offer, Room, choose};
 use self::files::{MAPPED, RankedFile, ranked_files};
@@ -34,7 +35,7 @@ pub use self::measure::ContextTrial;
 /// How many sessions are told of, and how many are looked through for those.
 const SESSIONS: usize = 30;
 const LOOKED_THROUGH: usize = 150;
-/// How many of them on the same branch at least.
+/// How many more on the same branch, which may lie further back.
 const OF_BRANCH: usize = 6;
 
 /// What a new session may want to know, by kind.
@@ -99,7 +100,8 @@ impl Layer {
 }
 
 /// How the budget is shared, in parts of the whole of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Shares {
     /// Of [`Layer::Lost`].
     pub lost: usize,
@@ -248,13 +250,16 @@ impl Memory {
         };
         let mut pasts = Vec::new();
         for row in self.recalled(own.as_ref(), options)? {
+            // Work on a branch may lie far back.
+            let of_branch = row.branch.is_some() && row.branch == options.here.branch;
+            let most = SESSIONS + if of_branch { OF_BRANCH } else { 0 };
+            if pasts.len() >= most {
+                continue;
+            }
             let past = Past::load(&self.store, row)?;
             // Sessions in which nothing was asked or done must not crowd out the others.
             if past.says_something() {
                 pasts.push(past);
-            }
-            if pasts.len() == SESSIONS {
-                break;
             }
         }
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
@@ -279,7 +284,6 @@ impl Memory {
                 continue;
             };
             rows.extend(store.recall_sessions(project, None, options.before, LOOKED_THROUGH)?);
-            // Work on a branch may lie far back.
             if let Some(branch) = &options.here.branch {
                 rows.extend(store.recall_sessions(
                     project,

@@ -87,7 +87,7 @@ pub(crate) fn options<'a>(
         redactor,
         tokens: context.tokens.min(most_tokens(agent)),
         characters: most_characters(agent),
-        shares: context.shares.into(),
+        shares: context.shares,
         before: now,
         now,
         nonce: random_key(),

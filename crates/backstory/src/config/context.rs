@@ -1,5 +1,6 @@
 //! What new sessions are told.
 
+use backstory_memory::Shares;
 use serde::{Deserialize, Serialize};
 
 /// Claude Code replaces what has more than 10,000 characters by a stub.
@@ -45,59 +46,5 @@ pub(crate) fn most_characters(agent: Option<&str>) -> usize {
     match agent {
         Some("codex") => usize::MAX,
         _ => CLAUDE_CHARACTERS,
-    }
-}
-
-/// Parts of the budget, of the whole of them.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Shares {
-    pub(crate) lost: usize,
-    pub(crate) sessions: usize,
-    pub(crate) files: usize,
-    pub(crate) learnings: usize,
-    pub(crate) observations: usize,
-    pub(crate) calls: usize,
-}
-
-impl Default for Shares {
-    fn default() -> Self {
-        let backstory_memory::Shares {
-            lost,
-            sessions,
-            files,
-            learnings,
-            observations,
-            calls,
-        } = backstory_memory::Shares::default();
-        Shares {
-            lost,
-            sessions,
-            files,
-            learnings,
-            observations,
-            calls,
-        }
-    }
-}
-
-impl From<Shares> for backstory_memory::Shares {
-    fn from(shares: Shares) -> Self {
-        let Shares {
-            lost,
-            sessions,
-            files,
-            learnings,
-            observations,
-            calls,
-        } = shares;
-        backstory_memory::Shares {
-            lost,
-            sessions,
-            files,
-            learnings,
-            observations,
-            calls,
-        }
     }
 }

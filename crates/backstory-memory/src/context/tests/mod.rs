@@ -306,3 +306,40 @@ fn files_are_told_with_their_functions() {
     let file = file.unwrap_or_default();
     assert!(file.contains("Till.open, .close"), "{file}");
 }
+
+#[test]
+fn work_on_the_branch_is_told_however_long_ago() {
+    let mut trial = Trial::new();
+    trial.checks = false;
+    let on = |mut log: Log, branch: &str| {
+        for line in &mut log.lines {
+            *line = line.replace(
+                "\"type\":",
+                &format!("\"gitBranch\":\"{branch}\",\"type\":"),
+            );
+        }
+        log
+    };
+    let mut log = Log::new(1, 300);
+    log.prompt("begin the new till")
+        .edit("/home/ada/shop/src/till.rs");
+    on(log, "ada/till").write(&trial);
+    for session in 2..60 {
+        let mut log = Log::new(session, 200 - i64::from(session));
+        log.prompt(&format!("something else, number {session}"))
+            .edit("/home/ada/shop/src/cart.rs");
+        on(log, "main").write(&trial);
+    }
+    trial.sweep();
+    let mut options = options();
+    let told = |trial: &mut Trial, options: &ContextOptions<'_>| {
+        trial.memory.context(options).unwrap().text
+    };
+    assert!(!told(&mut trial, &options).contains("src/till.rs"));
+    options.here.branch = Some("ada/till".to_string());
+    let text = told(&mut trial, &options);
+    assert!(
+        text.contains("- edited src/till.rs for \"begin the new till\""),
+        "{text}"
+    );
+}

@@ -24,7 +24,7 @@ pub(super) fn run(
         sessions,
         context.tokens,
         most_characters(None),
-        context.shares.into(),
+        context.shares,
     )?;
     let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
     let share = 100.0 * told as f64 / trials.len().max(1) as f64;
