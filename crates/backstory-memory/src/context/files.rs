@@ -16,6 +16,8 @@ const BEING_CHANGED: f64 = 20.0;
 
 /// So many functions are told of a file.
 const FUNCTIONS: usize = 6;
+/// So many are looked at, for some may not be fit to be told.
+const KNOWN_FUNCTIONS: usize = 24;
 const NAME: usize = 60;
 
 /// A file that was changed.
@@ -53,6 +55,10 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
         let is_same = here.branch.is_some() && here.branch == past.row.branch;
         let score = weight * if is_same { SAME_BRANCH } else { 1.0 };
         weight *= FADING;
+        let mut names: HashMap<&str, Vec<&str>> = HashMap::new();
+        for name in past.names.iter().rev() {
+            names.entry(&name.file).or_default().push(&name.name);
+        }
         // Only the last edit of each file counts.
         let mut edits: HashMap<String, Edit> = HashMap::new();
         for edit in past.edits() {
@@ -67,9 +73,9 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
                 functions: Vec::new(),
             });
             file.score += score;
-            for name in past.names.iter().rev() {
-                if name.file == file.file && !file.functions.contains(&name.name.as_str()) {
-                    file.functions.push(&name.name);
+            for name in names.get(file.file.as_str()).into_iter().flatten() {
+                if file.functions.len() < KNOWN_FUNCTIONS && !file.functions.contains(name) {
+                    file.functions.push(name);
                 }
             }
         }

@@ -89,22 +89,31 @@ impl Past {
 
     /// What was changed in the project, in order.
     pub(super) fn edits(&self) -> impl Iterator<Item = Edit> {
+        self.notes.steps.iter().flat_map(|step| self.edits_of(step))
+    }
+
+    /// What a turn changed in the project, in order.
+    pub(super) fn edits_in(&self, turn: u64) -> impl Iterator<Item = Edit> {
         let steps = self.notes.steps.iter();
-        steps.flat_map(|step| {
-            let paths = match &step.what {
-                What::Edit {
-                    paths,
-                    failed: false,
-                    ..
-                } => paths.as_slice(),
-                _ => &[],
-            };
-            paths.iter().filter_map(|path| {
-                Some(Edit {
-                    file: in_project(&self.roots, path)?,
-                    turn: step.turn,
-                    at: self.time_of(step),
-                })
+        steps
+            .filter(move |step| step.turn == turn)
+            .flat_map(|step| self.edits_of(step))
+    }
+
+    fn edits_of(&self, step: &Step) -> impl Iterator<Item = Edit> {
+        let paths = match &step.what {
+            What::Edit {
+                paths,
+                failed: false,
+                ..
+            } => paths.as_slice(),
+            _ => &[],
+        };
+        paths.iter().filter_map(|path| {
+            Some(Edit {
+                file: in_project(&self.roots, path)?,
+                turn: step.turn,
+                at: self.time_of(step),
             })
         })
     }
