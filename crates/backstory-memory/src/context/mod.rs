@@ -243,35 +243,32 @@ impl Memory {
         // One view of the store: each question alone would lock and look at its journal anew.
         let _view = self.store.view()?;
         let own = match &options.session {
-            Some((agent, session)) => self.store.recall_session(agent, session)?,
+            Some((agent, session)) => Past::of(&self.store, agent, session)?,
             None => None,
         };
         let mut pasts = Vec::new();
         for row in self.recalled(own.as_ref(), options)? {
             let past = Past::load(&self.store, row)?;
             // Sessions in which nothing was asked or done must not crowd out the others.
-            if past.says_something() {
-                pasts.push(past);
-            }
+            pasts.extend(past.filter(Past::says_something));
             if pasts.len() == SESSIONS {
                 break;
             }
         }
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
-        let own = own.map(|own| Past::load(&self.store, own)).transpose()?;
         Ok(layers_of(own.as_ref(), &pasts, options))
     }
 
     /// The sessions that are told of, the newest first.
     fn recalled(
         &self,
-        own: Option<&RecalledSession>,
+        own: Option<&Past>,
         options: &ContextOptions<'_>,
     ) -> Result<Vec<RecalledSession>> {
         let store = &self.store;
         let mut rows: Vec<RecalledSession> = Vec::new();
         for project in &options.here.projects {
-            let Some(project) = store.known_project(project)? else {
+            let Some((project, _)) = store.known_project(project)? else {
                 continue;
             };
             rows.extend(store.recall_sessions(project, None, options.before, LOOKED_THROUGH)?);
@@ -287,12 +284,13 @@ impl Memory {
         }
         rows.sort_by_key(|row| (std::cmp::Reverse(row.last_at), row.id));
         rows.dedup_by_key(|row| row.id);
-        if let Some(own) = own {
-            rows.retain(|row| row.id != own.id);
-            if options.occasion == Occasion::Resume {
-                // What came before, it knows.
-                rows.retain(|row| row.last_at > own.last_at);
-            }
+        if let Some((agent, session)) = &options.session {
+            rows.retain(|row| (&row.agent, &row.session) != (agent, session));
+        }
+        if let (Some(own), Occasion::Resume) = (own, options.occasion) {
+            // What came before, it knows.
+            let known = own.last_said();
+            rows.retain(|row| row.last_at > known);
         }
         Ok(rows)
     }

@@ -192,6 +192,14 @@ fn each_agent_is_told_in_its_own_way() {
         told("claude-code", "SessionStart", of(2, "resume")),
         Value::Null
     );
+    let answer = told("claude-code", "SessionStart", of(1, "resume"));
+    let text = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap();
+    assert!(
+        text.contains("\"add a discount to the checkout\"") && !text.contains("flaky"),
+        "{text}"
+    );
     let answer = told("claude-code", "SessionStart", of(1, "compact"));
     let text = answer["hookSpecificOutput"]["additionalContext"]
         .as_str()
