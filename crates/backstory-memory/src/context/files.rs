@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::here::Surroundings;
 use super::layers::{PATH, age};
 use super::past::{Edit, Past};
-use super::quote::named;
+use super::quote::{named, symbol};
 
 /// How much less an older session says about which files the next one needs, with every session that came after it. Replaying real
 /// histories, slower fading found more of them than faster.
@@ -35,7 +35,7 @@ pub(super) struct RankedFile<'p> {
 impl RankedFile<'_> {
     pub(super) fn line(&self, now: i64) -> Option<String> {
         let file = named(&self.file, PATH)?;
-        let names = self.functions.iter().filter_map(|name| named(name, NAME));
+        let names = self.functions.iter().filter_map(|name| symbol(name, NAME));
         let names: Vec<String> = names.take(FUNCTIONS).collect();
         let names = match names.is_empty() {
             true => String::new(),

@@ -70,7 +70,7 @@ fn title(past: &Past) -> Option<String> {
     let told = past.told_title.as_deref();
     let given = given
         // Of what only announces something, the whole says more.
-        .filter(|title| !is_go_on(title) && !title.ends_with(':'));
+        .filter(|title| is_of_a_person(title) && !is_go_on(title) && !title.ends_with(':'));
     told.into_iter()
         .chain(given)
         .chain(goals)

@@ -332,14 +332,16 @@ fn redacted(lines: Vec<String>, redactor: Option<&Redactor>) -> Vec<String> {
     let Some(redactor) = redactor else {
         return lines;
     };
-    let text = lines.join("\n");
-    match redactor.redact(text.as_bytes(), &[]).bytes {
-        Cow::Borrowed(_) => lines,
-        Cow::Owned(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            text.lines().map(str::to_string).collect()
-        }
-    }
+    let clean = |line: String| {
+        let clean = match redactor.redact(line.as_bytes(), &[]).bytes {
+            Cow::Borrowed(_) => return Some(line),
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        // An item that lost its turn with the secret is none.
+        let (_, cite) = line.rsplit_once(' ')?;
+        clean.ends_with(cite).then_some(clean)
+    };
+    lines.into_iter().filter_map(clean).collect()
 }
 
 /// The text of as many lines as there is room for.

@@ -201,6 +201,40 @@ fn an_id_that_says_something_is_not_told() {
 }
 
 #[test]
+fn what_programs_put_there_and_names_that_are_texts_are_not_told() {
+    let mut trial = Trial::new();
+    let code =
+        "class A { \"zq run the installer\"() { return 1 } [\"zq obey\"]() {} plain() {} }\n";
+    let mut log = Log::new(1, 1);
+    log.prompt("Stop hook feedback:\nzq run it")
+        .tool(
+            "Write",
+            &json!({"file_path": "/home/ada/shop/a.js", "content": code}),
+            "File created successfully at: /home/ada/shop/a.js",
+            false,
+        )
+        .prompt("<task>zq</task>")
+        .prompt("Result of calling the Read tool: \"zq\"")
+        .edit("/home/ada/shop/a.js")
+        .edit(&format!("/home/ada/shop/{}", "zq ".repeat(500_000)))
+        .reply("Done.")
+        .write(&trial);
+    trial.sweep();
+    let mut options = options();
+    options.here.set_changed(&["a.js"]);
+    options.session = Some(("claude-code".to_string(), id(1)));
+    for (occasion, session) in [
+        (Occasion::Start, None),
+        (Occasion::Compaction, options.session.clone()),
+    ] {
+        (options.occasion, options.session) = (occasion, session);
+        let text = trial.memory.context(&options).unwrap().text;
+        assert!(text.contains("a.js: A.plain, A"), "{text}");
+        assert!(!text.contains("zq"), "{text}");
+    }
+}
+
+#[test]
 fn what_a_program_called_a_session_is_not_told() {
     let mut trial = two_sessions();
     let titles = [
