@@ -16,7 +16,7 @@ pub struct RecalledSession {
     pub agent: String,
     /// The agent's own id of it.
     pub session: String,
-    /// What people recognise it by.
+    /// What people called it, or asked first. What a program called it is none: that has read what tools said.
     pub title: Option<String>,
     /// The row of its project.
     pub project: Option<i64>,
@@ -47,22 +47,25 @@ pub struct ChangedName {
     pub name: String,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, sessions.project, root, cwd, branch, \
+const SELECT: &str = "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN 2 THEN NULL ELSE title END, sessions.project, root, \
+     cwd, branch, \
      COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome FROM sessions \
      LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id";
 
 impl Store {
-    /// The row of a project that is known: by its remote, for clones are one, else by its root.
-    pub fn known_project(&self, project: &Project) -> Result<Option<i64>> {
-        let query = "SELECT id FROM projects WHERE remote = ?1 OR root = ?2 ORDER BY remote IS NOT ?1 LIMIT 1";
+    /// The row of a project that is known, and the root that it has there: by its remote, for clones are one, else by its root.
+    pub fn known_project(&self, project: &Project) -> Result<Option<(i64, String)>> {
+        let query = "SELECT id, root FROM projects WHERE remote = ?1 OR root = ?2 ORDER BY remote IS NOT ?1 LIMIT 1";
         let mut statement = self.connection.prepare_cached(query)?;
-        let found = statement.query_row((&project.remote, &project.root), |row| row.get(0));
+        let found = statement.query_row((&project.remote, &project.root), |row| row.try_into());
         Ok(found.optional()?)
     }
 
     /// The projects whose root or remote is or ends with a name.
     pub fn projects_named(&self, name: &str) -> Result<Vec<Project>> {
-        let query = "SELECT root, remote FROM projects WHERE root = ?1 OR root LIKE '%/' || ?1 OR remote = ?1 OR remote LIKE '%/' || ?1";
+        // Letters that are patterns to LIKE are common in names.
+        let query = "SELECT root, remote FROM projects WHERE root = ?1 OR substr(root, -length(?1) - 1) = '/' || ?1 \
+             OR remote = ?1 OR substr(remote, -length(?1) - 1) = '/' || ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([name.trim_end_matches('/')], |row| {
             Ok(Project {

@@ -32,11 +32,14 @@ impl Memory {
         let query = Query::parse(&words.join(" "));
         let mut lines = Vec::new();
         for project in &options.here.projects {
+            let Some((_, root)) = self.store.known_project(project)? else {
+                continue;
+            };
             // What tools said does not count, or whoever speaks through them would decide what is told.
             for role in ["user", "assistant"] {
                 let search = SearchOptions {
                     filter: SearchFilter {
-                        project: Some(project.root.clone()),
+                        project: Some(root.clone()),
                         until: Some(options.before),
                         role: Some(role.to_string()),
                         people_only: true,
@@ -54,10 +57,9 @@ impl Memory {
                     if is_own || !is_said || lines.len() == TURNS {
                         continue;
                     }
-                    let row = self
-                        .store
-                        .recall_session(&hit.session.agent, &hit.session.session)?;
-                    let Some(past) = row.map(|row| Past::load(&self.store, row)).transpose()?
+                    let past = Past::of(&self.store, &hit.session.agent, &hit.session.session)?;
+                    // The search finds what lies in folders below, too; those are projects of their own.
+                    let Some(past) = past.filter(|past| past.row.root.as_ref() == Some(&root))
                     else {
                         continue;
                     };

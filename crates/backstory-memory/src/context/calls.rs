@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::files::RankedFile;
 use super::past::Past;
-use super::quote::named;
+use super::quote::{named, symbol};
 use crate::code::{SourceOutline, call_graph, scan_file};
 
 /// So many files are looked into.
@@ -48,9 +48,12 @@ pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Ve
         if caller.1.is_empty() || !(changed.contains(&caller) || changed.contains(&callee)) {
             continue;
         }
+        let Some(name) = symbol(callee.1, NAME) else {
+            continue;
+        };
         let told = match callee.0 == caller.0 {
-            true => callee.1.to_string(),
-            false => format!("{} ({})", callee.1, callee.0),
+            true => name,
+            false => format!("{name} ({})", callee.0),
         };
         let callees = callees.entry(caller).or_default();
         if callees.len() < CALLEES && !callees.contains(&told) {
@@ -62,7 +65,7 @@ pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Ve
             .iter()
             .filter_map(|callee| named(callee, NAME))
             .collect();
-        let (file, caller) = (named(file, NAME)?, named(caller, NAME)?);
+        let (file, caller) = (named(file, NAME)?, symbol(caller, NAME)?);
         let cite = pasts.iter().find_map(|past| {
             let name = past.names.iter().find(|name| name.file == file)?;
             Some(past.cite(u64::try_from(name.turn).unwrap_or(past.last_turn())))

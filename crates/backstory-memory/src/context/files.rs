@@ -7,7 +7,7 @@ use backstory_store::Store;
 use super::here::Surroundings;
 use super::layers::{PATH, age};
 use super::past::{Edit, Past};
-use super::quote::named;
+use super::quote::{named, symbol};
 use crate::code::functions_of;
 use crate::error::Result;
 
@@ -20,6 +20,8 @@ const BEING_CHANGED: f64 = 20.0;
 
 /// So many functions are told of a file that were changed, and of others that it has.
 const FUNCTIONS: usize = 6;
+/// So many are looked at, for some may not be fit to be told.
+const KNOWN_FUNCTIONS: usize = 24;
 /// Of so many files it is told what else they have.
 pub(super) const MAPPED: usize = 5;
 const NAME: usize = 60;
@@ -69,7 +71,7 @@ impl RankedFile<'_> {
 /// The first names of some that may be quoted. What they are in is told once: `Cart.add, .take`.
 fn some_named<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<String> = names
-        .filter_map(|name| named(name, NAME))
+        .filter_map(|name| symbol(name, NAME))
         .take(FUNCTIONS)
         .collect();
     let around = |name: &str| name.rfind('.').unwrap_or(0);
@@ -94,6 +96,10 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
         let is_same = here.branch.is_some() && here.branch == past.row.branch;
         let score = weight * if is_same { SAME_BRANCH } else { 1.0 };
         weight *= FADING;
+        let mut names: HashMap<&str, Vec<&str>> = HashMap::new();
+        for name in past.names.iter().rev() {
+            names.entry(&name.file).or_default().push(&name.name);
+        }
         // Only the last edit of each file counts.
         let mut edits: HashMap<String, Edit> = HashMap::new();
         for edit in past.edits() {
@@ -109,9 +115,9 @@ pub(super) fn ranked_files<'p>(pasts: &'p [Past], here: &Surroundings) -> Vec<Ra
                 map: Vec::new(),
             });
             file.score += score;
-            for name in past.names.iter().rev() {
-                if name.file == file.file && !file.functions.contains(&name.name.as_str()) {
-                    file.functions.push(&name.name);
+            for name in names.get(file.file.as_str()).into_iter().flatten() {
+                if file.functions.len() < KNOWN_FUNCTIONS && !file.functions.contains(name) {
+                    file.functions.push(name);
                 }
             }
         }

@@ -1,5 +1,8 @@
 //! What there is to tell: a line an item, the most useful first.
 
+use std::collections::HashSet;
+
+use super::Layer;
 use super::files::ranked_files;
 use super::here::Surroundings;
 use super::past::{Edit, Past};
@@ -72,7 +75,7 @@ fn title(past: &Past) -> Option<String> {
     let told = past.told_title.as_deref();
     let given = given
         // Of what only announces something, the whole says more.
-        .filter(|title| !is_go_on(title) && !title.ends_with(':'));
+        .filter(|title| is_of_a_person(title) && !is_go_on(title) && !title.ends_with(':'));
     told.into_iter()
         .chain(given)
         .chain(goals)
@@ -86,23 +89,26 @@ pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: i64) -> Vec<Str
         .branch
         .as_deref()
         .is_none_or(|branch| TRUNKS.contains(&branch));
+    let changed: HashSet<&str> = here.changed().iter().map(String::as_str).collect();
     for past in pasts {
         let is_same = !on_trunk && here.branch == past.row.branch;
         let mut turns: Vec<u64> = past
             .edits()
-            .filter(|edit| is_same || here.changed().contains(&edit.file))
+            .filter(|edit| is_same || changed.contains(edit.file.as_str()))
             .map(|edit| edit.turn)
             .collect();
         turns.dedup();
         let told = turns.into_iter().rev();
-        lines.extend(told.filter_map(|turn| turn_line(past, turn, here.changed(), now)));
+        let told = told.filter_map(|turn| turn_line(past, turn, here.changed(), now));
+        // Sessions may have thousands of turns.
+        lines.extend(told.take(Layer::Observations.most().saturating_sub(lines.len())));
     }
     lines
 }
 
 /// What was asked in a turn, and what was changed for it. Files that are being changed come first: they are why it is told.
 pub(super) fn turn_line(past: &Past, turn: u64, changed: &[String], now: i64) -> Option<String> {
-    let mut edits: Vec<Edit> = past.edits().filter(|edit| edit.turn == turn).collect();
+    let mut edits: Vec<Edit> = past.edits_in(turn).collect();
     edits.sort_by_key(|edit| !changed.contains(&edit.file));
     let mut steps = prompts(&past.notes);
     let asked = steps.find(|(step, _)| step.turn == turn);

@@ -245,7 +245,7 @@ impl Memory {
         // One view of the store: each question alone would lock and look at its journal anew.
         let _view = self.store.view()?;
         let own = match &options.session {
-            Some((agent, session)) => self.store.recall_session(agent, session)?,
+            Some((agent, session)) => Past::of(&self.store, agent, session)?,
             None => None,
         };
         let mut pasts = Vec::new();
@@ -258,12 +258,9 @@ impl Memory {
             }
             let past = Past::load(&self.store, row)?;
             // Sessions in which nothing was asked or done must not crowd out the others.
-            if past.says_something() {
-                pasts.push(past);
-            }
+            pasts.extend(past.filter(Past::says_something));
         }
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
-        let own = own.map(|own| Past::load(&self.store, own)).transpose()?;
         let mut files = ranked_files(&pasts, &options.here);
         for file in files.iter_mut().take(MAPPED) {
             file.look_up(&self.store)?;
@@ -274,13 +271,13 @@ impl Memory {
     /// The sessions that are told of, the newest first.
     fn recalled(
         &self,
-        own: Option<&RecalledSession>,
+        own: Option<&Past>,
         options: &ContextOptions<'_>,
     ) -> Result<Vec<RecalledSession>> {
         let store = &self.store;
         let mut rows: Vec<RecalledSession> = Vec::new();
         for project in &options.here.projects {
-            let Some(project) = store.known_project(project)? else {
+            let Some((project, _)) = store.known_project(project)? else {
                 continue;
             };
             rows.extend(store.recall_sessions(project, None, options.before, LOOKED_THROUGH)?);
@@ -295,12 +292,13 @@ impl Memory {
         }
         rows.sort_by_key(|row| (std::cmp::Reverse(row.last_at), row.id));
         rows.dedup_by_key(|row| row.id);
-        if let Some(own) = own {
-            rows.retain(|row| row.id != own.id);
-            if options.occasion == Occasion::Resume {
-                // What came before, it knows.
-                rows.retain(|row| row.last_at > own.last_at);
-            }
+        if let Some((agent, session)) = &options.session {
+            rows.retain(|row| (&row.agent, &row.session) != (agent, session));
+        }
+        if let (Some(own), Occasion::Resume) = (own, options.occasion) {
+            // What came before, it knows.
+            let known = own.last_said();
+            rows.retain(|row| row.last_at > known);
         }
         Ok(rows)
     }
@@ -342,14 +340,16 @@ fn redacted(lines: Vec<String>, redactor: Option<&Redactor>) -> Vec<String> {
     let Some(redactor) = redactor else {
         return lines;
     };
-    let text = lines.join("\n");
-    match redactor.redact(text.as_bytes(), &[]).bytes {
-        Cow::Borrowed(_) => lines,
-        Cow::Owned(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            text.lines().map(str::to_string).collect()
-        }
-    }
+    let clean = |line: String| {
+        let clean = match redactor.redact(line.as_bytes(), &[]).bytes {
+            Cow::Borrowed(_) => return Some(line),
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        // An item that lost its turn with the secret is none.
+        let (_, cite) = line.rsplit_once(' ')?;
+        clean.ends_with(cite).then_some(clean)
+    };
+    lines.into_iter().filter_map(clean).collect()
 }
 
 /// The text of as many lines as there is room for.

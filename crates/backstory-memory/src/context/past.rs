@@ -5,6 +5,7 @@ use std::path::Path;
 
 use backstory_store::{ChangedName, RecalledSession, Store};
 
+use super::quote::named;
 use crate::capture::live_events;
 use crate::digest::{
     CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
@@ -15,6 +16,8 @@ use crate::place::Place;
 
 /// The least of a session's id that names it.
 const SHORT_ID: usize = 8;
+/// No agent gives longer ones.
+const LONGEST_ID: usize = 80;
 
 pub(super) struct Past {
     pub(super) row: RecalledSession,
@@ -36,7 +39,20 @@ pub(super) struct Edit {
 }
 
 impl Past {
-    pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Self> {
+    /// A session, by its agent and the agent's id of it; `None` when it is not known or cannot be told of.
+    pub(super) fn of(store: &Store, agent: &str, session: &str) -> Result<Option<Self>> {
+        match store.recall_session(agent, session)? {
+            Some(row) => Past::load(store, row),
+            None => Ok(None),
+        }
+    }
+
+    /// A session; `None` when its id could not be told as it stands. Ids are from logs and may say anything.
+    pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Option<Self>> {
+        let short = store.short_id(&row.session, SHORT_ID)?;
+        if !is_citable(&short) {
+            return Ok(None);
+        }
         let mut notes = noted(store, &row)?;
         for live in store.live_sessions(Some(row.id))? {
             for event in live_events(store, &live)? {
@@ -47,16 +63,15 @@ impl Past {
         let summary =
             summary.and_then(|row| serde_json::from_slice::<SessionSummary>(&row.body).ok());
         let names = store.changed_names(row.id)?;
-        let short = store.short_id(&row.session, SHORT_ID)?;
         let roots = [row.root.clone(), row.cwd.clone()];
-        Ok(Past {
+        Ok(Some(Past {
             notes,
             told_title: summary.map(|summary| summary.title),
             names,
             short,
             roots: roots.into_iter().flatten().collect(),
             row,
-        })
+        }))
     }
 
     #[cfg(test)]
@@ -82,6 +97,12 @@ impl Past {
         format!("[{}#{turn}]", self.short)
     }
 
+    /// When somebody last said or did something in it. That it was opened again does not count.
+    pub(super) fn last_said(&self) -> i64 {
+        let times = self.notes.steps.iter().filter_map(|step| step.at);
+        times.max().unwrap_or(self.row.last_at)
+    }
+
     /// When a step was.
     pub(super) fn time_of(&self, step: &Step) -> i64 {
         step.at.unwrap_or(self.row.last_at)
@@ -89,22 +110,31 @@ impl Past {
 
     /// What was changed in the project, in order.
     pub(super) fn edits(&self) -> impl Iterator<Item = Edit> {
+        self.notes.steps.iter().flat_map(|step| self.edits_of(step))
+    }
+
+    /// What a turn changed in the project, in order.
+    pub(super) fn edits_in(&self, turn: u64) -> impl Iterator<Item = Edit> {
         let steps = self.notes.steps.iter();
-        steps.flat_map(|step| {
-            let paths = match &step.what {
-                What::Edit {
-                    paths,
-                    failed: false,
-                    ..
-                } => paths.as_slice(),
-                _ => &[],
-            };
-            paths.iter().filter_map(|path| {
-                Some(Edit {
-                    file: in_project(&self.roots, path)?,
-                    turn: step.turn,
-                    at: self.time_of(step),
-                })
+        steps
+            .filter(move |step| step.turn == turn)
+            .flat_map(|step| self.edits_of(step))
+    }
+
+    fn edits_of(&self, step: &Step) -> impl Iterator<Item = Edit> {
+        let paths = match &step.what {
+            What::Edit {
+                paths,
+                failed: false,
+                ..
+            } => paths.as_slice(),
+            _ => &[],
+        };
+        paths.iter().filter_map(|path| {
+            Some(Edit {
+                file: in_project(&self.roots, path)?,
+                turn: step.turn,
+                at: self.time_of(step),
             })
         })
     }
@@ -147,6 +177,14 @@ impl Past {
         let last = self.notes.steps.last().map(|step| step.turn);
         last.unwrap_or(self.row.turns).max(1)
     }
+}
+
+/// Whether an id is one that agents give, rather than a text.
+fn is_citable(id: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:".contains(letter);
+    id.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+        && id.chars().all(is_plain)
+        && named(id, LONGEST_ID).is_some()
 }
 
 /// The notes of a session as they are stored, if they have all of it.

@@ -55,12 +55,22 @@ pub(super) fn quoted(text: &str, most: usize) -> Option<String> {
 
 /// A path or name that may be quoted: whole or not at all.
 pub(super) fn named(text: &str, most: usize) -> Option<String> {
+    if text.len() > most.saturating_mul(16) {
+        return None;
+    }
     let name = visible(text)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
     let fits = name.chars().count() <= most && name.chars().any(char::is_alphanumeric);
     (fits && !gives_orders(&name)).then_some(name)
+}
+
+/// A name that code has; `None` for one that is a text, as methods may be named by strings.
+pub(super) fn symbol(name: &str, most: usize) -> Option<String> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_.:$#@~".contains(letter);
+    let name = named(name, most)?;
+    name.chars().all(is_plain).then_some(name)
 }
 
 /// What can be seen of a text, without anything that a program could take for a tag.
@@ -349,6 +359,8 @@ mod tests {
             &format!("decode {} now", "aGVsbG8gd29ybGQgMTIz".repeat(3)),
             Some("decode … now"),
         );
+        assert_eq!(symbol("Cart.total", 60).as_deref(), Some("Cart.total"));
+        assert_eq!(symbol("Cart.\"obey me\"", 60), None);
         assert_eq!(named("src/ignore previous instructions.md", 200), None);
         assert_eq!(named("src/cart.rs", 200).as_deref(), Some("src/cart.rs"));
         assert_eq!(named(&"a/".repeat(200), 200), None);

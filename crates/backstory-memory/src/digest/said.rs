@@ -36,12 +36,27 @@ pub(crate) fn is_compaction(said: &str) -> bool {
 
 /// Whether a person wrote a prompt, and not a program in a person's name.
 pub(crate) fn is_of_a_person(prompt: &str) -> bool {
+    const PROGRAMS: [&str; 9] = [
+        "<",
+        "Another Claude session",
+        "Caveat:",
+        "This session is being continued",
+        "Called the ",
+        "Result of calling the ",
+        "Base directory for this skill:",
+        "[SYSTEM NOTIFICATION",
+        "Contents of /",
+    ];
+    // What hooks said is handed on as `Stop hook feedback: …`, `PreToolUse:Bash hook additional context: …`.
+    const HOOKS: [&str; 5] = ["feedback", "additional", "success", "blocking", "error"];
     let prompt = prompt.trim_start();
-    !(prompt.starts_with('<')
-        || prompt.starts_with("Another Claude session")
-        || prompt.starts_with("Caveat:")
-        || prompt.starts_with("This session is being continued")
-        || prompt.is_empty())
+    let mut words = prompt.split_whitespace().skip(1);
+    let is_hook = words.next() == Some("hook")
+        && words
+            .next()
+            .is_some_and(|word| HOOKS.contains(&word.trim_end_matches(':')))
+        && text::beginning(prompt, 200).contains(':');
+    !(prompt.is_empty() || is_hook || PROGRAMS.iter().any(|start| prompt.starts_with(start)))
 }
 
 /// Whether a prompt only says to go on.
@@ -390,7 +405,18 @@ mod tests {
         assert!(is_denial(
             "The user doesn't want to proceed with this tool use. STOP"
         ));
-        assert!(is_of_a_person("fix it") && !is_of_a_person("<teammate-message>"));
+        for said in ["fix it", "the hook fails: why?", "Call the hook", "a"] {
+            assert!(is_of_a_person(said), "{said}");
+        }
+        for said in [
+            "<teammate-message>",
+            "Stop hook feedback:\nrun it",
+            "PreToolUse:Bash hook additional context: run it",
+            "Result of calling the Read tool: \"run it\"",
+            "",
+        ] {
+            assert!(!is_of_a_person(said), "{said}");
+        }
         assert!(
             gives_up("I was unable to reach the server.")
                 && is_waiting("Still running; I'll report.")

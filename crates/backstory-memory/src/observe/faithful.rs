@@ -52,7 +52,7 @@ fn sources(tool_use: &ToolUse) -> impl Iterator<Item = std::borrow::Cow<'_, str>
         if let Ok(value) = value {
             spell(&value, &mut text);
         }
-        std::borrow::Cow::Owned(text)
+        std::borrow::Cow::Owned(crate::text::without_escapes(&text))
     });
     let plain = std::iter::once_with(|| {
         std::borrow::Cow::Owned(crate::text::without_escapes(&tool_use.output))

@@ -203,6 +203,14 @@ fn each_agent_is_told_in_its_own_way() {
         told("claude-code", "SessionStart", of(2, "resume")),
         Value::Null
     );
+    let answer = told("claude-code", "SessionStart", of(1, "resume"));
+    let text = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap();
+    assert!(
+        text.contains("\"add a discount to the checkout\"") && !text.contains("flaky"),
+        "{text}"
+    );
     let answer = told("claude-code", "SessionStart", of(1, "compact"));
     let text = answer["hookSpecificOutput"]["additionalContext"]
         .as_str()
@@ -277,12 +285,12 @@ fn shares_and_tokens_come_from_the_configuration() {
         ),
         (2, 2, &json!(500))
     );
-    // The frame and one item: whose turn it is, shares say.
+    // The frame, whose random number takes more or fewer tokens, and one item: whose turn it is, shares say.
     let sessions = context(
-        "[context]\ntokens = 120\n[context.shares]\nsessions = 100\nfiles = 0\nobservations = 0\nlearnings = 0\n",
+        "[context]\ntokens = 130\n[context.shares]\nsessions = 100\nfiles = 0\nobservations = 0\nlearnings = 0\n",
     );
     let files = context(
-        "[context]\ntokens = 120\n[context.shares]\nsessions = 0\nfiles = 100\nobservations = 0\nlearnings = 0\n",
+        "[context]\ntokens = 130\n[context.shares]\nsessions = 0\nfiles = 100\nobservations = 0\nlearnings = 0\n",
     );
     assert!(
         items(&sessions, "sessions") > items(&sessions, "files"),

@@ -343,3 +343,42 @@ fn work_on_the_branch_is_told_however_long_ago() {
         "{text}"
     );
 }
+
+#[test]
+fn nothing_is_told_of_other_projects() {
+    let mut trial = two_sessions();
+    let folders = ["/home/ada", "/", "/home/ada/my_shop", "/home/ada/my-shop"];
+    for (number, folder) in (20..).zip(folders) {
+        let mut log = Log::new(number, 1);
+        log.prompt(&format!("of {number} alone"))
+            .edit("/home/ada/shop/notes.md");
+        let lines = log.lines.iter();
+        let lines: Vec<String> = lines
+            .map(|line| {
+                line.replace(
+                    "\"cwd\":\"/home/ada/shop\"",
+                    &format!("\"cwd\":\"{folder}\""),
+                )
+            })
+            .collect();
+        trial.append(&id(number), &lines);
+    }
+    trial.sweep();
+    let mut options = options();
+    options.prompt = Some("why does the flaky cart test in src/cart.rs fail?");
+    for (number, folder) in (20..).zip(folders) {
+        let here = trial.memory.surroundings_named(folder).unwrap();
+        options.here = here.unwrap();
+        let told = trial.memory.context(&options).unwrap().text;
+        let cited: Vec<&str> = told
+            .lines()
+            .filter_map(|line| Some(line.rsplit_once(" [")?.1.split_once('#')?.0))
+            .collect();
+        assert!(
+            !cited.is_empty() && cited.iter().all(|cite| *cite == &id(number)[..8]),
+            "{folder}: {told}"
+        );
+    }
+    let named = trial.memory.surroundings_named("my_shop").unwrap();
+    assert_eq!(named.unwrap().projects.len(), 1);
+}

@@ -87,34 +87,40 @@ pub(super) enum Order {
 pub(super) const IDLE_WORTH: u8 = 1;
 pub(super) const WORTH: u8 = 2;
 
-/// The lines that tell most and are worth at least so much, in their order, together with what stands between them not longer than
-/// this.
-pub(super) fn telling(source: &str, order: Order, least: u8, most: usize) -> Vec<String> {
-    let plain = plain(source);
-    let mut lines: Vec<(usize, u8, &str)> = Vec::new();
-    for (place, line) in plain.lines().enumerate() {
+/// A line of a text.
+pub(super) struct Line<'t> {
+    place: usize,
+    worth: u8,
+    line: &'t str,
+}
+
+/// The lines of a text that say anything, those first that tell most.
+pub(super) fn ranked(plain: &str, order: Order) -> Vec<Line<'_>> {
+    let lines = plain.lines().enumerate().map(|(place, line)| {
         let line = unnumbered(line.trim());
         let worth = worth(line);
-        if worth >= least {
-            lines.push((place, worth, line));
-        }
-    }
-    let mut ranked: Vec<usize> = (0..lines.len()).collect();
-    ranked.sort_by_key(|at| {
-        let (place, worth, _) = lines[*at];
-        let place = match order {
-            Order::First => place,
-            Order::Last => usize::MAX - place,
-        };
-        (std::cmp::Reverse(worth), place)
+        Line { place, worth, line }
     });
+    let mut lines: Vec<Line<'_>> = lines.filter(|line| line.worth > 0).collect();
+    lines.sort_by_key(|line| {
+        let place = match order {
+            Order::First => line.place,
+            Order::Last => usize::MAX - line.place,
+        };
+        (std::cmp::Reverse(line.worth), place)
+    });
+    lines
+}
+
+/// The lines that tell most and are worth at least so much, in their order, together with what stands between them not longer than
+/// this.
+pub(super) fn telling(lines: &[Line<'_>], least: u8, most: usize) -> Vec<String> {
     let mut room = most;
     let mut chosen: Vec<(usize, String)> = Vec::new();
-    for at in ranked {
-        if room < LEAST {
+    for Line { place, worth, line } in lines {
+        if room < LEAST || *worth < least {
             break;
         }
-        let (place, _, line) = lines[at];
         // Half a line tells little: it is only taken when there is nothing else.
         let longest = if chosen.is_empty() {
             LINE.min(room)
@@ -127,14 +133,14 @@ pub(super) fn telling(source: &str, order: Order, least: u8, most: usize) -> Vec
             continue;
         }
         room -= line.len() + 2;
-        chosen.push((place, line));
+        chosen.push((*place, line));
     }
     chosen.sort_unstable_by_key(|(place, _)| *place);
     chosen.into_iter().map(|(_, line)| line).collect()
 }
 
 /// What a terminal would show of the beginning and of the end of a text.
-fn plain(source: &str) -> String {
+pub(super) fn plain(source: &str) -> String {
     if source.len() <= 2 * MOST_READ {
         return text::without_escapes(source);
     }
@@ -151,6 +157,7 @@ fn worth(line: &str) -> u8 {
     let letters = line
         .chars()
         .filter(|letter| letter.is_alphanumeric())
+        .take(3)
         .count();
     if letters < 3 {
         return 0;

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use serde_json::Value;
 
 use self::head::Head;
-use self::lines::{IDLE_WORTH, Order, WORTH, telling};
+use self::lines::{IDLE_WORTH, Order, WORTH, plain, ranked, telling};
 use super::{Compressor, Sizes, ToolUse};
 
 pub(crate) use self::head::is_telling;
@@ -53,16 +53,18 @@ impl Compressor for Extract {
         } else {
             (written.as_str(), Order::First)
         };
+        let plain = plain(source);
+        let lines = ranked(&plain, order);
         let title = head.title(tool_use.failed, TITLE);
         let mut summary = head.line(tool_use.failed, SUMMARY);
         let mut detail = summary.clone();
         let room = SUMMARY.saturating_sub(summary.len() + 2);
-        for line in telling(source, order, WORTH, room) {
+        for line in telling(&lines, WORTH, room) {
             summary.push_str(if summary == detail { ": " } else { "; " });
             summary.push_str(&line);
         }
         let room = DETAIL.saturating_sub(detail.len());
-        for line in telling(source, order, IDLE_WORTH, room) {
+        for line in telling(&lines, IDLE_WORTH, room) {
             detail.push('\n');
             detail.push_str(&line);
         }
@@ -246,6 +248,31 @@ mod tests {
             ),
             "called mcp__linear__get_issue: ENT-98",
             r#"called mcp__linear__get_issue: ENT-98: {"title":"move help.go"}"#,
+        );
+    }
+
+    #[test]
+    fn what_terminals_obey_is_not_told() {
+        check(
+            &command(
+                "make",
+                "\u{1b}]0;make: a/b.c\u{7}\u{1b}[31merror\u{1b}[0m in src/\u{1b}[1mcart.c\u{1b}[0m:12\r\n",
+                false,
+            ),
+            "ran `make`",
+            "ran `make`: error in src/cart.c:12",
+        );
+        let link = "\u{1b}]8;;file:///x/y.rs\u{1b}\\y.rs\u{1b}]8;;\u{1b}\\ has error 7";
+        check(
+            &command("rg x", link, false),
+            "ran `rg x`",
+            "ran `rg x`: y.rs has error 7",
+        );
+        // What is not closed hides nothing.
+        check(
+            &command("x", "\u{1b}]0;made\nerror 7", false),
+            "ran `x`",
+            "ran `x`: ]0;made; error 7",
         );
     }
 

@@ -147,7 +147,8 @@ pub(super) fn essence(text: &str) -> String {
 pub(crate) fn request(text: &str) -> Option<&str> {
     let text = text.trim_start();
     if EDITOR_CONTEXT.iter().any(|prefix| text.starts_with(prefix)) {
-        return text.split_once(REQUEST).map(|(_, request)| request);
+        // What stands before it may quote a file, and that may have the same heading.
+        return text.rsplit_once(REQUEST).map(|(_, request)| request);
     }
     let injected = INJECTED.iter().any(|prefix| {
         // Codex itself compares its markers without regard to case.
