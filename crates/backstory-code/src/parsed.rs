@@ -1,5 +1,7 @@
 //! A text on its way through time: what is the same is not parsed again.
 
+use std::ops::Range;
+
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use tree_sitter::{InputEdit, Point, Tree};
 
@@ -62,6 +64,24 @@ impl Parsed {
     }
 }
 
+/// Comparing takes as long as there are pairs of lines, when none is like another.
+const MOST_PAIRS: usize = 16 << 20;
+
+/// The lines that differ, old and new; of texts that have little in common, all between their first and last difference.
+fn stretches(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
+    let end = ends.take_while(|(a, b)| a == b).count();
+    let (removed, added) = (old_rest.len() - end, new_rest.len() - end);
+    if removed.saturating_mul(added) > MOST_PAIRS {
+        return vec![(start..start + removed, start..start + added)];
+    }
+    let ops = capture_diff_slices(Algorithm::Patience, old, new);
+    let differ = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+    differ.map(|op| (op.old_range(), op.new_range())).collect()
+}
+
 /// The stretches of lines that differ between two texts, each as if those before it were not there.
 fn differences(old: &str, new: &str) -> Vec<InputEdit> {
     let lines = |text: &str| -> Vec<usize> {
@@ -77,12 +97,9 @@ fn differences(old: &str, new: &str) -> Vec<InputEdit> {
         new.split_inclusive('\n').collect(),
     );
     let mut edits = Vec::new();
-    for op in capture_diff_slices(Algorithm::Patience, &old_lines, &new_lines) {
-        if op.tag() == DiffTag::Equal {
-            continue;
-        }
-        let (from, to) = (old_at[op.old_range().start], old_at[op.old_range().end]);
-        let written = &new[new_at[op.new_range().start]..new_at[op.new_range().end]];
+    for (old_range, new_range) in stretches(&old_lines, &new_lines) {
+        let (from, to) = (old_at[old_range.start], old_at[old_range.end]);
+        let written = &new[new_at[new_range.start]..new_at[new_range.end]];
         let start = point(old, from);
         let rows = written.matches('\n').count();
         let last = written.rfind('\n').map_or(0, |newline| newline + 1);

@@ -56,3 +56,20 @@ proptest! {
         }
     }
 }
+
+/// Comparing these line by line would take minutes.
+#[test]
+fn long_texts_that_have_little_in_common_are_not_compared() {
+    let text = |name: &str, lines: usize| {
+        let lines = (0..lines).map(|line| format!("{name}_{line} = {line}\n"));
+        format!(
+            "def first():\n    pass\n\n{}def last():\n    pass\n",
+            lines.collect::<String>()
+        )
+    };
+    let (old, new) = (text("old", 20_000), text("new", 15_000));
+    let parsed = Parsed::new(language("python"), old).unwrap();
+    let seen = parsed.then(new.clone()).unwrap().symbols();
+    let whole = outline(language("python"), new.as_bytes()).unwrap();
+    assert_eq!(seen.symbols, whole.symbols);
+}
