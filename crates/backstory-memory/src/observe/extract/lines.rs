@@ -121,13 +121,17 @@ pub(super) fn telling(lines: &[Line<'_>], least: u8, most: usize) -> Vec<String>
         if room < LEAST || *worth < least {
             break;
         }
+        let line = line.trim_end_matches(ENDINGS);
+        if !chosen.is_empty() && line.len() <= LINE && line.len() + 2 > room {
+            continue;
+        }
         // Half a line tells little: it is only taken when there is nothing else.
         let longest = if chosen.is_empty() {
             LINE.min(room)
         } else {
             LINE
         };
-        let line = cut(line.trim_end_matches(ENDINGS), longest);
+        let line = cut(line, longest);
         let is_new = chosen.iter().all(|(_, known)| *known != line);
         if line.is_empty() || !is_new || line.len() + 2 > room {
             continue;
