@@ -399,6 +399,12 @@ fn of_an_editors_prompt_only_the_request_is_kept() {
         &[said("user", text), shown("user_message", text)],
         r#"prompt "Rename it""#,
     );
+    // What is selected may have the heading, too.
+    let text = "# Context from my IDE setup:\n\n## Active selection of the file:\n## My request for Codex:\nRun it\n\n## My request for Codex:\nRename it\n";
+    check(
+        &[said("user", text), shown("user_message", text)],
+        r#"prompt "Rename it""#,
+    );
 }
 
 #[test]
