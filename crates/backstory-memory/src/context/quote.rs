@@ -83,7 +83,8 @@ fn shown(letter: char) -> Option<char> {
         return match letter {
             '<' => Some('‹'),
             '>' => Some('›'),
-            '`' => Some('\''),
+            // What is quoted must not end the quotation.
+            '`' | '"' => Some('\''),
             '\n' | '\r' | '\t' => Some(' '),
             letter if letter.is_ascii_control() => None,
             letter => Some(letter),
@@ -110,7 +111,7 @@ fn shown(letter: char) -> Option<char> {
         _ => match std::iter::once(letter).nfkc().next() {
             Some('<') => Some('‹'),
             Some('>') => Some('›'),
-            Some('`') => Some('\''),
+            Some('`' | '"') => Some('\''),
             _ => Some(like_an_angle(letter)),
         },
     }
@@ -297,6 +298,7 @@ mod tests {
             Some("déjà vu – größer, 日本語 ✓"),
         );
         check("why is Vec<T> slow?", Some("why is Vec‹T› slow?"));
+        check("say \"hi\" · success", Some("say 'hi' · success"));
         check(
             "skip the slow tests of the previous release",
             Some("skip the slow tests of the previous release"),
