@@ -63,6 +63,10 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
             "which functions each turn changed, and why",
         ),
         (
+            "context --project shop".to_string(),
+            "what a new session of that project would be told",
+        ),
+        (
             "usage daily".to_string(),
             "tokens by day; also by model, session, project",
         ),
