@@ -31,6 +31,18 @@ pub struct ShownEvent {
     pub live: bool,
 }
 
+impl ShownEvent {
+    /// Whether it is among those asked for; which ones are the last, only all of them tell.
+    pub(crate) fn is_in(&self, range: EventRange) -> bool {
+        match range {
+            EventRange::All | EventRange::Last(_) => true,
+            EventRange::From(seq) => self.row.seq >= seq,
+            EventRange::One(seq) => self.row.seq == seq,
+            EventRange::Turn(turn) => self.row.turn == turn,
+        }
+    }
+}
+
 impl Memory {
     /// Sessions, those active last first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
@@ -73,12 +85,7 @@ impl Memory {
                 events: session.events,
             };
             let live = live_events(&self.store, &live)?.into_iter();
-            shown.extend(live.filter(|event| match range {
-                EventRange::All | EventRange::Last(_) => true,
-                EventRange::From(seq) => event.row.seq >= seq,
-                EventRange::One(seq) => event.row.seq == seq,
-                EventRange::Turn(turn) => event.row.turn == turn,
-            }));
+            shown.extend(live.filter(|event| event.is_in(range)));
         }
         if let EventRange::Last(count) = range {
             let surplus = shown.len().saturating_sub(count as usize);

@@ -1,5 +1,6 @@
 //! Who gets how much of the budget: each layer its share, and what one leaves goes to the others.
 
+use super::layer::Layer;
 use crate::tokens::count_tokens;
 
 /// How much room there is.
@@ -57,6 +58,7 @@ impl Room {
 /// The lines that a layer would say, the most useful first.
 #[derive(Debug)]
 pub(super) struct Offer {
+    pub(super) layer: Layer,
     pub(super) heading: &'static str,
     pub(super) share: usize,
     pub(super) lines: Vec<String>,
@@ -64,7 +66,7 @@ pub(super) struct Offer {
 
 /// Which lines of each offer are taken: whole ones, in their order. Layers stand in the order of their use: what is left after each
 /// has taken its share goes to the first that wants it.
-pub(super) fn choose(offers: &[&Offer], room: Room) -> Vec<Vec<usize>> {
+pub(super) fn choose(offers: &[Offer], room: Room) -> Vec<Vec<usize>> {
     let wanting = offers.iter().filter(|offer| !offer.lines.is_empty());
     let shares = wanting.map(|offer| offer.share).sum();
     let mut taken: Vec<Vec<usize>> = vec![Vec::new(); offers.len()];
@@ -112,6 +114,7 @@ mod tests {
         let offers: Vec<Offer> = offers
             .iter()
             .map(|(share, lines)| Offer {
+                layer: Layer::Files,
                 heading: "h",
                 share: *share,
                 lines: lines.iter().map(ToString::to_string).collect(),
@@ -121,7 +124,7 @@ mod tests {
             tokens: 10_000,
             characters,
         };
-        let taken = choose(&offers.iter().collect::<Vec<_>>(), room);
+        let taken = choose(&offers, room);
         assert_eq!(taken, expect);
     }
 

@@ -85,6 +85,13 @@ impl Surroundings {
         let _ = self.changed.known.set(files);
     }
 
+    /// Where a session worked, as far as its log tells.
+    pub fn of_session(session: &SessionRow) -> Self {
+        let project = session.project.clone();
+        let project = project.map(|root| Project { root, remote: None });
+        Surroundings::elsewhere(project.into_iter().collect(), session.branch.as_deref())
+    }
+
     /// Of projects that may be gone from this disk, and a branch of theirs.
     pub(super) fn elsewhere(projects: Vec<Project>, branch: Option<&str>) -> Self {
         let base = projects.first().map(|project| PathBuf::from(&project.root));
@@ -102,17 +109,6 @@ impl Memory {
     pub fn surroundings_named(&self, name: &str) -> Result<Option<Surroundings>> {
         let projects = self.store.projects_named(name)?;
         Ok((!projects.is_empty()).then(|| Surroundings::elsewhere(projects, None)))
-    }
-
-    /// Where a session worked, as far as is known.
-    pub fn surroundings_of(&self, session: &SessionRow) -> Result<Surroundings> {
-        let projects = match &session.project {
-            Some(root) => self.store.projects_named(root)?,
-            None => Vec::new(),
-        };
-        let is_it = |project: &Project| Some(&project.root) == session.project.as_ref();
-        let projects = projects.into_iter().filter(is_it).collect();
-        Ok(Surroundings::elsewhere(projects, session.branch.as_deref()))
     }
 }
 

@@ -49,7 +49,7 @@ impl Memory {
                     let projects = self.store.projects_named(name)?;
                     Surroundings::elsewhere(projects, row.branch.as_deref())
                 }
-                None => self.surroundings_of(&row)?,
+                None => Surroundings::of_session(&row),
             };
             let context = self.context(&ContextOptions {
                 here,

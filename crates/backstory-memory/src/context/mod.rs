@@ -111,7 +111,7 @@ impl Memory {
         Ok(told(&offers, options))
     }
 
-    fn offers(&mut self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Offer)>> {
+    fn offers(&mut self, options: &ContextOptions<'_>) -> Result<Vec<Offer>> {
         let about = match options.prompt {
             Some(prompt) => self.about(prompt, options)?,
             None => Vec::new(),
@@ -221,14 +221,14 @@ fn layers_of(
     all.map(|layer| (layer, of(layer))).collect()
 }
 
-fn offer(layer: Layer, mut lines: Vec<String>, options: &ContextOptions<'_>) -> (Layer, Offer) {
+fn offer(layer: Layer, mut lines: Vec<String>, options: &ContextOptions<'_>) -> Offer {
     lines.truncate(layer.most());
-    let offer = Offer {
+    Offer {
+        layer,
         heading: layer.heading(),
         share: options.shares.of(layer),
         lines: redacted(lines, options.redactor),
-    };
-    (layer, offer)
+    }
 }
 
 /// Lines without what is known for a secret by now.
@@ -249,7 +249,7 @@ fn redacted(lines: Vec<String>, redactor: Option<&Redactor>) -> Vec<String> {
 }
 
 /// The text of as many lines as there is room for.
-fn told(offers: &[(Layer, Offer)], options: &ContextOptions<'_>) -> Context {
+fn told(offers: &[Offer], options: &ContextOptions<'_>) -> Context {
     let mut context = Context {
         budget: options.tokens,
         ..Context::default()
@@ -262,22 +262,19 @@ fn told(offers: &[(Layer, Offer)], options: &ContextOptions<'_>) -> Context {
     let Some(room) = whole.without(&fence.around("")) else {
         return context;
     };
-    let (kinds, offers): (Vec<Layer>, Vec<&Offer>) =
-        offers.iter().map(|(layer, offer)| (*layer, offer)).unzip();
-    let taken = choose(&offers, room);
     let mut inner = String::new();
-    for ((layer, offer), taken) in kinds.iter().zip(&offers).zip(&taken) {
+    for (offer, taken) in offers.iter().zip(choose(offers, room)) {
         let mut part = String::new();
         if !taken.is_empty() {
             part.push_str(offer.heading);
             part.push('\n');
         }
-        for line in taken {
+        for line in &taken {
             part.push_str(&offer.lines[*line]);
             part.push('\n');
         }
         context.layers.push(LayerTokens {
-            layer: *layer,
+            layer: offer.layer,
             tokens: count_tokens(&part),
             items: taken.len(),
         });

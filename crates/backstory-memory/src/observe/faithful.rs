@@ -1,6 +1,11 @@
 //! Whether an observation says only what its tool use says: every number, path and name in it must stand there.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use super::ToolUse;
+use crate::text::without_escapes;
 
 /// What an observation names, and what of that its tool use does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,16 +25,16 @@ pub(crate) fn faith(tool_use: &ToolUse, text: &str) -> Faith {
             faith.unfounded.push(word.to_string());
         }
     };
+    let sources = sources(tool_use);
     for word in words(text) {
         if is_name(word) {
-            look(
-                word,
-                sources(tool_use).any(|source| has_word(&source, word)),
-            );
+            look(word, sources.iter().any(|source| has_word(source, word)));
         } else {
             for number in numbers(word) {
-                let found = sources(tool_use).any(|source| has_number(&source, number));
-                look(number, found);
+                look(
+                    number,
+                    sources.iter().any(|source| has_number(source, number)),
+                );
             }
         }
     }
@@ -37,41 +42,33 @@ pub(crate) fn faith(tool_use: &ToolUse, text: &str) -> Faith {
 }
 
 /// All texts that a tool use consists of. What is escaped in JSON is looked for as it stands there and as it is meant.
-fn sources(tool_use: &ToolUse) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
-    let paths = tool_use.touches.iter().map(|touch| touch.path.as_str());
+fn sources(tool_use: &ToolUse) -> Vec<Cow<'_, str>> {
+    let mut meant = String::new();
+    if let Ok(value) = serde_json::from_str(&tool_use.input) {
+        spell(&value, &mut meant);
+    }
     let whole = [
         tool_use.output.as_str(),
         tool_use.input.as_str(),
         tool_use.command.as_deref().unwrap_or_default(),
         tool_use.tool.as_str(),
     ];
+    let paths = tool_use.touches.iter().map(|touch| touch.path.as_str());
     let functions = tool_use.functions.iter().map(String::as_str);
-    let meant = std::iter::once_with(|| {
-        let value = serde_json::from_str::<serde_json::Value>(&tool_use.input);
-        let mut text = String::new();
-        if let Ok(value) = value {
-            spell(&value, &mut text);
-        }
-        std::borrow::Cow::Owned(crate::text::without_escapes(&text))
-    });
-    let plain = std::iter::once_with(|| {
-        std::borrow::Cow::Owned(crate::text::without_escapes(&tool_use.output))
-    });
+    let shown = [&meant, &tool_use.output].map(|text| Cow::Owned(without_escapes(text)));
     let all = whole.into_iter().chain(paths).chain(functions);
-    all.map(std::borrow::Cow::Borrowed)
-        .chain(meant)
-        .chain(plain)
+    all.map(Cow::Borrowed).chain(shown).collect()
 }
 
 /// The strings of a JSON value, one a line.
-fn spell(value: &serde_json::Value, text: &mut String) {
+fn spell(value: &Value, text: &mut String) {
     match value {
-        serde_json::Value::String(string) => {
+        Value::String(string) => {
             text.push_str(string);
             text.push('\n');
         }
-        serde_json::Value::Array(items) => items.iter().for_each(|item| spell(item, text)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|item| spell(item, text)),
+        Value::Array(items) => items.iter().for_each(|item| spell(item, text)),
+        Value::Object(fields) => fields.values().for_each(|item| spell(item, text)),
         _ => {}
     }
 }

@@ -9,7 +9,7 @@ mod faithful;
 mod measure;
 mod uses;
 
-use backstory_session::Touch;
+use backstory_session::{Action, Touch};
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,14 @@ pub struct ToolUse {
     pub touches: Vec<Touch>,
     /// The functions that it changed.
     pub functions: Vec<String>,
+}
+
+impl ToolUse {
+    /// Whether it changed files.
+    pub(crate) fn writes(&self) -> bool {
+        let mut touches = self.touches.iter();
+        touches.any(|touch| touch.action != Action::Read)
+    }
 }
 
 /// An observation in three sizes.

@@ -38,13 +38,7 @@ pub(crate) fn tool_uses(
         uses.take(event).map_or(Ok(()), &mut each)
     })?;
     let live = live_events(store, session)?.into_iter();
-    let asked = live.filter(|event| match range {
-        EventRange::All | EventRange::Last(_) => true,
-        EventRange::From(seq) => event.row.seq >= seq,
-        EventRange::One(seq) => event.row.seq == seq,
-        EventRange::Turn(turn) => event.row.turn == turn,
-    });
-    for event in asked {
+    for event in live.filter(|event| event.is_in(range)) {
         uses.take(event).map_or(Ok(()), &mut each)?;
     }
     Ok(())

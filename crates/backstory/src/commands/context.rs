@@ -28,18 +28,15 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
             arguments.project.as_deref().unwrap_or(Path::new("")),
         )?,
     };
-    let mut options = options(setting, agent, here, redactor.as_ref());
+    let mut options = options(setting, agent, arguments.budget, here, redactor.as_ref());
     options.prompt = arguments.prompt.as_deref();
     options.calls = arguments.calls;
-    if let Some(budget) = arguments.budget {
-        options.tokens = budget.min(most_tokens(agent));
-    }
     if let Some(session) = &arguments.before {
         let session = memory.session(session)?;
         let began = session.started_at.unwrap_or(options.now);
         (options.before, options.now) = (began, began);
         if arguments.project.is_none() {
-            options.here = memory.surroundings_of(&session)?;
+            options.here = Surroundings::of_session(&session);
         }
         options.session = Some((session.agent, session.session));
     }
@@ -69,10 +66,11 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     Ok(())
 }
 
-/// What an agent in some surroundings would be told, by the configuration.
+/// What an agent in some surroundings would be told, by the configuration unless a budget is given.
 pub(crate) fn options<'a>(
     setting: &Setting,
     agent: Option<&str>,
+    budget: Option<usize>,
     here: Surroundings,
     redactor: Option<&'a Redactor>,
 ) -> ContextOptions<'a> {
@@ -85,7 +83,7 @@ pub(crate) fn options<'a>(
         prompt: None,
         calls: false,
         redactor,
-        tokens: context.tokens.min(most_tokens(agent)),
+        tokens: budget.unwrap_or(context.tokens).min(most_tokens(agent)),
         characters: most_characters(agent),
         shares: context.shares,
         before: now,

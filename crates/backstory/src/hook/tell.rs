@@ -44,7 +44,7 @@ fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<C
     let (memory, here, redactor) = look_around(setting, Some(folder));
     let mut memory = memory.ok()?;
     let agent = input.agent.name();
-    let mut options = options(setting, Some(agent), here?, redactor.as_ref());
+    let mut options = options(setting, Some(agent), None, here?, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
     options.session = session.map(|session| (agent.to_string(), session.clone()));

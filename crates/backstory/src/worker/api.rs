@@ -93,11 +93,9 @@ impl<'a> Answers<'a> {
         let redactor = redactor(&setting);
         let here = Surroundings::of(Path::new(folder));
         let agent = parameter(request, "agent");
-        let mut options = options(&setting, agent, here, redactor.as_ref());
-        if let Some(budget) = parameter(request, "budget") {
-            let budget = budget.parse();
-            options.tokens = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
-        }
+        let budget = parameter(request, "budget").map(str::parse).transpose();
+        let budget = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
+        let mut options = options(&setting, agent, budget, here, redactor.as_ref());
         options.prompt = parameter(request, "prompt");
         let memory = self.memory.reader(&setting)?;
         let context = memory.context(&options).map_err(Error::from)?;

@@ -130,7 +130,7 @@ fn what_is_told_is_whole_and_within_its_budget() {
         let own = pasts.first().filter(|_| random.below(3) == 0);
         let files = ranked_files(&pasts, &options.here);
         let lines = layers_of(own, &pasts, &files, &options);
-        let offers: Vec<(Layer, Offer)> = lines
+        let offers: Vec<Offer> = lines
             .into_iter()
             .map(|(layer, lines)| offer(layer, lines, &options))
             .collect();
@@ -141,12 +141,7 @@ fn what_is_told_is_whole_and_within_its_budget() {
     assert!(told_something > STORES / 2, "{told_something}");
 }
 
-fn check_whole(
-    context: &Context,
-    offers: &[(Layer, Offer)],
-    options: &ContextOptions<'_>,
-    seed: u32,
-) {
+fn check_whole(context: &Context, offers: &[Offer], options: &ContextOptions<'_>, seed: u32) {
     let text = &context.text;
     assert_eq!(context.tokens, count_tokens(text), "{seed}");
     assert!(context.tokens <= options.tokens, "{seed}: {text}");
@@ -169,7 +164,7 @@ fn check_whole(
     );
     let told = lines(context);
     let known = |line: &&str| {
-        offers.iter().any(|(_, offer)| {
+        offers.iter().any(|offer| {
             offer.heading == *line || offer.lines.iter().any(|offered| offered == line)
         })
     };

@@ -66,11 +66,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn of(tool_use: &ToolUse, input: &Value) -> Self {
-        let writes = tool_use
-            .touches
-            .iter()
-            .any(|touch| touch.action != Action::Read);
-        if writes {
+        if tool_use.writes() {
             return Head::touching(tool_use, |action| action != Action::Read);
         }
         if let Some(command) = &tool_use.command {
@@ -179,12 +175,7 @@ pub(crate) fn is_telling(tool_use: &ToolUse) -> bool {
     if BOOKKEEPING.contains(&tool.as_str()) || is_own(tool_use) {
         return false;
     }
-    let changed = tool_use.command.is_some()
-        || tool_use
-            .touches
-            .iter()
-            .any(|touch| touch.action != Action::Read);
-    changed || !tool_use.output.trim().is_empty()
+    tool_use.command.is_some() || tool_use.writes() || !tool_use.output.trim().is_empty()
 }
 
 /// Whether Backstory itself was asked: what it answers is memory already.

@@ -183,6 +183,11 @@ fn paths_and_what_they_answer() {
     assert_eq!((status, &context["budget"]), (200, &json!(500)));
     let text = context["text"].as_str().unwrap();
     assert!(text.contains("why does the websocket close"), "{text}");
+    let (_, much) = get(
+        &socket,
+        "/api/context?cwd=/home/ada/shop&budget=9000&agent=codex",
+    );
+    assert_eq!(much["budget"], 2500);
     let (status, document) = get(
         &socket,
         "/api/search?q=websocket&limit=1&cwd=/home/ada/shop",
