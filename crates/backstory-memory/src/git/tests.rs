@@ -214,7 +214,7 @@ fn broken_repositories_have_no_changed_files() {
     let cases: [(&str, Break); 7] = [
         ("truncated index", |git| {
             let index = std::fs::read(git.join("index")).unwrap();
-            std::fs::write(git.join("index"), &index[..40]).unwrap();
+            std::fs::write(git.join("index"), &index[..10]).unwrap();
         }),
         ("garbage in HEAD", |git| {
             std::fs::write(git.join("HEAD"), b"\xff\0garbage").unwrap();
