@@ -35,6 +35,7 @@ mod discover;
 mod error;
 mod event_log;
 mod forget;
+mod git;
 mod models;
 mod observe;
 mod patterns;
@@ -42,6 +43,7 @@ mod pipeline;
 mod place;
 mod project;
 mod read;
+mod regular;
 mod replay;
 mod retain;
 mod retention;
@@ -90,6 +92,7 @@ pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
 pub use forget::{Forget, ForgetReport, Proof};
+pub use git::{find_program, worktree_root};
 pub use observe::{
     Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
 };

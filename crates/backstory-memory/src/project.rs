@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use backstory_session::SessionFacts;
 use backstory_store::Project;
 
+use crate::git::Repository;
+
 /// Finds projects and remembers them, for sessions come back to the same folders.
 #[derive(Default)]
 pub(crate) struct Projects {
@@ -37,7 +39,7 @@ impl Projects {
 
 /// The root of the project that a folder belongs to: its repository's, or itself.
 pub fn project_root(folder: &Path) -> PathBuf {
-    repository_of(folder).map_or_else(|| folder.to_path_buf(), |repository| repository.root)
+    Repository::around(folder).map_or_else(|| folder.to_path_buf(), |repository| repository.root)
 }
 
 /// The project that a folder belongs to.
@@ -45,20 +47,13 @@ pub(crate) fn project_of(folder: &Path) -> Project {
     find(&folder.to_string_lossy(), &SessionFacts::default())
 }
 
-/// The folder that a worktree or clone begins with; `None` outside of any.
-pub(crate) fn worktree_root(folder: &Path) -> Option<&Path> {
-    folder
-        .ancestors()
-        .find(|folder| folder.is_absolute() && folder.join(".git").exists())
-}
-
 fn find(cwd: &str, facts: &SessionFacts) -> Project {
     let told = facts.remote.as_deref().map(normalise_remote);
-    if let Some(repository) = repository_of(Path::new(cwd)) {
-        let root = repository.root.to_string_lossy().into_owned();
+    if let Some(repository) = Repository::around(Path::new(cwd)) {
+        let remote = repository.remote_url();
         return Project {
-            root,
-            remote: remote_of(&repository.git).or(told),
+            root: repository.root.to_string_lossy().into_owned(),
+            remote: remote.as_deref().map(normalise_remote).or(told),
         };
     }
     let root = facts
@@ -74,68 +69,6 @@ fn find(cwd: &str, facts: &SessionFacts) -> Project {
         root: root.to_string(),
         remote: told,
     }
-}
-
-struct Repository {
-    root: PathBuf,
-    /// The folder with the configuration, which worktrees share.
-    git: PathBuf,
-}
-
-fn repository_of(cwd: &Path) -> Option<Repository> {
-    cwd.ancestors()
-        .filter(|folder| folder.is_absolute())
-        .find_map(|folder| {
-            let git = folder.join(".git");
-            let metadata = std::fs::metadata(&git).ok()?;
-            if metadata.is_dir() {
-                return Some(Repository {
-                    root: folder.to_path_buf(),
-                    git,
-                });
-            }
-            // A worktree or a submodule: the file names the real folder.
-            let text = std::fs::read_to_string(&git).ok()?;
-            let real = folder.join(text.trim().strip_prefix("gitdir:")?.trim());
-            match std::fs::read_to_string(real.join("commondir")) {
-                Ok(common) => {
-                    let common = std::fs::canonicalize(real.join(common.trim())).ok()?;
-                    let root = common
-                        .parent()
-                        .filter(|_| common.ends_with(".git"))?
-                        .to_path_buf();
-                    Some(Repository { root, git: common })
-                }
-                Err(_) => Some(Repository {
-                    root: folder.to_path_buf(),
-                    git: real,
-                }),
-            }
-        })
-}
-
-/// The remote of a repository: `origin`, else the first one.
-fn remote_of(git: &Path) -> Option<String> {
-    let config = std::fs::read_to_string(git.join("config")).ok()?;
-    let mut section = None;
-    let mut first = None;
-    for line in config.lines().map(str::trim) {
-        if line.starts_with('[') {
-            section = line
-                .strip_prefix("[remote \"")
-                .and_then(|rest| rest.strip_suffix("\"]"));
-        } else if let Some(name) = section
-            && let Some((key, value)) = line.split_once('=')
-            && key.trim() == "url"
-        {
-            let remote = normalise_remote(value.trim());
-            if name == "origin" {
-                return Some(remote);
-            }
-            first = first.or(Some(remote));
-        }
-    }
-    first
 }
 
 /// One name for the same remote however it is spelt, and never a password: `host/owner/name`.

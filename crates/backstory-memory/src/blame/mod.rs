@@ -5,7 +5,6 @@
 //! lines that differ were written by no agent. An edit whose place cannot be found is kept as a fragment, and only counts for
 //! lines that are found as they were written.
 
-mod git;
 mod steps;
 mod target;
 #[cfg(test)]
@@ -20,9 +19,14 @@ use self::steps::Step;
 use self::target::Target;
 use crate::Memory;
 use crate::error::{Error, Result};
+use crate::git::{earlier_names, worktree_root};
 use crate::place::Place;
 use crate::read::prompt;
+use crate::regular::read_regular_file;
 use crate::replay::{Interner, Lane, Line, filled};
+
+/// Limit for files whose lines are asked about.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Who wrote the lines of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +69,7 @@ impl Memory {
             source,
         };
         let path = std::fs::canonicalize(file).map_err(unreadable)?;
-        let bytes = std::fs::read(&path).map_err(unreadable)?;
+        let bytes = read_regular_file(&path, MAX_FILE_BYTES).map_err(unreadable)?;
         let text = String::from_utf8_lossy(&bytes);
         let mut target = Target::new(&path);
         let file_name = path.file_name().map(|name| name.to_string_lossy());
@@ -73,7 +77,12 @@ impl Memory {
             .store
             .changes_of(&file_name.unwrap_or_default(), &target.project)?;
         target.adopt(&rows);
-        let renames = git::earlier_names(&target.place.base, &target.place.name);
+        let place = &target.place;
+        // Outside of any repository the base is a folder that a log names.
+        let renames = match worktree_root(&place.base) == Some(&place.base) {
+            true => earlier_names(&place.base, &place.name),
+            false => Vec::new(),
+        };
         let mut names = vec![target.place.name.clone()];
         names.extend(renames.iter().map(|(old, _)| old.clone()));
         let steps = steps::find(&self.store, &mut target, &mut names)?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{ChangeRow, Project};
 
+use crate::git::worktree_root;
 use crate::place::{Place, below, normal, real};
-use crate::project::{project_of, worktree_root};
+use crate::project::project_of;
 
 /// The file that is asked about.
 pub(super) struct Target {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{CodeFile, Project, Uncoded};
 
+use crate::git::worktree_root;
 use crate::place::{Place, below, normal, real};
-use crate::project::{project_of, worktree_root};
+use crate::project::project_of;
 
 /// Folders of code that somebody else wrote.
 const FOREIGN: &[&str] = &[

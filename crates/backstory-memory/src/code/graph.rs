@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use backstory_code::{Call, Resolution};
+use backstory_code::{Call, MAX_BYTES, Resolution};
 
 use super::files::Here;
 use super::look::last_name;
@@ -12,6 +12,7 @@ use super::scan::SourceOutline;
 use crate::Memory;
 use crate::error::Result;
 use crate::place::real;
+use crate::regular::read_regular_file;
 
 /// A call that was seen to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,8 +238,9 @@ impl<'s> Definitions<'s> {
         if is_package || !(is_near || self.shared(*only, parts) > 1) {
             return false;
         }
-        std::fs::read_to_string(&file.path)
-            .is_ok_and(|text| !text.contains(name) && !text.contains("import *"))
+        let text = read_regular_file(&file.path, MAX_BYTES as u64).ok();
+        text.and_then(|bytes| String::from_utf8(bytes).ok())
+            .is_some_and(|text| !text.contains(name) && !text.contains("import *"))
     }
 
     fn name(&self, place: SymbolPlace) -> Option<&'s str> {

@@ -1,5 +1,6 @@
 //! A look at a file that was just written.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use backstory_code::{MAX_BYTES, Parsed};
@@ -13,6 +14,7 @@ use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::place::real;
+use crate::regular::read_regular_file;
 
 /// What a look at a file found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +48,10 @@ impl Memory {
         ) else {
             return Ok(Seen::NotSource);
         };
-        if std::fs::metadata(&path).map_err(unreadable)?.len() > MAX_BYTES as u64 {
-            return Ok(Seen::NotSource);
-        }
-        let bytes = std::fs::read(&path).map_err(unreadable)?;
+        let bytes = match read_regular_file(&path, MAX_BYTES as u64) {
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(Seen::NotSource),
+            read => read.map_err(unreadable)?,
+        };
         let Ok(text) = String::from_utf8(bytes) else {
             return Ok(Seen::NotSource);
         };

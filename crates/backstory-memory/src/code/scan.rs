@@ -1,15 +1,23 @@
 //! Source files on disk, as git would see them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use backstory_code::{Language, MAX_BYTES, Outline, Skipped, outline};
 use ignore::WalkBuilder;
 
 use super::files::is_foreign;
 use crate::discover::Problem;
-use crate::project::worktree_root;
+use crate::git::worktree_root;
+use crate::regular::read_regular_file;
+
+/// Files with patterns of what to leave out.
+const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// Limit for such a file.
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// What is in a source file.
 #[derive(Debug, Clone)]
@@ -39,21 +47,66 @@ pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
 
 /// Looks into every source file below a folder, but for those that git would ignore.
 pub fn scan_folder(folder: &Path) -> SourceFolder {
-    let foreign = |entry: &ignore::DirEntry| {
+    if let Some(unreadable) = unreadable_ignore_file(folder) {
+        return SourceFolder {
+            files: Vec::new(),
+            problems: vec![unreadable],
+        };
+    }
+    let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let mut above = real.ancestors().skip(1).filter_map(unreadable_ignore_file);
+    let above = above.next();
+    let unreadable: Arc<Mutex<Vec<Problem>>> = Arc::default();
+    let left_out = Arc::clone(&unreadable);
+    let is_wanted = move |entry: &ignore::DirEntry| {
         let name = entry.file_name().to_str().unwrap_or_default();
-        entry.depth() > 0 && is_foreign(name)
+        if !entry.file_type().is_some_and(|kind| kind.is_dir()) || entry.depth() == 0 {
+            return true;
+        }
+        if is_foreign(name) {
+            return false;
+        }
+        match unreadable_ignore_file(entry.path()) {
+            Some(problem) => left_out.lock().is_ok_and(|mut all| {
+                all.push(problem);
+                false
+            }),
+            None => true,
+        }
     };
     let walk = WalkBuilder::new(folder)
         .require_git(false)
+        // The walker would follow links of worktrees without any limit.
+        .git_exclude(false)
+        .parents(above.is_none())
         .sort_by_file_name(Ord::cmp)
-        .filter_entry(move |entry| !foreign(entry))
+        .filter_entry(is_wanted)
         .build();
     let files: Vec<(PathBuf, &'static Language)> = walk
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .filter_map(|entry| Some((entry.path().to_path_buf(), Language::of_path(entry.path())?)))
         .collect();
-    outlines(&files)
+    let mut found = outlines(&files);
+    found.problems.extend(above);
+    if let Ok(mut unreadable) = unreadable.lock() {
+        found.problems.append(&mut unreadable);
+    }
+    found
+}
+
+/// Returns the ignore file of a folder that the walker must not read: it opens whatever has the name, and a pipe or device would never
+/// end. A repository can have it as a link.
+fn unreadable_ignore_file(folder: &Path) -> Option<Problem> {
+    IGNORE_FILES.iter().find_map(|name| {
+        let path = folder.join(name);
+        let file = std::fs::metadata(&path).ok()?;
+        let is_small = file.is_file() && file.len() <= MAX_IGNORE_FILE_BYTES;
+        (!is_small && !file.is_dir()).then(|| Problem {
+            path,
+            reason: "not a regular file of at most 1 MiB: its folder is left out".to_string(),
+        })
+    })
 }
 
 /// The repository around a folder, or the folder itself.
@@ -94,10 +147,10 @@ fn outlines(files: &[(PathBuf, &'static Language)]) -> SourceFolder {
 }
 
 fn scan(path: &Path, language: &'static Language) -> std::io::Result<SourceOutline> {
-    let too_large = std::fs::metadata(path)?.len() > MAX_BYTES as u64;
-    let outline = match too_large {
-        true => Err(Skipped::TooLarge),
-        false => outline(language, &std::fs::read(path)?),
+    let outline = match read_regular_file(path, MAX_BYTES as u64) {
+        Ok(bytes) => outline(language, &bytes),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => Err(Skipped::TooLarge),
+        Err(error) => return Err(error),
     };
     Ok(SourceOutline {
         path: path.to_path_buf(),

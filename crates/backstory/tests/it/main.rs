@@ -19,6 +19,8 @@ mod meaning;
 mod observations;
 mod patterns;
 mod plugin;
+#[cfg(unix)]
+mod repository;
 mod retention;
 mod schedule;
 mod search;

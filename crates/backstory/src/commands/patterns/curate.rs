@@ -80,7 +80,7 @@ fn open_editor(path: &std::path::Path) -> Result<(), Error> {
         Error::usage("no editor is set").hint("set EDITOR, or use --title and --advice")
     })?;
     // A shell, for people give their editors arguments.
-    let status = Command::new("sh")
+    let status = Command::new("/bin/sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(path)
         .status()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Catalogue, Entry, Unpublished, project_root};
+use backstory_memory::{Catalogue, Entry, Unpublished, project_root, worktree_root};
 
 use crate::error::Error;
 use crate::output::talk;
@@ -78,7 +78,7 @@ struct Target {
 fn targets(setting: &Setting, to: &[PathBuf]) -> Result<Vec<Target>, Error> {
     if to.is_empty() {
         let here = std::fs::canonicalize(std::env::current_dir()?)?;
-        let root = checkout(&here).unwrap_or(&here);
+        let root = worktree_root(&here).unwrap_or(&here);
         let usual = ["AGENTS.md", "CLAUDE.md"].map(|name| root.join(name));
         let there = usual.iter().find(|path| path.exists());
         let path = there.unwrap_or(&usual[0]).clone();
@@ -101,7 +101,7 @@ fn target(setting: &Setting, path: PathBuf) -> Target {
     let folder = path.parent().unwrap_or(&path);
     let home = std::fs::canonicalize(&setting.home).unwrap_or_else(|_| setting.home.clone());
     // Who keeps all of home in git has files there that all sessions read.
-    let (name, project) = match checkout(folder).filter(|root| *root != home) {
+    let (name, project) = match worktree_root(folder).filter(|root| *root != home) {
         Some(root) => {
             let below = root
                 .parent()
@@ -125,11 +125,4 @@ fn target(setting: &Setting, path: PathBuf) -> Target {
         name,
         project,
     }
-}
-
-/// The checkout that a folder is in; of a worktree its own, for that is what is worked in.
-fn checkout(folder: &Path) -> Option<&Path> {
-    folder
-        .ancestors()
-        .find(|folder| folder.join(".git").exists())
 }

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use backstory_memory::find_program;
+
 use crate::error::Error;
 
 /// Runs a program of the system; `None` when there is no such program.
@@ -11,7 +13,10 @@ pub(super) fn call(
     arguments: &[&str],
     input: &[u8],
 ) -> Result<Option<Output>, Error> {
-    let child = Command::new(program)
+    let Some(path) = find_program(program) else {
+        return Ok(None);
+    };
+    let child = Command::new(path)
         .args(arguments)
         // What it says is compared with words we know.
         .env("LC_ALL", "C")
