@@ -35,6 +35,7 @@ mod discover;
 mod error;
 mod event_log;
 mod forget;
+mod hidden;
 mod models;
 mod observe;
 mod patterns;
@@ -90,6 +91,7 @@ pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
 pub use forget::{Forget, ForgetReport, Proof};
+pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{
     Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
 };

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::block::{self, CLOSE, OPEN};
 use super::{Entry, PatternKind};
 use crate::error::{Error, Result};
+use crate::hidden::one_line;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
@@ -176,23 +177,13 @@ fn line_of(entry: &Entry) -> String {
     format!("{line} ({})", harmless(&entry.id))
 }
 
-/// One line that shows all that it says, and opens nothing that would hide what follows.
+/// Returns text in one line that opens nothing that would hide what follows.
 fn harmless(text: &str) -> String {
-    let is_hidden = |character: char| {
-        matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = spaced
-        .chars()
-        .filter(|character| !character.is_control() && !is_hidden(*character))
-        .collect();
+    let mut shown = one_line(text);
     // Comments and the marks of our own context; what is left of them is only text.
-    let mut shown = shown.replace("-->", "--&gt;");
+    shown = shown.replace("-->", "--&gt;");
     for open in ["<!--", "<backstory", "</backstory"] {
         shown = shown.replace(open, &format!("&lt;{}", &open[1..]));
     }
-    shown.trim().to_string()
+    shown
 }

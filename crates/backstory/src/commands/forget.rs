@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::sessions::project_filter;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{counted, grouped, harmless, print_json, rfc3339, short_bytes, stdout, talk};
+use crate::output::{counted, grouped, one_line, print_json, rfc3339, short_bytes, stdout, talk};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
@@ -115,9 +115,9 @@ fn tell(sessions: &[SessionHead], report: Option<&ForgetReport>, json: bool) -> 
 fn line(session: &SessionHead) -> String {
     format!(
         "{} {} {}",
-        session.session,
+        one_line(&session.session),
         session.agent,
-        harmless(session.title.as_deref().unwrap_or("untitled"))
+        one_line(session.title.as_deref().unwrap_or("untitled"))
     )
 }
 
