@@ -25,5 +25,6 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod streams;
 #[cfg(unix)]
 mod worker;
