@@ -11,7 +11,10 @@ const MARKER: &str = "zanzibarquartzmarker";
 
 fn forget(trial: &mut Trial, which: Forget<'_>) -> ForgetReport {
     let sessions = trial.memory.to_forget(which).unwrap();
-    let report = trial.memory.forget(&sessions).unwrap();
+    let report = trial
+        .memory
+        .forget(&sessions, &ForgetPlaces::default(), &[])
+        .unwrap();
     assert_eq!(report.proof.remains, [""; 0]);
     assert!(!report.unclean && report.proof.files_searched > 2 && report.proof.strings > 0);
     assert_eq!(trial.memory.health().unwrap().orphans, []);

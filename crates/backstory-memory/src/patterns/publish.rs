@@ -1,5 +1,6 @@
 //! Telling agents of approved patterns, in a block of a file that they read: AGENTS.md, CLAUDE.md, a skill.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::block::{self, CLOSE, OPEN};
@@ -102,6 +103,61 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
         return Ok(Unpublished::File);
     }
     Ok(Unpublished::Block)
+}
+
+/// Returns whether the block of a file has a pattern.
+pub(super) fn has_line(path: &Path, id: &str) -> bool {
+    let Some(block) = super::published_block(path) else {
+        return false;
+    };
+    let mut lines = block.split(|byte| *byte == b'\n');
+    lines.any(|line| is_line_of(line, id))
+}
+
+/// Writes the lines of these patterns anew in the block of a file; those without an entry are removed. A block without lines goes.
+pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<()> {
+    let refuse = |reason: String| Error::Publish {
+        path: path.to_path_buf(),
+        reason,
+    };
+    let Some(file) = read(path)? else {
+        return Ok(());
+    };
+    let Some(place) = block::find(&file).map_err(refuse)? else {
+        return Ok(());
+    };
+    let mut text = Vec::new();
+    let mut others = 0;
+    for line in file[place.clone()].split_inclusive(|byte| *byte == b'\n') {
+        let known = entries.iter().find(|(id, _)| is_line_of(line, id));
+        match known {
+            Some((_, Some(entry))) => {
+                let ending = &line[line.trim_ascii_end().len()..];
+                text.extend_from_slice(line_of(entry).as_bytes());
+                text.extend_from_slice(ending);
+                others += 1;
+            }
+            Some((_, None)) => {}
+            None => {
+                others += usize::from(line.starts_with(b"- "));
+                text.extend_from_slice(line);
+            }
+        }
+    }
+    if others == 0 {
+        return unpublish(path).map(drop);
+    }
+    if text == file[place.clone()] {
+        return Ok(());
+    }
+    let after = [&file[..place.start], &text, &file[place.end..]].concat();
+    crate::write_whole(path, &after)
+}
+
+/// Returns whether a line of a block is the one of a pattern.
+fn is_line_of(line: &[u8], id: &str) -> bool {
+    let end = format!(" ({})", harmless(id));
+    line.starts_with(b"- ") && line.trim_ascii_end().ends_with(end.as_bytes())
 }
 
 /// What is in the file; `None` when there is none yet, but there could be.
