@@ -19,14 +19,17 @@ use crate::project::Projects;
 /// Shorter ids stand in other texts by chance.
 const LEAST_ID: usize = 8;
 
-/// The ids of the sessions that are forgotten.
+/// The ids and titles of the sessions that are forgotten.
 pub(super) struct Names {
     sessions: HashSet<(String, String)>,
     finders: Vec<Finder<'static>>,
+    titles: HashSet<String>,
 }
 
 impl Names {
     pub(super) fn new(sessions: &[SessionHead]) -> Self {
+        let titles = sessions.iter().filter_map(|session| session.title.clone());
+        let titles = titles.collect();
         let sessions: HashSet<(String, String)> = sessions
             .iter()
             .map(|session| (session.agent.clone(), session.session.clone()))
@@ -43,7 +46,11 @@ impl Names {
             .collect();
         let finders = parts.iter().map(|name| Finder::new(name).into_owned());
         let finders = finders.collect();
-        Names { sessions, finders }
+        Names {
+            sessions,
+            finders,
+            titles,
+        }
     }
 
     /// The ids as they would stand in files.
@@ -81,6 +88,8 @@ pub(super) struct Sieve<'a> {
     reading: Option<(Box<dyn Reading>, Shape)>,
     /// Folders, branches, titles and models that blanked lines named.
     lost: HashSet<String>,
+    /// Whether the first line that says where a session works was read.
+    begun: bool,
     blanked: bool,
 }
 
@@ -218,6 +227,7 @@ impl<'a> Sieve<'a> {
             reader,
             reading: None,
             lost: HashSet::new(),
+            begun: false,
             blanked: false,
         }
     }
@@ -250,11 +260,13 @@ impl<'a> Sieve<'a> {
         };
         let lines = read_block(reader, &mut self.reading, self.path, start, bytes);
         let mut gone = Vec::new();
-        let mut following = None;
-        let verdicts: Vec<Verdict> = lines
-            .iter()
-            .map(|(_, output)| self.verdict(output))
-            .collect();
+        let mut verdicts = Vec::with_capacity(lines.len());
+        for (_, output) in &lines {
+            verdicts.push(self.verdict(output));
+        }
+        // What stands behind the last event goes with that.
+        let is_clear = |verdict: &&Verdict| **verdict != Verdict::Unclear;
+        let mut following = verdicts.iter().rev().find(is_clear).copied();
         for ((range, output), verdict) in lines.into_iter().zip(&verdicts).rev() {
             let verdict = match verdict {
                 Verdict::Unclear => following.unwrap_or(Verdict::Stays),
@@ -299,9 +311,22 @@ impl<'a> Sieve<'a> {
         Ok((lost, remaining_facts(&facts, &prompts)))
     }
 
-    fn verdict(&self, output: &Output) -> Verdict {
+    fn verdict(&mut self, output: &Output) -> Verdict {
+        // Where a session works is said before its events, in a copy by copied lines; a title may be a copied one. The first line
+        // is the file's own, though it may name the session that it was copied from: ids are masked everywhere.
+        let is_own = |facts: &SessionFacts| {
+            let session = facts.session.as_ref();
+            facts.title.is_none() && session.is_some_and(|name| !self.names.has(self.agent, name))
+        };
+        let is_first = !self.begun && output.facts.iter().any(is_own);
+        self.begun |= is_first;
+        if is_first && output.events.is_empty() && output.extensions.is_empty() {
+            return Verdict::Stays;
+        }
         let gone_facts = |facts: &SessionFacts| {
-            facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
+            let title = facts.title.as_ref().map(|title| ranked(title).1.trim());
+            title.is_some_and(|title| self.names.titles.contains(title))
+                || facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
                 || facts
                     .session
                     .as_ref()
@@ -326,12 +351,7 @@ impl<'a> Sieve<'a> {
         {
             return Verdict::Gone;
         }
-        // What says only where a session works is needed to read what follows; a title may be a copied one.
-        let tells = output
-            .facts
-            .iter()
-            .any(|facts| facts.session.is_some() && facts.title.is_none());
-        if !output.events.is_empty() || !output.extensions.is_empty() || tells {
+        if !output.events.is_empty() || !output.extensions.is_empty() {
             return Verdict::Stays;
         }
         Verdict::Unclear

@@ -96,3 +96,6 @@ pub struct Evidence {
     /// What it says.
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ mod compress;
 mod context;
 mod crash;
 mod digest;
+mod forgetting;
 mod growth;
 mod hooks;
 mod hostile;
