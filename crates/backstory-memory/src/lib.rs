@@ -36,6 +36,7 @@ mod error;
 mod event_log;
 mod forget;
 mod git;
+mod hidden;
 mod models;
 mod observe;
 mod patterns;
@@ -91,8 +92,9 @@ pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
-pub use forget::{Forget, ForgetReport, Proof};
+pub use forget::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof};
 pub use git::{find_program, worktree_root};
+pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{
     Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
 };

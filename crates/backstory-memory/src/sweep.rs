@@ -118,7 +118,7 @@ impl Memory {
         })?;
         if self.store.is_unclean()? {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
-            self.clean_up()?;
+            self.finish_forgetting()?;
         }
         let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
         let taken = self.take_in(options, &discovery, progress)?;

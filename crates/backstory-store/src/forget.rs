@@ -1,19 +1,27 @@
 //! Forgetting: a session leaves no trace but a hash, by which it is known and left out wherever it turns up again.
 
+mod relearn;
+mod rewrite;
+
 use std::collections::HashSet;
+use std::path::Path;
 
 use backstory_session::EventKey;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::blocks::{self, BlockReader, Packer, decompress};
 use crate::error::Result;
 use crate::open::{Store, keep};
+
+pub use relearn::RemainingFacts;
 
 /// The setting of the key that hashes are made with: without it nobody can tell whether a session was forgotten.
 const KEY: &str = "forget-key";
 
 /// The setting that says that something was forgotten whose traces have not been cleaned up yet.
 const UNCLEAN: &str = "forget-unclean";
+
+/// The setting with what is about to be forgotten, until it is.
+const INTENT: &str = "forget-intent";
 
 /// How much of a hash is kept.
 const HASH_BYTES: usize = 16;
@@ -101,6 +109,8 @@ pub struct RemainingStream {
 pub struct Forgetting<'a> {
     transaction: Transaction<'a>,
     keys: HashSet<EventKey>,
+    /// Folders that the sessions worked in.
+    folders: Vec<String>,
 }
 
 impl Store {
@@ -146,9 +156,84 @@ impl Store {
         Ok(false)
     }
 
-    /// Whether what was forgotten may still lie in free pages, the journal, the index or vectors.
+    /// Whether something is about to be forgotten, or what was forgotten may still lie in free pages, the journal, the index or
+    /// vectors.
     pub fn is_unclean(&self) -> Result<bool> {
-        Ok(self.kept(UNCLEAN)?.is_some())
+        Ok(self.kept(UNCLEAN)?.is_some() || self.forget_intent()?.is_some())
+    }
+
+    /// Records what is about to be forgotten. [`Forgetting::commit`] removes it.
+    pub fn keep_forget_intent(&self, intent: &[u8]) -> Result<()> {
+        self.keep(INTENT, intent)
+    }
+
+    /// Returns what an interrupted process was about to forget.
+    pub fn forget_intent(&self) -> Result<Option<Vec<u8>>> {
+        self.kept(INTENT)
+    }
+
+    /// Removes an intent that has become void.
+    pub fn drop_forget_intent(&self) -> Result<()> {
+        let delete = "DELETE FROM settings WHERE name = ?1";
+        self.connection.execute(delete, [INTENT])?;
+        Ok(())
+    }
+
+    /// Returns the files that sessions were read from, and the logs that hooks named for them.
+    pub fn logs_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+        let mut statement = self.connection.prepare(
+            "SELECT path FROM source_files WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id \
+             WHERE session = ?1) UNION SELECT transcript FROM sessions WHERE id = ?1 AND transcript IS NOT NULL",
+        )?;
+        let mut logs = Vec::new();
+        for session in sessions {
+            for path in statement.query_map([session], |row| row.get(0))? {
+                let path = path?;
+                if !logs.contains(&path) {
+                    logs.push(path);
+                }
+            }
+        }
+        Ok(logs)
+    }
+
+    /// Returns titles, folders and branches of sessions.
+    pub fn texts_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+        let mut statement = self.connection.prepare(
+            "SELECT title FROM sessions WHERE id = ?1 AND title IS NOT NULL UNION SELECT cwd FROM sessions WHERE id = ?1 AND cwd \
+             IS NOT NULL UNION SELECT branch FROM sessions WHERE id = ?1 AND branch IS NOT NULL",
+        )?;
+        let mut texts = Vec::new();
+        for session in sessions {
+            let rows = statement.query_map([session], |row| row.get(0))?;
+            texts.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+        }
+        Ok(texts)
+    }
+
+    /// Returns the folders that sessions worked in, and the roots of their projects.
+    pub fn known_folders(&self) -> Result<Vec<String>> {
+        let query =
+            "SELECT cwd FROM sessions WHERE cwd IS NOT NULL UNION SELECT root FROM projects";
+        let mut statement = self.connection.prepare(query)?;
+        let rows = statement.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Calls `each` with short texts that other sessions account for: paths, names of source files, and what is known of sessions
+    /// whose log is not stored.
+    pub fn texts_of_others(&self, mut each: impl FnMut(&str)) -> Result<()> {
+        let mut statement = self.connection.prepare(
+            "SELECT path FROM paths UNION ALL SELECT name FROM code_files UNION ALL \
+             SELECT COALESCE(title, '') || char(10) || COALESCE(cwd, '') || char(10) || COALESCE(branch, '') || char(10) \
+               || COALESCE(transcript, '') || char(10) || COALESCE((SELECT root FROM projects WHERE id = project), '') FROM sessions \
+             WHERE evicted > 0 OR id NOT IN (SELECT session FROM session_streams)",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            each(row.get_ref(0)?.as_str().unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// Writes the whole database anew, so that nothing is left in free pages or in the journal; false when a reader was in the way.
@@ -190,6 +275,7 @@ impl Store {
         let mut forgetting = Forgetting {
             transaction,
             keys: HashSet::new(),
+            folders: Vec::new(),
         };
         forgetting.bury(&Forgotten::new(&key))?;
         forgetting.delete()?;
@@ -214,6 +300,15 @@ impl Forgetting<'_> {
                 Ok(())
             },
         )?;
+        let mut folders = Vec::new();
+        self.each(
+            "SELECT DISTINCT cwd FROM sessions WHERE id IN going AND cwd IS NOT NULL",
+            |row| {
+                folders.push(row.get(0)?);
+                Ok(())
+            },
+        )?;
+        self.folders = folders;
         let mut keys = HashSet::new();
         for table in ["event_keys", "responses"] {
             self.each(
@@ -272,19 +367,12 @@ impl Forgetting<'_> {
         self.transaction.execute_batch(
             "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
                (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \
-             UPDATE compressions SET about = NULL, seq = NULL WHERE about IN going; \
+             UPDATE compressions SET about = NULL, seq = NULL, error = NULL WHERE about IN going; \
              DELETE FROM sessions WHERE id IN going; \
              UPDATE streams SET length = 0, redactions = 0 WHERE id IN going_streams; \
              DELETE FROM streams WHERE source IN (SELECT source FROM streams WHERE id IN going_streams) AND NOT EXISTS \
                (SELECT 1 FROM streams AS other WHERE other.source = streams.source AND other.length > 0); \
-             DELETE FROM source_files WHERE id NOT IN (SELECT source FROM streams); \
-             DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
-             DELETE FROM projects WHERE id NOT IN \
-               (SELECT project FROM sessions WHERE project IS NOT NULL UNION SELECT project FROM code_files); \
-             DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
-             DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
-               SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
-               SELECT model FROM usage UNION SELECT model FROM responses);",
+             DELETE FROM source_files WHERE id NOT IN (SELECT source FROM streams);",
         )?;
         Ok(())
     }
@@ -304,137 +392,47 @@ impl Forgetting<'_> {
         Ok(streams)
     }
 
-    /// Calls `change` with each block of a stream; what it changes is stored.
-    pub fn rewrite(
-        &self,
-        stream: i64,
-        mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
-    ) -> Result<()> {
-        let mut reader = BlockReader::new(&self.transaction);
-        for (id, start, length) in blocks::of_stream(&self.transaction, stream)? {
-            let mut bytes = reader.read(stream, start, length)?;
-            if change(start, &mut bytes) {
-                blocks::replace(&self.transaction, id, &bytes)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes titles and branches back that sessions of a stream may have learned from what it repeats.
-    pub fn unlearn(&self, stream: i64, values: &[&str]) -> Result<()> {
-        for value in values {
-            for column in ["title", "branch"] {
-                let update = format!(
-                    "UPDATE sessions SET {column} = NULL WHERE {column} = ?2 \
-                     AND id IN (SELECT session FROM session_streams WHERE stream = ?1)"
-                );
-                self.transaction.execute(&update, (stream, value))?;
-            }
-            let quoted = serde_json::to_string(value).unwrap_or_default();
-            let update =
-                "UPDATE source_files SET state = REPLACE(state, ?2, '\"\"') WHERE stream = ?1";
-            self.transaction.execute(update, (stream, quoted))?;
-        }
-        Ok(())
-    }
-
-    /// Calls `change` with every other text that could name a session; what it gives back is stored.
-    pub fn rewrite_texts(&self, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<()> {
-        for (table, column) in [
-            ("source_files", "state"),
-            ("sessions", "title"),
-            ("sessions", "cwd"),
-            ("sessions", "branch"),
-            ("sessions", "transcript"),
-            ("projects", "root"),
-            ("paths", "path"),
-            ("loose_titles", "title"),
-        ] {
-            self.rewrite_column(table, column, "rowid, 0", "rowid = ?1 AND ?2 = 0", &change)?;
-        }
-        self.rewrite_column(
-            "events",
-            "command",
-            "session, seq",
-            "session = ?1 AND seq = ?2",
-            &change,
-        )?;
-        let mut packer = Packer::for_notes()?;
-        for (table, key, column) in [
-            ("notes", "session", "notes"),
-            ("kept_observations", "session", "observations"),
-            ("queue", "id", "body"),
-            ("observations", "id", "body"),
-            ("summaries", "session", "body"),
-        ] {
-            let mut packed = Vec::new();
-            let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
-            self.each(&select, |row| {
-                packed.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
-                Ok(())
-            })?;
-            let update = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
-            for (row, text) in packed {
-                if let Some(text) = change(&decompress(&text)?) {
-                    self.transaction
-                        .execute(&update, (row, packer.compress(&text)?))?;
-                }
-            }
-        }
-        // What the machinery did to them is not worth masking.
-        let mut logged = Vec::new();
-        self.each(
-            "SELECT id, detail FROM event_log WHERE detail IS NOT NULL",
-            |row| {
-                if change(row.get_ref(1)?.as_str()?.as_bytes()).is_some() {
-                    logged.push(row.get::<_, i64>(0)?);
-                }
-                Ok(())
-            },
-        )?;
-        for id in logged {
-            self.transaction
-                .execute("DELETE FROM event_log WHERE id = ?1", [id])?;
-        }
-        Ok(())
-    }
-
-    fn rewrite_column(
-        &self,
-        table: &str,
-        column: &str,
-        keys: &str,
-        condition: &str,
-        change: &impl Fn(&[u8]) -> Option<Vec<u8>>,
-    ) -> Result<()> {
-        let mut changed: Vec<(i64, i64, String)> = Vec::new();
-        let select = format!("SELECT {keys}, {column} FROM {table} WHERE {column} IS NOT NULL");
-        self.each(&select, |row| {
-            if let Some(text) = change(row.get_ref(2)?.as_str()?.as_bytes()) {
-                let text = String::from_utf8_lossy(&text).into_owned();
-                changed.push((row.get(0)?, row.get(1)?, text));
-            }
-            Ok(())
-        })?;
-        // Two texts that differ in ids alone become the same one; where each must be there once, a number tells them apart.
-        let update = format!("UPDATE OR IGNORE {table} SET {column} = ?3 WHERE {condition}");
-        for (row, seq, text) in changed {
-            if self.transaction.execute(&update, (row, seq, &text))? == 0 {
-                let apart = format!("{text}~{row}");
-                self.transaction.execute(&update, (row, seq, apart))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Makes it last. What is left is to clean up: see [`Store::is_unclean`].
     pub fn commit(self) -> Result<()> {
+        self.move_projects()?;
         self.transaction.execute_batch(
-            "DELETE FROM attachments WHERE id NOT IN \
+            "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
+             DELETE FROM projects WHERE id NOT IN \
+               (SELECT project FROM sessions WHERE project IS NOT NULL UNION SELECT project FROM code_files); \
+             DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
+             DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
+               SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
+               SELECT model FROM usage UNION SELECT model FROM responses); \
+             DELETE FROM settings WHERE name = 'forget-intent'; \
+             DELETE FROM attachments WHERE id NOT IN \
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",
         )?;
         Ok(self.transaction.commit()?)
+    }
+
+    /// Gives projects that only forgotten sessions worked in by that path the folder of another session.
+    fn move_projects(&self) -> Result<()> {
+        let is_below = |folder: &str, root: &str| Path::new(folder).starts_with(root);
+        let mut projects: Vec<(i64, String)> = Vec::new();
+        self.each("SELECT id, root FROM projects", |row| {
+            projects.push((row.get(0)?, row.get(1)?));
+            Ok(())
+        })?;
+        projects.retain(|(_, root)| self.folders.iter().any(|folder| is_below(folder, root)));
+        for (project, root) in projects {
+            let query = "SELECT cwd FROM sessions WHERE project = ?1 AND cwd IS NOT NULL ORDER BY ended_at DESC";
+            let mut statement = self.transaction.prepare_cached(query)?;
+            let folders = statement.query_map([project], |row| row.get(0))?;
+            let folders: Vec<String> = folders.collect::<rusqlite::Result<_>>()?;
+            if let Some(newest) = folders.first()
+                && !folders.iter().any(|folder| is_below(folder, &root))
+            {
+                let update = "UPDATE OR IGNORE projects SET root = ?2 WHERE id = ?1";
+                self.transaction.execute(update, (project, newest))?;
+            }
+        }
+        Ok(())
     }
 
     fn each(

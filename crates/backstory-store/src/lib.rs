@@ -42,7 +42,7 @@ pub use error::{Error, Result};
 pub use event_log::{LoggedEvent, LoggedRun};
 pub use events::{ChangeRow, EventRange, EventRow};
 pub use evict::{Evictable, Evictor};
-pub use forget::{Forgetting, RemainingStream};
+pub use forget::{Forgetting, RemainingFacts, RemainingStream};
 pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,

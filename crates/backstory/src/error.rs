@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
+use crate::printer::{Style, print_stderr};
+
+const ERROR: Style = Style::new("1;31");
+const HINT: Style = Style::new("1;36");
 
 /// An error on its way to the user.
 #[derive(Debug)]
@@ -60,10 +63,7 @@ impl Error {
     }
 
     /// Prints the error and gives its exit code.
-    #[allow(clippy::print_stderr, reason = "the one place where errors are shown")]
     pub(crate) fn report(&self) -> ExitCode {
-        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-        let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
         let code = match self.kind {
             ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             ErrorKind::Silent => return ExitCode::from(1),
@@ -71,9 +71,9 @@ impl Error {
             ErrorKind::Usage => 2,
             ErrorKind::Internal => 70,
         };
-        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        print_stderr(format_args!("{ERROR}error:{ERROR:#} {}", self.message));
         for hint in &self.hints {
-            anstream::eprintln!("{cyan}hint:{cyan:#} {hint}");
+            print_stderr(format_args!("{HINT}hint:{HINT:#} {hint}"));
         }
         ExitCode::from(code)
     }

@@ -10,6 +10,7 @@ mod error;
 mod hook;
 mod naming;
 mod output;
+mod printer;
 mod setting;
 mod shell;
 #[cfg(unix)]
@@ -19,14 +20,38 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::error::Error;
+
 fn main() -> ExitCode {
     if let Some(call) = hook::Call::of(std::env::args_os()) {
         hook::run(&call);
         return ExitCode::SUCCESS;
     }
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return print_parse_error(&error),
+    };
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the arguments, and returns the exit code.
+fn print_parse_error(error: &clap::Error) -> ExitCode {
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    // The message quotes arguments: made of harmless ones, all escape sequences in it are clap's own.
+    let arguments =
+        std::env::args_os().map(|argument| output::one_line(&argument.to_string_lossy()));
+    match cli::Cli::try_parse_from(arguments) {
+        Err(harmless) => match harmless.print() {
+            Err(error) if !harmless.use_stderr() => Error::from(error).report(),
+            _ => code,
+        },
+        // Only what is hidden was wrong.
+        Ok(_) => {
+            printer::print_stderr(error);
+            code
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! How turns are named and told in a line.
 
-use crate::output::harmless;
+use crate::output::one_line;
 
 /// So much of a session's id is enough to tell it from others.
 const SHORT_ID: usize = 8;
@@ -14,7 +14,7 @@ pub(crate) fn citation(session: &str, turn: Option<u64>) -> String {
         Some((parent, agent)) => format!("{}/{agent}", short(parent)),
         None => short(session),
     };
-    let id = harmless(&id);
+    let id = one_line(&id);
     match turn {
         Some(turn) => format!("{id}#{turn}"),
         None => id,
@@ -23,7 +23,7 @@ pub(crate) fn citation(session: &str, turn: Option<u64>) -> String {
 
 /// The beginning of a prompt, on one line.
 pub(crate) fn short_prompt(prompt: Option<&str>) -> String {
-    let prompt = harmless(prompt.unwrap_or("-"));
+    let prompt = one_line(prompt.unwrap_or("-"));
     let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
     match prompt.char_indices().nth(SHORT_PROMPT) {
         Some((cut, _)) => format!("{}…", &prompt[..cut]),

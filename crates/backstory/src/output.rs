@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write};
 
-use anstyle::{AnsiColor, Style};
 use backstory_memory::Usage;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
@@ -10,45 +9,47 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::printer::{Style, json_stdout, print_stderr};
+
+pub(crate) use crate::printer::stdout;
+pub(crate) use backstory_memory::one_line;
 
 /// For things that matter.
-pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const BOLD: Style = Style::new("1");
 /// For things beside the matter.
-pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const DIM: Style = Style::new("2");
 /// For what a person said.
-pub(crate) const GREEN: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+pub(crate) const GREEN: Style = Style::new("32");
 /// For warnings.
-pub(crate) const YELLOW: Style =
-    Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
+pub(crate) const YELLOW: Style = Style::new("33");
 /// For failures.
-pub(crate) const RED: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
-
-/// Buffered standard output that shows colours only where they are wanted.
-pub(crate) fn stdout() -> impl Write {
-    let stream = anstream::AutoStream::auto(std::io::stdout());
-    std::io::BufWriter::new(stream)
-}
+pub(crate) const RED: Style = Style::new("31");
 
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
-    // Standard output alone is written line by line.
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = json_stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
     out.flush()?;
     Ok(())
 }
 
+/// Prints one JSON document in one line.
+pub(crate) fn print_json_line(value: &Value) -> Result<(), Error> {
+    let mut out = json_stdout();
+    writeln!(out, "{value}")?;
+    out.flush()?;
+    Ok(())
+}
+
 /// Says something beside the data.
-#[allow(clippy::print_stderr, reason = "stderr is for talk")]
 pub(crate) fn talk(text: &str) {
-    anstream::eprintln!("{DIM}{text}{DIM:#}");
+    print_stderr(format_args!("{DIM}{text}{DIM:#}"));
 }
 
 /// Warns beside the data.
-#[allow(clippy::print_stderr, reason = "stderr is for talk")]
 pub(crate) fn warn(text: &str) {
-    anstream::eprintln!("{YELLOW}warning:{YELLOW:#} {text}");
+    print_stderr(format_args!("{YELLOW}warning:{YELLOW:#} {text}"));
 }
 
 /// A bar that shows how far something is; there only on a terminal.
@@ -137,29 +138,41 @@ fn short(number: u64, step: f64, units: &[&str]) -> String {
     }
 }
 
-/// A text from a log as it may go to a terminal: without control characters, which could do anything there.
+/// Returns text without hidden characters. Printing drops them anyway; this is for text that is measured or cut first.
 pub(crate) fn harmless(text: &str) -> String {
-    let keeps = |character: char| match character {
-        '\n' | '\t' => true,
-        // Overrides of the reading direction can make text look like something else.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !character.is_control(),
-    };
-    text.chars().filter(|character| keeps(*character)).collect()
+    backstory_memory::harmless(text).into_owned()
 }
 
 /// A table without lines around it.
-pub(crate) fn table(header: &[&str]) -> comfy_table::Table {
+pub(crate) struct Table(comfy_table::Table);
+
+impl Table {
+    /// Adds a row; each cell is one line.
+    pub(crate) fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let cells = cells.into_iter().map(|cell| one_line(&cell));
+        self.0.add_row(cells.collect::<Vec<String>>());
+    }
+
+    /// Aligns all columns but the first to the right, for numbers.
+    pub(crate) fn align_numbers(&mut self) {
+        for column in self.0.column_iter_mut().skip(1) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+    }
+}
+
+/// Makes an empty table.
+pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_content_arrangement(comfy_table::ContentArrangement::Disabled);
     table.set_header(header.iter().map(|title| title.to_uppercase()));
-    table
+    Table(table)
 }
 
 /// Prints a table, each line without spaces at its end.
-pub(crate) fn print_table(out: &mut impl Write, table: &comfy_table::Table) -> Result<(), Error> {
-    for (number, line) in table.lines().enumerate() {
+pub(crate) fn print_table(out: &mut impl Write, table: &Table) -> Result<(), Error> {
+    for (number, line) in table.0.lines().enumerate() {
         let line = line.trim_end();
         if number == 0 {
             writeln!(out, "{DIM}{line}{DIM:#}")?;
@@ -234,10 +247,5 @@ mod tests {
         for wrong in ["", "d", "soon", "3x", "99999999999999999999d"] {
             assert!(parse_time(wrong, now).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn terminals_are_safe_from_logs() {
-        assert_eq!(harmless("a\u{1b}[31mb\u{202e}\r\tc\n"), "a[31mb\tc\n");
     }
 }

@@ -29,6 +29,11 @@ impl Spool {
         }
     }
 
+    /// Returns the folders, which need not be there.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
     /// Puts a capture where the next process finds it; the error of the last place when there is none. Without a redactor secrets
     /// stay. Whoever cannot read the store does not know its key, so markers of the same secret differ.
     pub fn put(&self, capture: &Capture, redactor: Option<&Redactor>) -> std::io::Result<()> {

@@ -27,6 +27,7 @@ use self::files::{MAPPED, RankedFile, ranked_files};
 use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
+use crate::hidden::harmless;
 use crate::tokens::count_tokens;
 
 pub use self::here::Surroundings;
@@ -227,7 +228,10 @@ fn offer(layer: Layer, mut lines: Vec<String>, options: &ContextOptions<'_>) -> 
         layer,
         heading: layer.heading(),
         share: options.shares.of(layer),
-        lines: redacted(lines, options.redactor),
+        lines: redacted(lines, options.redactor)
+            .iter()
+            .map(|line| harmless(line).replace('\n', " "))
+            .collect(),
     }
 }
 

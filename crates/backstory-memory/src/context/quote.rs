@@ -6,6 +6,7 @@
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
+use crate::hidden::is_hidden;
 use crate::text;
 
 /// Words without a break that are longer say nothing to a reader: they are keys, encoded data or worse.
@@ -90,24 +91,25 @@ fn shown(letter: char) -> Option<char> {
             letter => Some(letter),
         };
     }
-    let invisible = matches!(
-        letter,
-        '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{fffc}'
-        // Variation selectors can carry hidden text.
-        | '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}' | '\u{180b}'..='\u{180f}'
-    );
-    if invisible {
+    let category = get_general_category(letter);
+    if matches!(
+        category,
+        GeneralCategory::LineSeparator
+            | GeneralCategory::ParagraphSeparator
+            | GeneralCategory::SpaceSeparator
+    ) {
+        return Some(' ');
+    }
+    // Stricter than what people are shown: nothing blank, no joiners, no characters without a meaning that is known.
+    if is_hidden(letter) || matches!(letter, '\u{2800}' | '\u{fffc}') {
         return None;
     }
-    match get_general_category(letter) {
+    match category {
         GeneralCategory::Control
         | GeneralCategory::Format
         | GeneralCategory::PrivateUse
         | GeneralCategory::Surrogate
         | GeneralCategory::Unassigned => None,
-        GeneralCategory::LineSeparator
-        | GeneralCategory::ParagraphSeparator
-        | GeneralCategory::SpaceSeparator => Some(' '),
         _ => match std::iter::once(letter).nfkc().next() {
             Some('<') => Some('‹'),
             Some('>') => Some('›'),

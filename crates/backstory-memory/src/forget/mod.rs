@@ -1,23 +1,30 @@
 //! Forgetting: sessions leave every file of the store, and do not come back.
 //!
-//! Rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
+//! What they are is recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
+//! catalogue, published blocks, spool, event log) are changed while the store still knows what they quote. Then, in one
+//! transaction, rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
 //! ids are masked everywhere, and database, index and vectors are written anew. In the end every file is searched for what is
 //! not there any more.
 
+mod outside;
 mod proof;
 mod sieve;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
-use self::proof::Probes;
+use self::outside::Intent;
+use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve};
 use crate::error::Result;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
 
+pub use outside::{ForgetPlaces, ForgetPlan, Leftover};
 pub use proof::Proof;
 
 /// Which sessions to forget; their subagents always go with them.
@@ -40,6 +47,12 @@ pub struct ForgetReport {
     pub final_usage_bytes: u64,
     /// Whether another process was in the way, so that the next sweep has to clean up what is left in its files.
     pub unclean: bool,
+    /// The agents' own logs that are still there, with the text in them.
+    pub agent_logs: Vec<PathBuf>,
+    /// Files beside the store that were not changed.
+    pub left: Vec<Leftover>,
+    /// Published files that were not found on this machine, as the catalogue names them.
+    pub missing: Vec<String>,
     /// That nothing is left.
     pub proof: Proof,
 }
@@ -73,36 +86,121 @@ impl Memory {
         Ok(rows.iter().filter_map(|row| heads.remove(row)).collect())
     }
 
-    /// Forgets sessions, and proves it. Stopped at any instant, they are forgotten or not; the next sweep cleans up then.
-    pub fn forget(&mut self, sessions: &[SessionHead]) -> Result<ForgetReport> {
+    /// Forgets sessions in the store and in other places, and verifies it. Of published files only those in `allowed` change.
+    ///
+    /// Stopped at any instant, they are forgotten or about to be: the next sweep or [`Memory::resume_forget`] does the rest.
+    pub fn forget(
+        &mut self,
+        sessions: &[SessionHead],
+        places: &ForgetPlaces,
+        allowed: &[PathBuf],
+    ) -> Result<ForgetReport> {
         let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
+        let plan = self.plan_forget(sessions, places)?;
+        let (published, declined): (Vec<PathBuf>, Vec<PathBuf>) = plan
+            .published
+            .into_iter()
+            .partition(|path| allowed.contains(path));
+        let spool = places.spool.as_ref().map(|spool| spool.folders().to_vec());
+        let intent = Intent {
+            sessions: sessions
+                .iter()
+                .map(|session| (session.id, session.session.clone()))
+                .collect(),
+            catalogue: places.catalogue.clone(),
+            published,
+            spool: spool.unwrap_or_default(),
+        };
+        let json = serde_json::to_vec(&intent).unwrap_or_default();
+        self.store.keep_forget_intent(&json)?;
+        let mut report = self.forget_intended(sessions, &intent, &declined)?;
+        let declined = declined.into_iter().map(|path| Leftover {
+            path,
+            reason: "its published block was not to be changed".to_string(),
+        });
+        report.left.extend(declined);
+        report.missing = plan.missing;
+        Ok(report)
+    }
+
+    /// Finishes what an interrupted process was forgetting; false when there was nothing, or another process is in the way.
+    pub fn resume_forget(&mut self) -> Result<bool> {
+        let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
+        Ok(self.store.is_unclean()? && self.finish_forgetting()?)
+    }
+
+    /// Forgets what was to be forgotten and cleans up. The caller holds the lock.
+    pub(crate) fn finish_forgetting(&mut self) -> Result<bool> {
+        let Some(json) = self.store.forget_intent()? else {
+            return self.clean_up();
+        };
+        let intent: Intent = serde_json::from_slice(&json).unwrap_or_default();
+        let mut heads = self
+            .store
+            .session_heads(intent.sessions.iter().map(|(row, _)| *row))?;
+        let sessions = intent.sessions.iter().filter_map(|(row, name)| {
+            let head = heads.remove(row)?;
+            (head.session == *name).then_some(head)
+        });
+        let sessions: Vec<SessionHead> = sessions.collect();
+        if sessions.is_empty() {
+            self.store.drop_forget_intent()?;
+            return self.clean_up();
+        }
+        let report = self.forget_intended(&sessions, &intent, &[])?;
+        Ok(!report.unclean)
+    }
+
+    fn forget_intended(
+        &mut self,
+        sessions: &[SessionHead],
+        intent: &Intent,
+        declined: &[PathBuf],
+    ) -> Result<ForgetReport> {
         let before = disk_bytes(&self.home);
         let names = Names::new(sessions);
         let probes = Probes::new(&self.store, sessions, &names)?;
         let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
-        let learned: Vec<&str> = sessions
-            .iter()
-            .flat_map(|session| [session.title.as_deref(), session.branch.as_deref()])
-            .flatten()
-            .collect();
-        self.forget_lines(|line| names.masked(line).is_some())?;
+        let mut logs = self.store.logs_of_sessions(&rows)?;
+        let left = self.forget_outside(sessions, intent, &names, &probes)?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
-                forgetting.unlearn(stream.id, &learned)?;
+                let (lost, remaining) = sieve.remaining(|each| {
+                    Ok(forgetting.rewrite(stream.id, |start, bytes| {
+                        each(start, bytes);
+                        false
+                    })?)
+                })?;
+                forgetting.relearn(stream.id, &lost, &remaining)?;
+                if !logs.contains(&stream.path) {
+                    logs.push(stream.path);
+                }
             }
         }
-        forgetting.rewrite_texts(|text| names.masked(text))?;
+        forgetting.rewrite_texts(
+            |text| names.masked(text),
+            |line| names.masked(line).is_some() || probes.has_word(line),
+        )?;
         forgetting.commit()?;
         let clean = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
+        let mut places = SearchedPlaces {
+            folders: intent.spool.clone(),
+            published: [&intent.published, declined].concat(),
+        };
+        places.folders.extend(intent.catalogue.clone());
+        let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),
             final_usage_bytes,
             unclean: !clean,
-            proof: probes.prove(&self.home, &self.store)?,
+            agent_logs: logs.filter(|path| path.exists()).collect(),
+            left,
+            missing: Vec::new(),
+            proof: probes.prove(&self.home, &self.store, &places)?,
         })
     }
 

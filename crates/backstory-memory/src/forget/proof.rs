@@ -8,8 +8,10 @@ use backstory_session::Kind;
 use backstory_store::{EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 
+use super::outside::files_in;
 use super::sieve::Names;
 use crate::error::{Error, Result};
+use crate::patterns::published_block;
 use crate::read::visit;
 
 /// Shorter words are said by others, too.
@@ -36,6 +38,15 @@ pub struct Proof {
     pub remains: Vec<String>,
 }
 
+/// Where to look besides the store.
+#[derive(Default)]
+pub(super) struct SearchedPlaces {
+    /// Folders whose files are searched.
+    pub(super) folders: Vec<PathBuf>,
+    /// Files whose published block is searched.
+    pub(super) published: Vec<PathBuf>,
+}
+
 /// What to look for.
 pub(super) struct Probes {
     ids: Vec<Finder<'static>>,
@@ -55,6 +66,11 @@ impl Probes {
     /// Takes the longest words and phrases of what people asked, before they are gone.
     pub(super) fn new(store: &Store, sessions: &[SessionHead], names: &Names) -> Result<Self> {
         let (mut words, mut phrases) = (Longest::default(), Longest::default());
+        let mut places = Longest::default();
+        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        for text in store.texts_of_sessions(&rows)? {
+            places.add(&text, "_ -./");
+        }
         for session in sessions.iter().take(MOST_SESSIONS) {
             visit(
                 store,
@@ -71,7 +87,7 @@ impl Probes {
                 },
             )?;
         }
-        let words = words.0.into_iter().chain(phrases.0);
+        let words = words.0.into_iter().chain(phrases.0).chain(places.0);
         let words = words.map(|(_, word)| Word {
             finder: Finder::new(&word).into_owned(),
             shared: false,
@@ -84,8 +100,27 @@ impl Probes {
         })
     }
 
+    /// Returns whether a text has one of the words.
+    pub(super) fn has_word(&self, text: &[u8]) -> bool {
+        self.words
+            .iter()
+            .any(|word| word.finder.find(text).is_some())
+    }
+
+    /// Marks words that another session says, by their row in the store.
+    fn mark_shared(words: &mut [Word], text: &[u8]) {
+        for word in words.iter_mut().filter(|word| !word.shared) {
+            word.shared = word.finder.find(text).is_some();
+        }
+    }
+
     /// Looks everywhere.
-    pub(super) fn prove(mut self, home: &Path, store: &Store) -> Result<Proof> {
+    pub(super) fn prove(
+        mut self,
+        home: &Path,
+        store: &Store,
+        places: &SearchedPlaces,
+    ) -> Result<Proof> {
         let mut proof = Proof::default();
         let mut remains = BTreeSet::new();
         let Probes { ids, words } = &mut self;
@@ -104,38 +139,48 @@ impl Probes {
             Ok(())
         })?;
         store.digests(|digest| {
-            for word in words.iter_mut() {
-                word.shared |= word.finder.find(&digest.notes).is_some();
-            }
+            Self::mark_shared(words, &digest.notes);
             if ids.iter().any(|id| id.find(&digest.notes).is_some()) {
                 remains.insert("an account of another session".to_string());
             }
         })?;
         store.written(|body| {
-            for word in words.iter_mut() {
-                word.shared |= word.finder.find(body).is_some();
-            }
+            Self::mark_shared(words, body);
             if ids.iter().any(|id| id.find(body).is_some()) {
                 remains.insert("what a model wrote of another session".to_string());
             }
         })?;
         for (_, path) in store.source_paths()? {
-            for word in words.iter_mut() {
-                word.shared |= word.finder.find(path.as_bytes()).is_some();
-            }
+            Self::mark_shared(words, path.as_bytes());
         }
+        store.texts_of_others(|text| Self::mark_shared(words, text.as_bytes()))?;
         words.retain(|word| !word.shared);
         for word in words.iter_mut() {
             remains.append(&mut word.places);
         }
         proof.strings = (ids.len() + words.len()) as u64;
-        for path in files(home) {
+        let mut searched = files(home);
+        searched.extend(places.folders.iter().flat_map(|folder| files_in(folder)));
+        searched.sort();
+        searched.dedup();
+        for path in searched {
+            let found = match self.is_in(&path) {
+                Ok(found) => found,
+                // Captures that wait are taken by other processes, and logs are renamed.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(Error::Path { path, source }),
+            };
             proof.files_searched += 1;
-            let found = self.is_in(&path).map_err(|source| Error::Path {
-                path: path.clone(),
-                source,
-            })?;
             if found {
+                remains.insert(path.display().to_string());
+            }
+        }
+        for path in &places.published {
+            let Some(block) = published_block(path) else {
+                continue;
+            };
+            proof.files_searched += 1;
+            if self.finders().any(|finder| finder.find(&block).is_some()) {
                 remains.insert(path.display().to_string());
             }
         }
@@ -151,6 +196,12 @@ impl Probes {
 
     fn is_in(&self, path: &Path) -> std::io::Result<bool> {
         let mut file = std::fs::File::open(path)?;
+        if is_capture(path) {
+            // Other sessions may say the same words: only whose capture it is matters.
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(self.ids.iter().any(|id| id.find(&bytes).is_some()));
+        }
         let longest = self.finders().map(|finder| finder.needle().len()).max();
         let overlap = longest.unwrap_or(1) - 1;
         let mut piece = Vec::new();
@@ -192,6 +243,15 @@ impl Longest {
             }
         }
     }
+}
+
+/// Returns whether a file is a capture that waits in a spool.
+fn is_capture(path: &Path) -> bool {
+    let in_spool = path.parent().is_some_and(|folder| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with("spool")
+    });
+    in_spool && path.extension().is_some_and(|ending| ending == "json")
 }
 
 /// Every file of the store but models, which know nothing of sessions.

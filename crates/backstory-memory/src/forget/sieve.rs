@@ -3,25 +3,33 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use backstory_session::{
-    EventKey, Output, Reader, Reading, SessionFacts, Shape, SourceName, read_document, read_lines,
+    Event, EventKey, Kind, Output, Reader, Reading, SessionFacts, Shape, SourceName, Title,
+    read_document, read_lines,
 };
-use backstory_store::{RemainingStream, SessionHead};
+use backstory_store::{RemainingFacts, RemainingStream, SessionHead};
 use memchr::memchr;
 use memchr::memmem::Finder;
+
+use crate::error::Result;
+use crate::project::Projects;
 
 /// Shorter ids stand in other texts by chance.
 const LEAST_ID: usize = 8;
 
-/// The ids of the sessions that are forgotten.
+/// The ids and titles of the sessions that are forgotten.
 pub(super) struct Names {
     sessions: HashSet<(String, String)>,
     finders: Vec<Finder<'static>>,
+    titles: HashSet<String>,
 }
 
 impl Names {
     pub(super) fn new(sessions: &[SessionHead]) -> Self {
+        let titles = sessions.iter().filter_map(|session| session.title.clone());
+        let titles = titles.collect();
         let sessions: HashSet<(String, String)> = sessions
             .iter()
             .map(|session| (session.agent.clone(), session.session.clone()))
@@ -38,7 +46,11 @@ impl Names {
             .collect();
         let finders = parts.iter().map(|name| Finder::new(name).into_owned());
         let finders = finders.collect();
-        Names { sessions, finders }
+        Names {
+            sessions,
+            finders,
+            titles,
+        }
     }
 
     /// The ids as they would stand in files.
@@ -58,7 +70,8 @@ impl Names {
         masked
     }
 
-    fn has(&self, agent: &str, session: &str) -> bool {
+    /// Returns whether a session is one of them.
+    pub(super) fn has(&self, agent: &str, session: &str) -> bool {
         let key = (agent.to_string(), session.to_string());
         self.sessions.contains(&key)
     }
@@ -73,7 +86,115 @@ pub(super) struct Sieve<'a> {
     /// What reads the stream, if a forgotten session was of the same agent.
     reader: Option<&'static dyn Reader>,
     reading: Option<(Box<dyn Reading>, Shape)>,
+    /// Folders, branches, titles and models that blanked lines named.
+    lost: HashSet<String>,
+    /// Whether the first line that says where a session works was read.
+    begun: bool,
     blanked: bool,
+}
+
+/// Reads the lines of a block, each with what it says.
+fn read_block(
+    reader: &'static dyn Reader,
+    reading: &mut Option<(Box<dyn Reading>, Shape)>,
+    path: &Path,
+    start: u64,
+    bytes: &[u8],
+) -> Vec<(Range<usize>, Output)> {
+    let (reading, shape) = reading.get_or_insert_with(|| {
+        let shape = reader
+            .named(path)
+            .or_else(|| reader.recognises(path, bytes));
+        let reading = reader.begin(&SourceName { path }, None);
+        (reading, shape.unwrap_or(Shape::Lines))
+    });
+    let mut lines = Vec::new();
+    if *shape == Shape::Document {
+        let mut output = Output::default();
+        read_document(&mut **reading, bytes, &mut output);
+        lines.push((0..bytes.len(), output));
+        return lines;
+    }
+    let mut from = 0;
+    while from < bytes.len() {
+        let end = memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        let mut output = Output::default();
+        let offset = start + from as u64;
+        read_lines(&mut **reading, &bytes[from..end], offset, 1, &mut output);
+        lines.push((from..end, output));
+        from = end + 1;
+    }
+    lines
+}
+
+/// Returns the folders, branches, titles and models that a line names.
+fn values(output: &Output) -> Vec<&str> {
+    let mut values: Vec<&str> = Vec::new();
+    for facts in &output.facts {
+        let named = [&facts.cwd, &facts.branch, &facts.repository, &facts.remote];
+        values.extend(named.into_iter().filter_map(|value| value.as_deref()));
+        values.extend(facts.title.as_ref().map(|title| ranked(title).1));
+    }
+    let models = output
+        .events
+        .iter()
+        .filter_map(|event| event.model.as_deref());
+    values.extend(models);
+    values.extend(output.responses.iter().map(|response| &*response.model));
+    values.retain(|value| !value.is_empty());
+    values
+}
+
+/// Returns a title with its rank among others, as the store has it.
+fn ranked(title: &Title) -> (u8, &str) {
+    match title {
+        Title::Prompt(text) => (1, text),
+        Title::Generated(text) => (2, text),
+        Title::Given(text) => (3, text),
+    }
+}
+
+/// Brings together what lines say of each session: the folder where it began, the branch where it ended, its best title.
+fn remaining_facts(facts: &[SessionFacts], prompts: &[(Arc<str>, String)]) -> Vec<RemainingFacts> {
+    let projects = Projects::default().of(facts);
+    let mut sessions: Vec<RemainingFacts> = Vec::new();
+    let place = |sessions: &mut Vec<RemainingFacts>, name: &str| {
+        let known = sessions.iter().position(|facts| facts.session == name);
+        known.unwrap_or_else(|| {
+            sessions.push(RemainingFacts {
+                session: name.to_string(),
+                ..RemainingFacts::default()
+            });
+            sessions.len() - 1
+        })
+    };
+    for told in facts {
+        let Some(name) = &told.session else { continue };
+        let at = place(&mut sessions, name);
+        let session = &mut sessions[at];
+        if session.cwd.is_none() && told.cwd.is_some() {
+            session.cwd.clone_from(&told.cwd);
+            session.project = told.cwd.as_ref().and_then(|cwd| projects.get(cwd).cloned());
+        }
+        if told.branch.is_some() {
+            session.branch.clone_from(&told.branch);
+        }
+        if let Some((rank, title)) = told.title.as_ref().map(ranked)
+            && session
+                .title
+                .as_ref()
+                .is_none_or(|(known, _)| rank >= *known)
+        {
+            session.title = Some((rank, title.to_string()));
+        }
+    }
+    for (name, prompt) in prompts {
+        let at = place(&mut sessions, name);
+        sessions[at]
+            .title
+            .get_or_insert_with(|| (1, prompt.clone()));
+    }
+    sessions
 }
 
 /// What a line of a stream is.
@@ -105,6 +226,8 @@ impl<'a> Sieve<'a> {
             path: Path::new(&stream.path),
             reader,
             reading: None,
+            lost: HashSet::new(),
+            begun: false,
             blanked: false,
         }
     }
@@ -135,37 +258,16 @@ impl<'a> Sieve<'a> {
         let Some(reader) = self.reader else {
             return Vec::new();
         };
-        let path = self.path;
-        let (reading, shape) = self.reading.get_or_insert_with(|| {
-            let shape = reader
-                .named(path)
-                .or_else(|| reader.recognises(path, bytes));
-            let reading = reader.begin(&SourceName { path }, None);
-            (reading, shape.unwrap_or(Shape::Lines))
-        });
-        let mut lines = Vec::new();
-        if *shape == Shape::Document {
-            let mut output = Output::default();
-            read_document(&mut **reading, bytes, &mut output);
-            lines.push((0..bytes.len(), output));
-        } else {
-            let mut from = 0;
-            while from < bytes.len() {
-                let end = memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
-                let mut output = Output::default();
-                let offset = start + from as u64;
-                read_lines(&mut **reading, &bytes[from..end], offset, 1, &mut output);
-                lines.push((from..end, output));
-                from = end + 1;
-            }
-        }
+        let lines = read_block(reader, &mut self.reading, self.path, start, bytes);
         let mut gone = Vec::new();
-        let mut following = None;
-        let verdicts: Vec<Verdict> = lines
-            .iter()
-            .map(|(_, output)| self.verdict(output))
-            .collect();
-        for ((range, _), verdict) in lines.into_iter().zip(&verdicts).rev() {
+        let mut verdicts = Vec::with_capacity(lines.len());
+        for (_, output) in &lines {
+            verdicts.push(self.verdict(output));
+        }
+        // What stands behind the last event goes with that.
+        let is_clear = |verdict: &&Verdict| **verdict != Verdict::Unclear;
+        let mut following = verdicts.iter().rev().find(is_clear).copied();
+        for ((range, output), verdict) in lines.into_iter().zip(&verdicts).rev() {
             let verdict = match verdict {
                 Verdict::Unclear => following.unwrap_or(Verdict::Stays),
                 clear => *clear,
@@ -173,14 +275,58 @@ impl<'a> Sieve<'a> {
             following = Some(verdict);
             if verdict == Verdict::Gone {
                 gone.push(range);
+                self.lost
+                    .extend(values(&output).into_iter().map(str::to_string));
             }
         }
         gone
     }
 
-    fn verdict(&self, output: &Output) -> Verdict {
+    /// Returns what only blanked lines named, and what the others say of their sessions. `each_block` reads the stream as it is now.
+    pub(super) fn remaining(
+        &self,
+        mut each_block: impl FnMut(&mut dyn FnMut(u64, &[u8])) -> Result<()>,
+    ) -> Result<(HashSet<String>, Vec<RemainingFacts>)> {
+        let mut lost = self.lost.clone();
+        let mut facts: Vec<SessionFacts> = Vec::new();
+        let mut prompts: Vec<(Arc<str>, String)> = Vec::new();
+        if let Some(reader) = self.reader {
+            // Read as if the blanked lines had never been there: readers tell a fact only when it is new.
+            let mut reading = None;
+            each_block(&mut |start, bytes| {
+                for (_, output) in read_block(reader, &mut reading, self.path, start, bytes) {
+                    for value in values(&output) {
+                        lost.remove(value);
+                    }
+                    let is_prompt = |event: &&Event| event.kind == Kind::Prompt;
+                    for event in output.events.iter().filter(is_prompt) {
+                        if !prompts.iter().any(|(session, _)| *session == event.session) {
+                            prompts.push((event.session.clone(), event.text.clone()));
+                        }
+                    }
+                    facts.extend(output.facts);
+                }
+            })?;
+        }
+        Ok((lost, remaining_facts(&facts, &prompts)))
+    }
+
+    fn verdict(&mut self, output: &Output) -> Verdict {
+        // Where a session works is said before its events, in a copy by copied lines; a title may be a copied one. The first line
+        // is the file's own, though it may name the session that it was copied from: ids are masked everywhere.
+        let is_own = |facts: &SessionFacts| {
+            let session = facts.session.as_ref();
+            facts.title.is_none() && session.is_some_and(|name| !self.names.has(self.agent, name))
+        };
+        let is_first = !self.begun && output.facts.iter().any(is_own);
+        self.begun |= is_first;
+        if is_first && output.events.is_empty() && output.extensions.is_empty() {
+            return Verdict::Stays;
+        }
         let gone_facts = |facts: &SessionFacts| {
-            facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
+            let title = facts.title.as_ref().map(|title| ranked(title).1.trim());
+            title.is_some_and(|title| self.names.titles.contains(title))
+                || facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
                 || facts
                     .session
                     .as_ref()
@@ -205,12 +351,7 @@ impl<'a> Sieve<'a> {
         {
             return Verdict::Gone;
         }
-        // What says only where a session works is needed to read what follows; a title may be a copied one.
-        let tells = output
-            .facts
-            .iter()
-            .any(|facts| facts.session.is_some() && facts.title.is_none());
-        if !output.events.is_empty() || !output.extensions.is_empty() || tells {
+        if !output.events.is_empty() || !output.extensions.is_empty() {
             return Verdict::Stays;
         }
         Verdict::Unclear

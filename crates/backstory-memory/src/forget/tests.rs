@@ -11,7 +11,10 @@ const MARKER: &str = "zanzibarquartzmarker";
 
 fn forget(trial: &mut Trial, which: Forget<'_>) -> ForgetReport {
     let sessions = trial.memory.to_forget(which).unwrap();
-    let report = trial.memory.forget(&sessions).unwrap();
+    let report = trial
+        .memory
+        .forget(&sessions, &ForgetPlaces::default(), &[])
+        .unwrap();
     assert_eq!(report.proof.remains, [""; 0]);
     assert!(!report.unclean && report.proof.files_searched > 2 && report.proof.strings > 0);
     assert_eq!(trial.memory.health().unwrap().orphans, []);
@@ -264,4 +267,237 @@ fn an_evicted_session_can_be_forgotten_and_a_subagent_alone() {
     );
     trial.sweep();
     assert_eq!(found(&trial, "errand"), [""; 0]);
+}
+
+/// A session and a fork that repeats it and goes on elsewhere: the fork has nothing that only the other had.
+fn forked(trial: &mut Trial, original: &str, fork: &str) {
+    trial.sweep();
+    for hidden in ["hidden-harbour", "hidden-branch", "hidden-model"] {
+        assert!(!found(trial, hidden).is_empty(), "{hidden}");
+    }
+    forget(trial, Forget::Session(original));
+    for hidden in [
+        "hidden-harbour",
+        "hidden-branch",
+        "hidden-model",
+        "what was hidden",
+    ] {
+        assert_eq!(found(trial, hidden), [""; 0], "{hidden}");
+    }
+    let fork = trial.memory.session(fork).unwrap();
+    assert_eq!(fork.cwd.as_deref(), Some("/home/ada/open-harbour"));
+    assert_eq!(fork.project.as_deref(), Some("/home/ada/open-harbour"));
+    assert_eq!(fork.branch.as_deref(), Some("open-branch"));
+    assert_eq!(fork.models, ["open-model"]);
+    assert_eq!(fork.title.as_deref(), Some("goes on alone"));
+}
+
+#[test]
+fn a_fork_keeps_no_folder_branch_title_or_model_of_a_forgotten_session() {
+    let mut trial = Trial::new();
+    let lines = |session: u32,
+                 place: &str,
+                 numbers: std::ops::Range<u32>,
+                 text: &str|
+     -> Vec<String> {
+        let at = |number: u32| Some(NOW + i64::from(number) * 1000);
+        let changed = |line: String| {
+            line.replace("/home/ada/shop", &format!("/home/ada/{place}-harbour"))
+                .replacen('{', &format!("{{\"gitBranch\":\"{place}-branch\","), 1)
+        };
+        let mut lines = Vec::new();
+        for number in numbers {
+            let prompt = json!({"role": "user", "content": format!("{text} {number}")});
+            let reply = json!({"role": "assistant", "id": format!("m{number}"), "model": format!("{place}-model"),
+                "content": [{"type": "text", "text": "yes"}], "usage": {"input_tokens": 1, "output_tokens": 2}});
+            lines.push(changed(record(
+                session,
+                &format!("p-{number}"),
+                at(number),
+                "user",
+                &prompt,
+            )));
+            lines.push(changed(record(
+                session,
+                &format!("r-{number}"),
+                at(number),
+                "assistant",
+                &reply,
+            )));
+        }
+        lines
+    };
+    trial.append(&id(1), &lines(1, "hidden", 0..3, "what was hidden"));
+    let title = |session: u32, title: &str| {
+        format!(
+            "{}\n",
+            json!({"type": "custom-title", "customTitle": title, "sessionId": id(session)})
+        )
+    };
+    trial.append(&id(1), &[title(1, "what was hidden")]);
+    trial.append(&id(2), &lines(2, "hidden", 0..3, "what was hidden"));
+    trial.append(&id(2), &[title(2, "what was hidden")]);
+    trial.sweep();
+    trial.append(&id(2), &lines(2, "open", 5..7, "goes on"));
+    trial.append(&id(2), &[title(2, "goes on alone")]);
+    forked(&mut trial, &id(1), &id(2));
+}
+
+#[test]
+fn a_codex_fork_keeps_no_folder_branch_or_model_of_a_forgotten_session() {
+    let mut trial = Trial::new();
+    let name = |number: u32| format!("019b7d12-3c4e-7a00-8000-{number:012}");
+    let line = |second: u32, kind: &str, payload: serde_json::Value| {
+        let at = format!("2026-01-03T03:04:{second:02}.000Z");
+        format!(
+            "{}\n",
+            json!({"timestamp": at, "type": kind, "payload": payload})
+        )
+    };
+    let meta = |number: u32, place: &str, parent: Option<u32>| {
+        line(
+            0,
+            "session_meta",
+            json!({"id": name(number), "timestamp": "2026-01-03T03:04:00.000Z", "cli_version": "0.60.0",
+            "cwd": format!("/home/ada/{place}-harbour"), "git": {"branch": format!("{place}-branch")}, "forked_from_id": parent.map(name)}),
+        )
+    };
+    let turn = |second: u32, place: &str, text: &str| {
+        let context =
+            json!({"cwd": format!("/home/ada/{place}-harbour"), "model": format!("{place}-model")});
+        let said = |role: &str, kind: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": format!("{text} {role}")}]});
+        let (user, assistant) = (said("user", "input_text"), said("assistant", "output_text"));
+        [
+            line(second, "turn_context", context),
+            line(second + 1, "response_item", user),
+            line(second + 2, "response_item", assistant),
+        ]
+        .concat()
+    };
+    let log = |number: u32| format!("rollout-2026-01-03T03-04-0{number}-{}", name(number));
+    trial.append(
+        &log(1),
+        &[
+            meta(1, "hidden", None),
+            turn(1, "hidden", "what was hidden"),
+        ],
+    );
+    let copy = [
+        meta(2, "open", Some(1)),
+        meta(1, "hidden", None),
+        turn(1, "hidden", "what was hidden"),
+    ];
+    trial.append(&log(2), &copy);
+    trial.sweep();
+    trial.append(&log(2), &[turn(10, "open", "goes on")]);
+    trial.sweep();
+    for hidden in ["hidden-harbour", "hidden-model"] {
+        assert!(!found(&trial, hidden).is_empty(), "{hidden}");
+    }
+    forget(&mut trial, Forget::Session(&name(1)));
+    for hidden in [
+        "hidden-harbour",
+        "hidden-branch",
+        "hidden-model",
+        "what was hidden",
+    ] {
+        assert_eq!(found(&trial, hidden), [""; 0], "{hidden}");
+    }
+    let fork = trial.memory.session(&name(2)).unwrap();
+    assert_eq!(fork.cwd.as_deref(), Some("/home/ada/open-harbour"));
+    assert_eq!(fork.branch.as_deref(), Some("open-branch"));
+    assert_eq!(fork.models, ["open-model"]);
+    // It can still be read on.
+    trial.append(&log(2), &[turn(20, "open", "and on")]);
+    assert_eq!(trial.sweep().events, 2);
+}
+
+#[test]
+fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
+    let mut trial = Trial::new();
+    let correction = |session: u32, word: &str| {
+        let text = format!("no, don't use the shared staging database for tests {word}");
+        trial.append(
+            &id(session),
+            &[prompt(session, 0, 1, "go"), prompt(session, 1, 1, &text)],
+        );
+    };
+    correction(1, "please");
+    correction(2, MARKER);
+    trial.sweep();
+    let catalogue = trial.store().join("patterns");
+    let candidates = trial
+        .memory
+        .patterns(&crate::PatternFilter::default())
+        .unwrap();
+    let mut decided = crate::Catalogue::load(&catalogue).unwrap();
+    decided
+        .decide(
+            &candidates[0].id,
+            Some(&candidates[0]),
+            crate::Status::Approved,
+            NOW,
+        )
+        .unwrap();
+    let spool = trial.store().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    std::fs::write(spool.join("x.unreadable"), MARKER).unwrap();
+    // Stopped right behind the intent.
+    let intent = outside::Intent {
+        sessions: vec![(trial.session(2).id, id(2))],
+        catalogue: Some(catalogue.clone()),
+        published: Vec::new(),
+        spool: vec![spool],
+    };
+    trial
+        .memory
+        .store
+        .keep_forget_intent(&serde_json::to_vec(&intent).unwrap())
+        .unwrap();
+    assert!(trial.memory.store.is_unclean().unwrap());
+    trial.sweep();
+    assert!(!trial.memory.store.is_unclean().unwrap());
+    assert!(trial.memory.store.forget_intent().unwrap().is_none());
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert_eq!(found(&trial, &id(2)), [""; 0]);
+    assert_eq!(
+        crate::Catalogue::load(&catalogue).unwrap().entries().len(),
+        1
+    );
+    // An intent whose sessions are gone is void.
+    trial
+        .memory
+        .store
+        .keep_forget_intent(&serde_json::to_vec(&intent).unwrap())
+        .unwrap();
+    trial.sweep();
+    assert!(!trial.memory.store.is_unclean().unwrap());
+    assert_eq!(found(&trial, &id(2)), [""; 0]);
+}
+
+#[test]
+fn a_project_loses_a_root_that_only_a_forgotten_session_was_in() {
+    let mut trial = Trial::new();
+    let at = |folder: &std::path::Path, line: String| {
+        line.replace("/home/ada/shop", folder.to_str().unwrap())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let clones = ["hidden-clone", "open-clone"].map(|name| folder.path().join(name));
+    for clone in &clones {
+        std::fs::create_dir_all(clone.join(".git")).unwrap();
+        std::fs::write(
+            clone.join(".git/config"),
+            "[remote \"origin\"]\n\turl = https://code.example/ada/shop.git\n",
+        )
+        .unwrap();
+        std::fs::write(clone.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+    trial.append(&id(1), &[at(&clones[0], prompt(1, 0, 2, "the first"))]);
+    trial.sweep();
+    trial.append(&id(2), &[at(&clones[1], prompt(2, 0, 1, "the second"))]);
+    trial.sweep();
+    assert_eq!(trial.session(2).project.as_deref(), clones[0].to_str());
+    forget(&mut trial, Forget::Session(&id(1)));
+    assert_eq!(trial.session(2).project.as_deref(), clones[1].to_str());
+    assert_eq!(found(&trial, "hidden-clone"), [""; 0]);
 }

@@ -5,34 +5,47 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use backstory_store::SessionHead;
 
 use super::detectors::{DETECTORS, Detector, Signal};
-use super::{Evidence, Pattern, PatternFilter};
+use super::{Evidence, Pattern, PatternFilter, PatternKind};
 use crate::Memory;
 use crate::digest::Notes;
 use crate::error::Result;
 
 /// Signals that are the same, with their sessions.
-type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
+pub(super) type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
 
-impl Memory {
-    /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
-    pub fn patterns(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
+/// The notes of all sessions, to look for signals in.
+pub(super) struct Signals {
+    notes: Vec<(i64, Notes)>,
+    heads: HashMap<i64, SessionHead>,
+}
+
+impl Signals {
+    pub(super) fn load(memory: &Memory) -> Result<Self> {
         let mut notes: Vec<(i64, Notes)> = Vec::new();
-        self.store.digests(|row| {
+        memory.store.digests(|row| {
             if let Ok(read) = serde_json::from_slice(&row.notes) {
                 notes.push((row.session, read));
             }
         })?;
-        let heads = self
+        let heads = memory
             .store
             .session_heads(notes.iter().map(|(session, _)| *session))?;
-        let mut patterns = Vec::new();
+        Ok(Signals { notes, heads })
+    }
+
+    /// Returns what the detectors of a kind, or all, notice: signals that are the same together.
+    pub(super) fn clusters(
+        &self,
+        kind: Option<PatternKind>,
+    ) -> Vec<(&'static Detector, Cluster<'_>)> {
+        let mut all = Vec::new();
         for detector in DETECTORS {
-            if filter.kind.is_some_and(|kind| kind != detector.kind) {
+            if kind.is_some_and(|kind| kind != detector.kind) {
                 continue;
             }
             let mut clusters: BTreeMap<String, Cluster<'_>> = BTreeMap::new();
-            for (session, notes) in &notes {
-                let Some(head) = heads.get(session) else {
+            for (session, notes) in &self.notes {
+                let Some(head) = self.heads.get(session) else {
                     continue;
                 };
                 let mut signals = Vec::new();
@@ -48,10 +61,22 @@ impl Memory {
                 Some(share) => join_alike(clusters, share),
                 None => clusters.into_values().collect(),
             };
-            let found = clusters
-                .into_iter()
-                .map(|cluster| (detector.weight, pattern(detector, cluster, filter)));
-            patterns.extend(found.filter(|(_, pattern)| filter.passes(pattern)));
+            all.extend(clusters.into_iter().map(|cluster| (detector, cluster)));
+        }
+        all
+    }
+}
+
+impl Memory {
+    /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
+    pub fn patterns(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
+        let signals = Signals::load(self)?;
+        let mut patterns: Vec<(f64, Pattern)> = Vec::new();
+        for (detector, cluster) in signals.clusters(filter.kind) {
+            let pattern = pattern(detector, cluster, filter);
+            if filter.passes(&pattern) {
+                patterns.push((detector.weight, pattern));
+            }
         }
         patterns.sort_by(|(a_weight, a), (b_weight, b)| {
             let rank = |weight: &f64, pattern: &Pattern| {
@@ -103,7 +128,11 @@ fn similarity(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     shared as f64 / (a.len() + b.len() - shared).max(1) as f64
 }
 
-fn pattern(detector: &Detector, mut cluster: Cluster<'_>, filter: &PatternFilter) -> Pattern {
+pub(super) fn pattern(
+    detector: &Detector,
+    mut cluster: Cluster<'_>,
+    filter: &PatternFilter,
+) -> Pattern {
     cluster.sort_by(|(a_head, a), (b_head, b)| {
         (a.at, &a_head.session, a.seq).cmp(&(b.at, &b_head.session, b.seq))
     });

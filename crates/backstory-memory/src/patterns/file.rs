@@ -5,6 +5,7 @@ use std::path::Path;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::{Entry, Pattern};
+use crate::hidden::one_line;
 
 /// How many citations an entry keeps: enough to check it by, few enough to read.
 const CITATIONS: usize = 20;
@@ -80,10 +81,6 @@ pub(super) fn describe(document: &mut DocumentMut, pattern: &Pattern) {
         seen.set_position(before.position());
     }
     document.insert("seen", Item::Table(seen));
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn as_integer(number: u64) -> i64 {

@@ -13,12 +13,14 @@ mod file;
 mod filter;
 mod measure;
 mod publish;
+mod withdraw;
 
 pub use catalogue::{Catalogue, find_pattern};
 pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
 pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
 pub use publish::{Published, Unpublished, publish, unpublish};
+pub(crate) use withdraw::{EntryChange, published_block, published_files, rewrite_block};
 
 /// A problem or success that recurs across sessions.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,3 +96,6 @@ pub struct Evidence {
     /// What it says.
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests;

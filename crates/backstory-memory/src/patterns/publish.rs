@@ -1,10 +1,12 @@
 //! Telling agents of approved patterns, in a block of a file that they read: AGENTS.md, CLAUDE.md, a skill.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::block::{self, CLOSE, OPEN};
 use super::{Entry, PatternKind};
 use crate::error::{Error, Result};
+use crate::hidden::one_line;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
@@ -103,6 +105,61 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
     Ok(Unpublished::Block)
 }
 
+/// Returns whether the block of a file has a pattern.
+pub(super) fn has_line(path: &Path, id: &str) -> bool {
+    let Some(block) = super::published_block(path) else {
+        return false;
+    };
+    let mut lines = block.split(|byte| *byte == b'\n');
+    lines.any(|line| is_line_of(line, id))
+}
+
+/// Writes the lines of these patterns anew in the block of a file; those without an entry are removed. A block without lines goes.
+pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<()> {
+    let refuse = |reason: String| Error::Publish {
+        path: path.to_path_buf(),
+        reason,
+    };
+    let Some(file) = read(path)? else {
+        return Ok(());
+    };
+    let Some(place) = block::find(&file).map_err(refuse)? else {
+        return Ok(());
+    };
+    let mut text = Vec::new();
+    let mut others = 0;
+    for line in file[place.clone()].split_inclusive(|byte| *byte == b'\n') {
+        let known = entries.iter().find(|(id, _)| is_line_of(line, id));
+        match known {
+            Some((_, Some(entry))) => {
+                let ending = &line[line.trim_ascii_end().len()..];
+                text.extend_from_slice(line_of(entry).as_bytes());
+                text.extend_from_slice(ending);
+                others += 1;
+            }
+            Some((_, None)) => {}
+            None => {
+                others += usize::from(line.starts_with(b"- "));
+                text.extend_from_slice(line);
+            }
+        }
+    }
+    if others == 0 {
+        return unpublish(path).map(drop);
+    }
+    if text == file[place.clone()] {
+        return Ok(());
+    }
+    let after = [&file[..place.start], &text, &file[place.end..]].concat();
+    crate::write_whole(path, &after)
+}
+
+/// Returns whether a line of a block is the one of a pattern.
+fn is_line_of(line: &[u8], id: &str) -> bool {
+    let end = format!(" ({})", harmless(id));
+    line.starts_with(b"- ") && line.trim_ascii_end().ends_with(end.as_bytes())
+}
+
 /// What is in the file; `None` when there is none yet, but there could be.
 fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let wrong = |reason: &str| Error::Publish {
@@ -176,23 +233,13 @@ fn line_of(entry: &Entry) -> String {
     format!("{line} ({})", harmless(&entry.id))
 }
 
-/// One line that shows all that it says, and opens nothing that would hide what follows.
+/// Returns text in one line that opens nothing that would hide what follows.
 fn harmless(text: &str) -> String {
-    let is_hidden = |character: char| {
-        matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = spaced
-        .chars()
-        .filter(|character| !character.is_control() && !is_hidden(*character))
-        .collect();
+    let mut shown = one_line(text);
     // Comments and the marks of our own context; what is left of them is only text.
-    let mut shown = shown.replace("-->", "--&gt;");
+    shown = shown.replace("-->", "--&gt;");
     for open in ["<!--", "<backstory", "</backstory"] {
         shown = shown.replace(open, &format!("&lt;{}", &open[1..]));
     }
-    shown.trim().to_string()
+    shown
 }

@@ -52,7 +52,7 @@ fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(here).unwrap_or(path);
     let path = path.strip_prefix(".").unwrap_or(path);
-    harmless(&path.display().to_string())
+    harmless(&path.display().to_string()).replace('\n', " ")
 }
 
 /// For whoever has none of these.

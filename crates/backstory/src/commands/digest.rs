@@ -9,7 +9,7 @@ use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, harmless, local_time, print_json,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, local_time, one_line, print_json,
     short_number, stdout, usage_json,
 };
 use crate::setting::Setting;
@@ -62,7 +62,7 @@ pub(crate) fn digest_json(digest: &Digest) -> Value {
 fn print_text(digest: &Digest) -> Result<(), Error> {
     let mut out = stdout();
     let session = &digest.session;
-    let title = harmless(session.title.as_deref().unwrap_or("untitled"));
+    let title = one_line(session.title.as_deref().unwrap_or("untitled"));
     let colour = match digest.outcome {
         Outcome::Success => GREEN,
         Outcome::Partial => YELLOW,
@@ -77,11 +77,11 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
     let project = session
         .project
         .as_deref()
-        .map_or(String::new(), |project| format!(" · {}", harmless(project)));
+        .map_or(String::new(), |project| format!(" · {}", one_line(project)));
     writeln!(
         out,
         "{DIM}{} · {}{project} · {} to {} · {} events in {}, {} tokens{DIM:#}",
-        session.session,
+        one_line(&session.session),
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),
@@ -121,7 +121,7 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         }
         writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
         for statement in statements {
-            let text = harmless(&statement.text).replace('\n', " ");
+            let text = one_line(&statement.text);
             writeln!(out, "  {text}  {DIM}{}{DIM:#}", cited(statement))?;
         }
     }
@@ -141,7 +141,7 @@ fn print_summary(out: &mut impl Write, summary: &SessionSummary) -> Result<(), E
         .filter_map(|(what, text)| Some((what, text.as_ref()?)));
     let all = [("", &summary.title), ("", &summary.summary)];
     for (what, text) in all.into_iter().chain(more) {
-        writeln!(out, "  {what}{}", harmless(text).replace('\n', " "))?;
+        writeln!(out, "  {what}{}", one_line(text))?;
     }
     Ok(())
 }

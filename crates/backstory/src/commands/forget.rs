@@ -1,18 +1,23 @@
 //! `forget`.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
-use backstory_memory::{Forget, ForgetReport, SessionHead};
+use backstory_memory::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, SessionHead};
 use serde_json::{Value, json};
 
 use super::sessions::project_filter;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{counted, grouped, harmless, print_json, rfc3339, short_bytes, stdout, talk};
+use crate::output::{counted, one_line, print_json, rfc3339, short_bytes, stdout, talk, warn};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
     let mut memory = setting.memory_to_write()?;
+    let resumed = !arguments.dry_run && memory.resume_forget()?;
+    if resumed {
+        talk("finished forgetting what an interrupted run had begun to forget");
+    }
     memory.drain(&setting.spool(), usize::MAX)?;
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
@@ -24,21 +29,50 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     if sessions.is_empty() {
         return Err(Error::new(ErrorKind::NotFound, "no session matches"));
     }
+    let places = ForgetPlaces {
+        catalogue: Some(setting.catalogue()),
+        user_home: Some(setting.home.clone()),
+        here: std::env::current_dir().ok(),
+        spool: Some(setting.spool()),
+    };
+    let plan = memory.plan_forget(&sessions, &places)?;
     if arguments.dry_run {
-        return tell(&sessions, None, arguments.json);
+        return print_plan(&sessions, &plan, arguments.json);
     }
-    if !arguments.yes {
-        confirm(&sessions)?;
+    let allowed = if arguments.yes {
+        plan.published
+    } else {
+        confirm(&sessions, &plan)?
+    };
+    let report = memory.forget(&sessions, &places, &allowed)?;
+    let printed = print_report(&sessions, &report, arguments.json);
+    // A report that nobody reads must not hide that something is left.
+    check_report(&report)?;
+    printed
+}
+
+/// Fails when something is left.
+fn check_report(report: &ForgetReport) -> Result<(), Error> {
+    if !report.left.is_empty() {
+        let files = report.left.iter();
+        let files: Vec<String> = files
+            .map(|left| format!("{}: {}", left.path.display(), left.reason))
+            .collect();
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "the store forgot, but text may be left in {}",
+                files.join(", ")
+            ),
+        )
+        .hint(
+            "edit these files yourself; `backstory patterns publish` writes a published block anew",
+        ));
     }
-    let report = memory.forget(&sessions)?;
-    tell(&sessions, Some(&report), arguments.json)?;
     if !report.proof.remains.is_empty() {
         return Err(Error::new(
             ErrorKind::Internal,
-            format!(
-                "forgotten, but something of it is left in {}",
-                report.proof.remains.join(", ")
-            ),
+            format!("text is left in {}", report.proof.remains.join(", ")),
         ));
     }
     if report.unclean {
@@ -51,8 +85,15 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     Ok(())
 }
 
-fn confirm(sessions: &[SessionHead]) -> Result<(), Error> {
+/// Asks whether to forget, and returns the published files that may be changed.
+fn confirm(sessions: &[SessionHead], plan: &ForgetPlan) -> Result<Vec<PathBuf>, Error> {
     if !std::io::stdin().is_terminal() {
+        for path in &plan.published {
+            warn(&format!(
+                "{} has a published block that quotes it",
+                path.display()
+            ));
+        }
         return Err(
             Error::usage("forgetting cannot be undone, and there is nobody to ask")
                 .hint("--yes forgets without asking, --dry-run lists what would go"),
@@ -61,52 +102,90 @@ fn confirm(sessions: &[SessionHead]) -> Result<(), Error> {
     for session in sessions {
         talk(&line(session));
     }
-    talk(&format!(
-        "forget {} for good? [y/N]",
-        counted(sessions.len() as u64, "session")
-    ));
+    let count = counted(sessions.len() as u64, "session");
+    if !ask(&format!("forget {count} for good?"))? {
+        return Err(Error::usage("nothing was forgotten"));
+    }
+    let mut allowed = Vec::new();
+    for path in &plan.published {
+        if ask(&format!(
+            "{} has a published block that quotes it. Rewrite the block?",
+            path.display()
+        ))? {
+            allowed.push(path.clone());
+        }
+    }
+    Ok(allowed)
+}
+
+fn ask(question: &str) -> Result<bool, Error> {
+    talk(&format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") {
-        Ok(())
-    } else {
-        Err(Error::usage("nothing was forgotten"))
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn print_plan(sessions: &[SessionHead], plan: &ForgetPlan, json: bool) -> Result<(), Error> {
+    if json {
+        let mut value = report_json(sessions, None);
+        value["catalogue"] = json!(plan.catalogue);
+        value["published"] = json!(plan.published);
+        value["missing"] = json!(plan.missing);
+        return print_json(&value);
+    }
+    let mut out = stdout();
+    for session in sessions {
+        writeln!(out, "{}", line(session))?;
+    }
+    let count = counted(sessions.len() as u64, "session");
+    writeln!(out, "{count} would be forgotten")?;
+    for path in plan.catalogue.iter().chain(&plan.published) {
+        writeln!(out, "{} would be rewritten", path.display())?;
+    }
+    print_missing(&plan.missing);
+    out.flush()?;
+    Ok(())
+}
+
+fn print_missing(targets: &[String]) {
+    for target in targets {
+        warn(&format!(
+            "a pattern was published in {target}, which was not found on this machine"
+        ));
     }
 }
 
-fn tell(sessions: &[SessionHead], report: Option<&ForgetReport>, json: bool) -> Result<(), Error> {
+fn print_report(sessions: &[SessionHead], report: &ForgetReport, json: bool) -> Result<(), Error> {
+    print_missing(&report.missing);
     if json {
-        return print_json(&report_json(sessions, report));
+        return print_json(&report_json(sessions, Some(report)));
     }
     let mut out = stdout();
-    match report {
-        None => {
-            for session in sessions {
-                writeln!(out, "{}", line(session))?;
-            }
-            writeln!(
-                out,
-                "{} would be forgotten",
-                counted(sessions.len() as u64, "session")
-            )?;
-        }
-        Some(report) => {
-            let proof = &report.proof;
-            writeln!(
-                out,
-                "forgot {}, which freed {}",
-                counted(sessions.len() as u64, "session"),
-                short_bytes(report.freed_bytes)
-            )?;
-            writeln!(
-                out,
-                "{} strings were looked for in {} files and {} blocks: found in {}",
-                grouped(proof.strings),
-                grouped(proof.files_searched),
-                grouped(proof.blocks_searched),
-                proof.remains.len()
-            )?;
-        }
+    let proof = &report.proof;
+    writeln!(
+        out,
+        "Forgot {}, freed {}",
+        counted(sessions.len() as u64, "session"),
+        short_bytes(report.freed_bytes)
+    )?;
+    let searched = format!(
+        "{}, {} searched",
+        counted(proof.files_searched, "file"),
+        counted(proof.blocks_searched, "block")
+    );
+    if proof.remains.is_empty() {
+        writeln!(out, "Verified: no trace left ({searched})")?;
+    } else {
+        writeln!(out, "Found in {} ({searched})", proof.remains.join(", "))?;
+    }
+    if !report.agent_logs.is_empty() {
+        writeln!(
+            out,
+            "The agent's own log still has the text; delete it to be rid of it:"
+        )?;
+    }
+    for path in &report.agent_logs {
+        writeln!(out, "  {}", one_line(&path.display().to_string()))?;
     }
     out.flush()?;
     Ok(())
@@ -115,9 +194,9 @@ fn tell(sessions: &[SessionHead], report: Option<&ForgetReport>, json: bool) -> 
 fn line(session: &SessionHead) -> String {
     format!(
         "{} {} {}",
-        session.session,
+        one_line(&session.session),
         session.agent,
-        harmless(session.title.as_deref().unwrap_or("untitled"))
+        one_line(session.title.as_deref().unwrap_or("untitled"))
     )
 }
 
@@ -134,6 +213,12 @@ fn report_json(sessions: &[SessionHead], report: Option<&ForgetReport>) -> Value
         "sessions": sessions.collect::<Vec<_>>(),
         "dry_run": report.is_none(),
         "freed_bytes": report.map_or(0, |report| report.freed_bytes),
+        "agent_logs": report.map(|report| &report.agent_logs),
+        "left": report.map(|report| report.left.iter().map(|left| json!({
+            "path": left.path,
+            "reason": left.reason,
+        })).collect::<Vec<_>>()),
+        "missing": report.map(|report| &report.missing),
         "final_usage_bytes": report.map(|report| report.final_usage_bytes),
         "proof": report.map(|report| json!({
             "files_searched": report.proof.files_searched,

@@ -37,8 +37,7 @@ use crate::setting::Setting;
 pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
     let setting = match &cli.command {
         Command::Completions(arguments) => {
-            completions::run(arguments);
-            return Ok(());
+            return completions::run(arguments);
         }
         _ => Setting::new(cli)?,
     };

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::config;
 use crate::cli::{ModelAction, ModelArgs};
 use crate::error::Error;
-use crate::output::{print_json, print_table, progress_bar, short_bytes, stdout, table, talk};
+use crate::output::{
+    one_line, print_json, print_table, progress_bar, short_bytes, stdout, table, talk,
+};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ModelArgs) -> Result<(), Error> {
@@ -105,7 +107,7 @@ fn pull(setting: &Setting, name: &str, mirror: Option<&str>) -> Result<(), Error
         mirror.unwrap_or(hub::HUB),
         &folder,
         &mut |progress| {
-            bar.set_message(progress.file.to_string());
+            bar.set_message(one_line(progress.file));
             bar.set_length(progress.total.unwrap_or(progress.done));
             bar.set_position(progress.done);
         },

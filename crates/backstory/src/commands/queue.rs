@@ -11,7 +11,7 @@ use super::sweep::options;
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, grouped, harmless, local_time, print_json, rfc3339, say, stdout,
+    BOLD, DIM, GREEN, RED, grouped, local_time, one_line, print_json, rfc3339, say, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -92,10 +92,13 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
             item.kind.name().replace('_', " "),
             local_time(Some(item.at)),
             session.map_or("-", |session| session.agent.as_str()),
-            session.map_or_else(|| "-".to_string(), |session| short_id(&session.session)),
+            session.map_or_else(
+                || "-".to_string(),
+                |session| one_line(&short_id(&session.session))
+            ),
             item.last_error
                 .as_deref()
-                .map_or_else(String::new, |error| format!("  {}", harmless(error))),
+                .map_or_else(String::new, |error| format!("  {}", one_line(error))),
         )?;
     }
     out.flush()?;

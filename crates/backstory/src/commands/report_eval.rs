@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::ReportArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, counted, grouped, harmless, print_json, print_table, stdout, table,
+    BOLD, DIM, counted, grouped, one_line, print_json, print_table, stdout, table,
 };
 use crate::setting::Setting;
 
@@ -80,7 +80,7 @@ fn print_tier(out: &mut impl Write, tier: &TierScores) -> Result<(), Error> {
     for model in &tier.models {
         let scores = &model.scores;
         rows.add_row([
-            harmless(&model.model),
+            one_line(&model.model),
             grouped(model.items),
             share(scores.faithfulness),
             scores
@@ -109,7 +109,7 @@ fn print_tier(out: &mut impl Write, tier: &TierScores) -> Result<(), Error> {
         writeln!(
             out,
             "{DIM}{}, requests in vain: {}{DIM:#}",
-            harmless(&model.model),
+            one_line(&model.model),
             failures.join(", ")
         )?;
     }
@@ -120,7 +120,7 @@ fn print_tier(out: &mut impl Write, tier: &TierScores) -> Result<(), Error> {
                 out,
                 "{}: {BOLD}{}{BOLD:#} is better  {DIM}{items} or more each{DIM:#}",
                 better.dimension,
-                harmless(model)
+                one_line(model)
             )?,
             None => writeln!(
                 out,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::SessionsArgs;
 use crate::error::Error;
 use crate::output::{
-    harmless, local_time, parse_time, print_json, print_table, rfc3339, short_number, stdout,
+    local_time, one_line, parse_time, print_json, print_table, rfc3339, short_number, stdout,
     table, usage_json,
 };
 use crate::setting::{Setting, now};
@@ -62,7 +62,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
 }
 
 fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
-    let title = harmless(row.title.as_deref().unwrap_or("-"));
+    let title = one_line(row.title.as_deref().unwrap_or("-"));
     let title = match row.parent_kind.as_deref() {
         Some("subagent") => format!("↳ {title}"),
         Some(_) => format!("⑂ {title}"),
@@ -79,7 +79,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         },
         row.agent.clone(),
         local_time(row.ended_at),
-        harmless(project),
+        one_line(project),
         (row.turns + row.live_turns).to_string(),
         short_number(row.usage.total()),
         row.outcome.clone().unwrap_or_else(|| "-".to_string()),

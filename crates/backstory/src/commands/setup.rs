@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 use crate::error::Error;
-use crate::output::{BOLD, DIM, GREEN, RED, harmless, print_json, stdout, talk};
+use crate::output::{BOLD, DIM, GREEN, RED, one_line, print_json, stdout, talk};
 use crate::setting::Setting;
 use crate::shell;
 
@@ -69,7 +69,7 @@ fn run(
             format!("{} cannot be edited: {reason}", outcome.file.display())
         })
         .collect();
-    let error = Error::usage(harmless(&files.join("; ")));
+    let error = Error::usage(one_line(&files.join("; ")));
     Err(if refused.len() < outcomes.len() {
         error.hint("nothing was changed there; the other agents are done")
     } else {
@@ -122,10 +122,10 @@ fn print(outcomes: &[SetupOutcome], dry_run: bool) -> Result<(), Error> {
                 ""
             },
             outcome.status.name(),
-            harmless(&outcome.file.to_string_lossy()),
+            one_line(&outcome.file.to_string_lossy()),
         )?;
         if dry_run {
-            for line in harmless(&outcome.difference).lines() {
+            for line in one_line(&outcome.difference).lines() {
                 match line.chars().next() {
                     Some('+') => writeln!(out, "{GREEN}{line}{GREEN:#}")?,
                     Some('-') => writeln!(out, "{RED}{line}{RED:#}")?,
@@ -133,7 +133,7 @@ fn print(outcomes: &[SetupOutcome], dry_run: bool) -> Result<(), Error> {
                 }
             }
         } else if is_change {
-            writeln!(out, "  {}", harmless(&outcome.events.join(", ")))?;
+            writeln!(out, "  {}", one_line(&outcome.events.join(", ")))?;
         }
         // Why one is refused is told at the end, as an error.
         let reason = outcome
@@ -141,7 +141,7 @@ fn print(outcomes: &[SetupOutcome], dry_run: bool) -> Result<(), Error> {
             .as_deref()
             .filter(|_| outcome.status != SetupStatus::Refused);
         if let Some(reason) = reason {
-            writeln!(out, "  {}", harmless(reason))?;
+            writeln!(out, "  {}", one_line(reason))?;
         }
     }
     out.flush()?;

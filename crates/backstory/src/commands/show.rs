@@ -1,15 +1,15 @@
 //! `show` and `tail`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
-use backstory_memory::{EventRange, Kind, Memory, SessionRow, ShownEvent};
+use backstory_memory::{EventRange, Kind, Memory, SessionRow, ShownEvent, StreamRow};
 use serde_json::{Value, json};
 
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, harmless, local_time, print_json, rfc3339, stdout, talk,
+    BOLD, DIM, GREEN, RED, harmless, local_time, one_line, print_json, rfc3339, stdout, talk,
 };
 use crate::setting::Setting;
 
@@ -123,9 +123,21 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
             files.join(", ")
         ));
     }
-    let mut out = std::io::stdout().lock();
-    for stream in &streams {
-        memory.original(stream, &mut out)?;
+    // A file or a pipe gets every byte; a terminal would obey some of them.
+    if std::io::stdout().is_terminal() {
+        talk("hidden characters are left out on a terminal; redirect the output to get every byte");
+        return print_original(memory, &streams, &mut stdout());
+    }
+    print_original(memory, &streams, &mut std::io::stdout().lock())
+}
+
+fn print_original(
+    memory: &Memory,
+    streams: &[StreamRow],
+    out: &mut impl Write,
+) -> Result<(), Error> {
+    for stream in streams {
+        memory.original(stream, out)?;
     }
     out.flush()?;
     Ok(())
@@ -165,20 +177,20 @@ fn event_json(event: &ShownEvent) -> Value {
 
 fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result<(), Error> {
     let mut out = stdout();
-    let title = harmless(session.title.as_deref().unwrap_or("untitled"));
+    let title = one_line(session.title.as_deref().unwrap_or("untitled"));
     writeln!(out, "{BOLD}{title}{BOLD:#}")?;
     let project = session
         .project
         .as_deref()
-        .map_or(String::new(), |project| format!(" · {}", harmless(project)));
+        .map_or(String::new(), |project| format!(" · {}", one_line(project)));
     let branch = session
         .branch
         .as_deref()
-        .map_or(String::new(), |branch| format!(" ({})", harmless(branch)));
+        .map_or(String::new(), |branch| format!(" ({})", one_line(branch)));
     writeln!(
         out,
         "{DIM}{} · {}{project}{branch} · {} to {}{DIM:#}",
-        session.session,
+        one_line(&session.session),
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),
@@ -188,7 +200,7 @@ fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result
         let from = session.parent_seq.map_or(String::new(), |seq| {
             format!(", goes on from its event {seq}")
         });
-        writeln!(out, "{DIM}{kind} of {parent}{from}{DIM:#}")?;
+        writeln!(out, "{DIM}{kind} of {}{from}{DIM:#}", one_line(parent))?;
     }
     for event in events {
         print_event(&mut out, event, full)?;
@@ -206,7 +218,7 @@ fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(
         .filter(|command| command.len() < LONG_COMMAND);
     let text = harmless(command.unwrap_or(&event.text));
     let time = local_time(row.at);
-    let tool = row.tool.as_deref().map(harmless).unwrap_or_default();
+    let tool = row.tool.as_deref().map(one_line).unwrap_or_default();
     match row.kind {
         Kind::Prompt => writeln!(
             out,
@@ -216,7 +228,7 @@ fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(
         Kind::Reply => writeln!(
             out,
             "\n{BOLD}● {}{BOLD:#}  {DIM}{time}{DIM:#}",
-            row.model.as_deref().unwrap_or("agent")
+            one_line(row.model.as_deref().unwrap_or("agent"))
         )?,
         Kind::Reasoning => writeln!(out, "\n{DIM}◦ thinks{DIM:#}")?,
         Kind::ToolCall => writeln!(out, "\n{BOLD}▸ {tool}{BOLD:#}  {DIM}{time}{DIM:#}")?,
@@ -267,23 +279,24 @@ fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error
 }
 
 fn print_markdown(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Error> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = stdout();
     writeln!(
         out,
         "# {}\n",
-        session.title.as_deref().unwrap_or("untitled")
+        one_line(session.title.as_deref().unwrap_or("untitled"))
     )?;
     writeln!(
         out,
         "- session: `{}`\n- agent: {}",
-        session.session, session.agent
+        one_line(&session.session),
+        session.agent
     )?;
     if let Some(project) = &session.project {
-        writeln!(out, "- project: `{project}`")?;
+        writeln!(out, "- project: `{}`", one_line(project))?;
     }
     for event in events {
         let row = &event.row;
-        let tool = row.tool.as_deref().unwrap_or("tool");
+        let tool = one_line(row.tool.as_deref().unwrap_or("tool"));
         match row.kind {
             Kind::Prompt => writeln!(out, "\n## {} · you\n\n{}", row.turn, event.text)?,
             Kind::Reply => writeln!(out, "\n{}", event.text)?,

@@ -3,13 +3,12 @@
 use std::io::Write;
 
 use backstory_memory::{Usage, UsageBy, UsageEntry};
-use comfy_table::CellAlignment;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
-use crate::output::{grouped, harmless, print_json, print_table, stdout, table, usage_json};
+use crate::output::{grouped, one_line, print_json, print_table, stdout, table, usage_json};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error> {
@@ -47,12 +46,10 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
         "total",
     ]);
     for entry in entries {
-        table.add_row(cells(&harmless(&entry.key), &entry.usage));
+        table.add_row(cells(&one_line(&entry.key), &entry.usage));
     }
     table.add_row(cells("total", &usage.totals));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_numbers();
     print_table(&mut out, &table)?;
     out.flush()?;
     Ok(())

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, Occasion};
+use backstory_memory::{Context, Occasion, escape_json};
 use serde_json::{Value, json};
 
 use crate::commands::context::{look_around, options};
@@ -16,7 +16,7 @@ pub(super) fn tell(setting: &Setting, input: &HookInput) -> Option<u64> {
     let context = context(setting, input, occasion)?;
     let answer = answer(input.agent, occasion, &context.text)?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{answer}").ok()?;
+    writeln!(out, "{}", escape_json(&answer.to_string())).ok()?;
     out.flush().ok()?;
     Some(context.tokens as u64)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_memory::{Memory, Surroundings};
+use backstory_memory::{Memory, Surroundings, escape_json};
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
@@ -66,9 +66,9 @@ impl<'a> Answers<'a> {
             "/api/summarize" => self.summarize(request),
             _ => Err(Refusal::new(404, "there is no such path")),
         };
-        match answer.map(|answer| answer.to_string()) {
+        match answer.map(|answer| json_response(200, &answer)) {
             Ok(answer) if answer.len() > LONGEST_ANSWER => failure(413, "the answer is too long"),
-            Ok(answer) => response(200, answer.as_bytes()),
+            Ok(answer) => answer,
             Err(refusal) => failure(refusal.status, &refusal.reason),
         }
     }
@@ -129,9 +129,14 @@ fn parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
+/// A response with a JSON document whose hidden characters are escaped: agents read it.
+pub(super) fn json_response(status: u16, document: &Value) -> Vec<u8> {
+    response(status, escape_json(&document.to_string()).as_bytes())
+}
+
 /// An answer that says why there is none.
 pub(super) fn failure(status: u16, reason: &str) -> Vec<u8> {
-    response(status, json!({"error": reason}).to_string().as_bytes())
+    json_response(status, &json!({"error": reason}))
 }
 
 /// A memory that stays open, for as long as its database is the same file.

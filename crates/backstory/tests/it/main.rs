@@ -11,6 +11,7 @@ mod compress;
 mod context;
 mod crash;
 mod digest;
+mod forgetting;
 mod growth;
 mod hooks;
 mod hostile;
@@ -27,5 +28,6 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod streams;
 #[cfg(unix)]
 mod worker;

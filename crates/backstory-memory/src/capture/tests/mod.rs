@@ -464,7 +464,14 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
     let sessions = memory
         .to_forget(crate::Forget::Session(&id(SESSION)))
         .unwrap();
-    assert_eq!(memory.forget(&sessions).unwrap().proof.remains, [""; 0]);
+    assert_eq!(
+        memory
+            .forget(&sessions, &crate::ForgetPlaces::default(), &[])
+            .unwrap()
+            .proof
+            .remains,
+        [""; 0]
+    );
     assert_eq!(memory.item_counts().unwrap(), [0; 5]);
     assert_eq!(
         story.hook(20, "UserPromptSubmit", &json!({"prompt": "more"})),

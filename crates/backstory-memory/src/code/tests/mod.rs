@@ -311,7 +311,11 @@ fn what_a_forgotten_session_wrote_is_in_no_look_of_others() {
         .memory
         .to_forget(Forget::Session(&id(10)))
         .unwrap();
-    bench.trial.memory.forget(&forgotten).unwrap();
+    bench
+        .trial
+        .memory
+        .forget(&forgotten, &crate::ForgetPlaces::default(), &[])
+        .unwrap();
     assert!(!names(&bench).contains("zanzibar"));
     assert_eq!(bench.told(), ["11#1 mtill.py m:empty"]);
 }

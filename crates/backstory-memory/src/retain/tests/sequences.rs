@@ -71,7 +71,10 @@ fn step(trial: &mut Trial, world: &mut World, dice: &mut Dice, number: u32) {
                 .memory
                 .to_forget(Forget::Session(&id(session)))
                 .unwrap();
-            let report = trial.memory.forget(&heads).unwrap();
+            let report = trial
+                .memory
+                .forget(&heads, &crate::ForgetPlaces::default(), &[])
+                .unwrap();
             assert_eq!(report.proof.remains, [""; 0]);
             world.forgotten.insert(session);
             world.pinned.remove(&session);

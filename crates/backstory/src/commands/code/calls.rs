@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{known_languages, memory_if_any, scanned, shown};
 use crate::cli::CallsArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, YELLOW, harmless, print_json, stdout, warn};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, print_json, stdout, warn};
 use crate::setting::Setting;
 
 /// What calls outside of every function.
@@ -194,14 +194,14 @@ fn print_text(files: &[SourceOutline], edges: &[&CallEdge<'_>]) -> Result<(), Er
             writeln!(
                 out,
                 "{BOLD}{}{BOLD:#}  {DIM}{}{DIM:#}",
-                harmless(caller),
+                one_line(caller),
                 path.unwrap_or_default()
             )?;
         }
         last = Some((edge.file, caller));
-        let callee = harmless(&edge.call.callee);
+        let callee = one_line(&edge.call.callee);
         let told = match &edge.call.resolved {
-            Some(resolved) if *resolved != edge.call.callee => format!(" = {}", harmless(resolved)),
+            Some(resolved) if *resolved != edge.call.callee => format!(" = {}", one_line(resolved)),
             _ => String::new(),
         };
         let colour = match edge.call.resolution {

@@ -9,7 +9,7 @@ use super::{moment, sign};
 use crate::cli::ChangesArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
@@ -91,10 +91,10 @@ fn print_text(turns: &[TurnChanges]) -> Result<(), Error> {
             short_prompt(turn.prompt.as_deref()),
         )?;
         for file in &turn.files {
-            writeln!(out, "  {} {}", sign(file.change), harmless(&file.name))?;
+            writeln!(out, "  {} {}", sign(file.change), one_line(&file.name))?;
             for symbol in &file.symbols {
                 let earlier = match &symbol.earlier {
-                    Some(earlier) => format!(", was {}", harmless(earlier)),
+                    Some(earlier) => format!(", was {}", one_line(earlier)),
                     None => String::new(),
                 };
                 let kind = symbol.kind.map_or("", SymbolKind::name).replace('_', " ");
@@ -102,7 +102,7 @@ fn print_text(turns: &[TurnChanges]) -> Result<(), Error> {
                     out,
                     "      {} {}  {DIM}{kind}{earlier}{DIM:#}",
                     sign(symbol.change),
-                    harmless(&symbol.name)
+                    one_line(&symbol.name)
                 )?;
             }
         }

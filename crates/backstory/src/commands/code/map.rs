@@ -94,7 +94,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
                 .collect(),
         };
         for line in lines {
-            writeln!(out, "{}", harmless(&line))?;
+            writeln!(out, "{}", harmless(&line).replace('\n', " "))?;
         }
     }
     out.flush()?;

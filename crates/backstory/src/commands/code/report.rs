@@ -13,7 +13,7 @@ use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, s
 use crate::cli::ReportArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, counted, grouped, harmless, local_time, print_json, rfc3339, stdout,
+    BOLD, DIM, counted, grouped, local_time, one_line, print_json, rfc3339, stdout,
 };
 use crate::setting::Setting;
 
@@ -71,7 +71,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     writeln!(
         out,
         "{BOLD}{}{BOLD:#}",
-        harmless(&root.display().to_string())
+        one_line(&root.display().to_string())
     )?;
     writeln!(
         out,
@@ -81,7 +81,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     )?;
     calls.print(&mut out)?;
     for (file, at) in &broken {
-        let (file, at) = (harmless(file), local_time(Some(*at)));
+        let (file, at) = (one_line(file), local_time(Some(*at)));
         writeln!(
             out,
             "  {DIM}{file} did not parse when it was last seen, {at}; what is told of it is from before{DIM:#}"
@@ -266,7 +266,7 @@ impl Changes {
         writeln!(out, "\n{BOLD}Changed most{BOLD:#}")?;
         for ((file, name), turns) in Changes::most(&self.functions) {
             let turns = counted(turns, "turn");
-            let (name, file) = (harmless(name), harmless(file));
+            let (name, file) = (one_line(name), one_line(file));
             writeln!(out, "  {turns:>9}  {name}  {DIM}{file}{DIM:#}")?;
         }
         Ok(())

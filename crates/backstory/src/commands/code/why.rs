@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::WhyArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
@@ -64,12 +64,12 @@ fn print_text(lives: &[SymbolLife]) -> Result<(), Error> {
         writeln!(
             out,
             "{BOLD}{}{BOLD:#}  {DIM}{kind} in {}{DIM:#}",
-            harmless(&life.name),
-            harmless(&life.file)
+            one_line(&life.name),
+            one_line(&life.file)
         )?;
         for event in &life.changes {
             let earlier = match &event.earlier {
-                Some(earlier) => format!(", was {}", harmless(earlier)),
+                Some(earlier) => format!(", was {}", one_line(earlier)),
                 None => String::new(),
             };
             writeln!(

@@ -14,7 +14,7 @@ use super::sweep::options;
 use crate::cli::DoctorArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, grouped, harmless, print_json, short_bytes, stdout,
+    BOLD, DIM, GREEN, RED, YELLOW, grouped, one_line, print_json, short_bytes, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -248,7 +248,7 @@ impl<'a> Examination<'a> {
                 "    {}:{}: {}",
                 row.path,
                 row.line,
-                harmless(&row.reason)
+                one_line(&row.reason)
             )?;
         }
         self.capturing.print(&mut out)?;

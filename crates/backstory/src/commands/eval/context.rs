@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::most_characters;
 use crate::error::Error;
-use crate::output::{counted, harmless, print_json, print_table, stdout, table};
+use crate::output::{counted, one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
 pub(super) fn run(
@@ -43,7 +43,7 @@ pub(super) fn run(
                 trial.session.clone(),
                 trial.tokens.to_string(),
                 trial.touched.to_string(),
-                harmless(&trial.told.join(", ")),
+                one_line(&trial.told.join(", ")),
             ]);
         }
         print_table(&mut out, &rows)?;

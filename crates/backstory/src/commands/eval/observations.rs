@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::output::{counted, grouped, harmless, print_json, stdout};
+use crate::output::{counted, grouped, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
@@ -51,7 +51,7 @@ pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
         score.unfounded.len()
     )?;
     for (session, event, what) in &score.unfounded {
-        writeln!(out, "  {session} event {event}: {}", harmless(what))?;
+        writeln!(out, "  {session} event {event}: {}", one_line(what))?;
     }
     writeln!(out, "{} tool uses a second", grouped(rate as u64))?;
     out.flush()?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Mode;
 use crate::error::Error;
-use crate::output::{harmless, print_json, print_table, stdout, table};
+use crate::output::{one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
 #[derive(Deserialize)]
@@ -97,7 +97,7 @@ fn print_each(out: &mut impl Write, mode: Mode, score: &RetrievalScore) -> Resul
                 .place
                 .map_or("-".to_string(), |place| place.to_string()),
             (if query.confident { "yes" } else { "no" }).to_string(),
-            harmless(&query.query).replace('\n', " "),
+            one_line(&query.query),
         ]);
     }
     print_table(out, &each)?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::list::entry_json;
 use crate::error::Error;
-use crate::output::{harmless, print_json, print_table, stdout, table, talk};
+use crate::output::{one_line, print_json, print_table, stdout, table, talk};
 use crate::setting::{Setting, editor, now};
 
 /// The ids of all that was detected or decided.
@@ -35,7 +35,7 @@ pub(super) fn decide(
         let changed = catalogue.decide(&id, candidate, status, now())?;
         let title = catalogue
             .entry(&id)
-            .map(|entry| harmless(&entry.title))
+            .map(|entry| one_line(&entry.title))
             .unwrap_or_default();
         let already = if changed { "" } else { "already " };
         talk(&format!("{already}{} {id}: {title}", status.name()));
@@ -137,14 +137,14 @@ pub(super) fn list(catalogue: &Catalogue, json: bool) -> Result<(), Error> {
             table.add_row([
                 entry.id.clone(),
                 entry.kind.name().to_string(),
-                harmless(&status),
+                one_line(&status),
                 entry.version.to_string(),
                 if targets.is_empty() {
                     "-".to_string()
                 } else {
-                    harmless(&targets.join(", "))
+                    one_line(&targets.join(", "))
                 },
-                harmless(&entry.title).replace('\n', " "),
+                one_line(&entry.title),
             ]);
         }
         print_table(&mut out, &table)?;

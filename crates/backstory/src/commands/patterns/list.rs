@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::PatternsListArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, harmless, local_time, print_json, print_table, rfc3339, stdout, table,
+    BOLD, DIM, local_time, one_line, print_json, print_table, rfc3339, stdout, table,
 };
 
 /// How much of a title is shown in the list.
@@ -47,18 +47,14 @@ pub(super) fn run(
             let entry = catalogue.entry(&pattern.id);
             let (title, _) = said(pattern, entry);
             table.add_row([
-                harmless(&pattern.id),
+                one_line(&pattern.id),
                 pattern.kind.name().to_string(),
                 pattern.frequency.to_string(),
                 pattern.sessions.len().to_string(),
                 pattern.agents.join(", "),
                 local_time(pattern.last_seen),
                 status(entry).to_string(),
-                harmless(title)
-                    .replace('\n', " ")
-                    .chars()
-                    .take(TITLE_CHARACTERS)
-                    .collect(),
+                one_line(title).chars().take(TITLE_CHARACTERS).collect(),
             ]);
         }
         print_table(&mut out, &table)?;
@@ -89,9 +85,9 @@ pub(super) fn show(
         .map(|pattern| said(pattern, entry))
         .or_else(|| entry.map(|entry| (entry.title.as_str(), entry.advice.as_str())))
     {
-        writeln!(out, "{BOLD}{}{BOLD:#}", harmless(title))?;
+        writeln!(out, "{BOLD}{}{BOLD:#}", one_line(title))?;
         if !advice.is_empty() {
-            writeln!(out, "{}", harmless(advice))?;
+            writeln!(out, "{}", one_line(advice))?;
         }
     }
     writeln!(out, "{DIM}{id}, {}{DIM:#}", status(entry))?;
@@ -122,18 +118,18 @@ fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> 
         ("domains", &pattern.domains),
     ] {
         if !names.is_empty() {
-            writeln!(out, "{what}: {}", harmless(&names.join(", ")))?;
+            writeln!(out, "{what}: {}", one_line(&names.join(", ")))?;
         }
     }
     for evidence in &pattern.evidence {
         writeln!(
             out,
             "\n{DIM}{}#{} {} {}{DIM:#}\n{}",
-            harmless(&evidence.session),
+            one_line(&evidence.session),
             evidence.turn,
             evidence.agent,
             local_time(evidence.at),
-            harmless(&evidence.text)
+            one_line(&evidence.text)
         )?;
     }
     Ok(())
@@ -142,13 +138,13 @@ fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> 
 fn print_decided(out: &mut impl Write, entry: &Entry) -> Result<(), Error> {
     writeln!(out)?;
     if !entry.merged.is_empty() {
-        writeln!(out, "with {}", harmless(&entry.merged.join(", ")))?;
+        writeln!(out, "with {}", one_line(&entry.merged.join(", ")))?;
     }
     for published in &entry.published {
         writeln!(
             out,
             "published in {} since {}",
-            harmless(&published.target),
+            one_line(&published.target),
             local_time(published.at)
         )?;
     }
@@ -159,7 +155,7 @@ fn print_decided(out: &mut impl Write, entry: &Entry) -> Result<(), Error> {
             .or(change.pattern.as_deref())
             .unwrap_or_default();
         let line = format!("{} {} {about}", local_time(change.at), change.change);
-        writeln!(out, "{DIM}{}{DIM:#}", harmless(&line).trim_end())?;
+        writeln!(out, "{DIM}{}{DIM:#}", one_line(&line).trim_end())?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use backstory_memory::{
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::output::{harmless, local_time, print_json, print_table, rfc3339, stdout, table};
+use crate::output::{local_time, one_line, print_json, print_table, rfc3339, stdout, table};
 use crate::setting::Setting;
 
 /// A pattern in one place.
@@ -114,7 +114,7 @@ fn print(out: &mut impl Write, measured: &[Measured<'_>]) -> Result<(), Error> {
         for row in &one.rows {
             table.add_row([
                 one.entry.id.clone(),
-                harmless(&one.publication.target),
+                one_line(&one.publication.target),
                 local_time(one.publication.at),
                 row.agent.clone().unwrap_or_else(|| "all".to_string()),
                 share(&row.before),

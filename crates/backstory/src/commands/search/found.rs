@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::sessions::short_id;
 use crate::error::Error;
-use crate::output::{BOLD, DIM, GREEN, YELLOW, harmless, local_time, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, local_time, one_line, print_json, rfc3339, stdout};
 
 /// The document of `search --json`, with what people are shown besides.
 #[derive(Debug, PartialEq, Deserialize, Serialize)]
@@ -122,11 +122,11 @@ impl FoundTurn {
 
     fn print(&self, out: &mut impl Write, whole: bool) -> Result<(), Error> {
         let id = if whole {
-            self.session.clone()
+            one_line(&self.session)
         } else {
-            short_id(&self.session)
+            one_line(&short_id(&self.session))
         };
-        let title = harmless(self.title.as_deref().unwrap_or("-"));
+        let title = one_line(self.title.as_deref().unwrap_or("-"));
         let project = self.project.as_deref().map_or("-", |project| {
             project.rsplit(['/', '\\']).next().unwrap_or(project)
         });
@@ -141,7 +141,7 @@ impl FoundTurn {
             "    {DIM}{}  {}  {}  {}{DIM:#}",
             local_time(at.map(Timestamp::as_millisecond)),
             self.agent,
-            harmless(project),
+            one_line(project),
             self.kind.replace('_', " "),
         )?;
         if !self.more_turns.is_empty() {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::HooksArgs;
 use crate::error::Error;
-use crate::output::{BOLD, DIM, harmless, print_json, stdout};
+use crate::output::{BOLD, DIM, one_line, print_json, stdout};
 use crate::setting::Setting;
 use crate::shell;
 
@@ -25,7 +25,7 @@ pub(super) fn make(setting: &Setting, folder: &Path, arguments: &HooksArgs) -> R
     };
     let outcome = make_plugin(&folder, &options).map_err(|refused| {
         let message = format!("{}: {}", refused.file.display(), refused.reason);
-        Error::usage(harmless(&message))
+        Error::usage(one_line(&message))
             .hint("name a new folder, or one that `setup --plugin` made")
     })?;
     if arguments.json {
@@ -49,18 +49,18 @@ fn print(folder: &Path, outcome: &PluginOutcome, dry_run: bool) -> Result<(), Er
         out,
         "{BOLD}plugin{BOLD:#}: {would_be}{} {DIM}{}{DIM:#}",
         outcome.status.name(),
-        harmless(&told),
+        one_line(&told),
     )?;
     for file in &outcome.files {
         let below = file.strip_prefix(folder).unwrap_or(file);
-        writeln!(out, "  {}", harmless(&below.to_string_lossy()))?;
+        writeln!(out, "  {}", one_line(&below.to_string_lossy()))?;
     }
     writeln!(out, "{BOLD}Claude Code{BOLD:#}, in a session:")?;
-    writeln!(out, "  /plugin marketplace add {}", harmless(&told))?;
+    writeln!(out, "  /plugin marketplace add {}", one_line(&told))?;
     writeln!(out, "  /plugin install {PLUGIN}@{PLUGIN}")?;
     writeln!(out, "{BOLD}Codex{BOLD:#}, in a shell:")?;
     let quoted = shell::quoted(&told);
-    writeln!(out, "  codex plugin marketplace add {}", harmless(&quoted))?;
+    writeln!(out, "  codex plugin marketplace add {}", one_line(&quoted))?;
     writeln!(out, "  codex plugin add {PLUGIN}@{PLUGIN}")?;
     for note in &outcome.notes {
         writeln!(out, "  {note}")?;

@@ -1,0 +1,117 @@
+//! Rewriting what other sessions' bytes and texts repeat of forgotten ones.
+
+use super::Forgetting;
+use crate::blocks::{self, BlockReader, Packer, decompress};
+use crate::error::Result;
+
+impl Forgetting<'_> {
+    /// Calls `change` with each block of a stream; what it changes is stored.
+    pub fn rewrite(
+        &self,
+        stream: i64,
+        mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
+    ) -> Result<()> {
+        let mut reader = BlockReader::new(&self.transaction);
+        for (id, start, length) in blocks::of_stream(&self.transaction, stream)? {
+            let mut bytes = reader.read(stream, start, length)?;
+            if change(start, &mut bytes) {
+                blocks::replace(&self.transaction, id, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `change` with every other text that could name a session; what it gives back is stored.
+    /// Logged lines of which `is_about` is true are deleted.
+    pub fn rewrite_texts(
+        &self,
+        change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+        is_about: impl Fn(&[u8]) -> bool,
+    ) -> Result<()> {
+        for (table, column) in [
+            ("source_files", "state"),
+            ("sessions", "title"),
+            ("sessions", "cwd"),
+            ("sessions", "branch"),
+            ("sessions", "transcript"),
+            ("projects", "root"),
+            ("paths", "path"),
+            ("loose_titles", "title"),
+        ] {
+            self.rewrite_column(table, column, "rowid, 0", "rowid = ?1 AND ?2 = 0", &change)?;
+        }
+        self.rewrite_column(
+            "events",
+            "command",
+            "session, seq",
+            "session = ?1 AND seq = ?2",
+            &change,
+        )?;
+        let mut packer = Packer::for_notes()?;
+        for (table, key, column) in [
+            ("notes", "session", "notes"),
+            ("kept_observations", "session", "observations"),
+            ("queue", "id", "body"),
+            ("observations", "id", "body"),
+            ("summaries", "session", "body"),
+        ] {
+            let mut packed = Vec::new();
+            let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
+            self.each(&select, |row| {
+                packed.push((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+                Ok(())
+            })?;
+            let update = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
+            for (row, text) in packed {
+                if let Some(text) = change(&decompress(&text)?) {
+                    self.transaction
+                        .execute(&update, (row, packer.compress(&text)?))?;
+                }
+            }
+        }
+        // What the machinery did to them is not worth masking.
+        let mut logged = Vec::new();
+        self.each(
+            "SELECT id, detail FROM event_log WHERE detail IS NOT NULL",
+            |row| {
+                if is_about(row.get_ref(1)?.as_str()?.as_bytes()) {
+                    logged.push(row.get::<_, i64>(0)?);
+                }
+                Ok(())
+            },
+        )?;
+        for id in logged {
+            self.transaction
+                .execute("DELETE FROM event_log WHERE id = ?1", [id])?;
+        }
+        Ok(())
+    }
+
+    fn rewrite_column(
+        &self,
+        table: &str,
+        column: &str,
+        keys: &str,
+        condition: &str,
+        change: &impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<()> {
+        let mut changed: Vec<(i64, i64, String)> = Vec::new();
+        let select = format!("SELECT {keys}, {column} FROM {table} WHERE {column} IS NOT NULL");
+        self.each(&select, |row| {
+            if let Some(text) = change(row.get_ref(2)?.as_str()?.as_bytes()) {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                changed.push((row.get(0)?, row.get(1)?, text));
+            }
+            Ok(())
+        })?;
+        // Two texts that differ in ids alone become the same one; where each must be there once, a number tells them apart.
+        let update = format!("UPDATE OR IGNORE {table} SET {column} = ?3 WHERE {condition}");
+        for (row, seq, text) in changed {
+            if self.transaction.execute(&update, (row, seq, &text))? == 0 {
+                let apart = format!("{text}~{row}");
+                self.transaction.execute(&update, (row, seq, apart))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Forgetting beyond the store: the pattern catalogue, files that agents read, the spool.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::environment::{Environment, Outcome, claude_id, prompt};
+
+const CATALOGUE: &str = ".config/backstory/patterns";
+/// What only the newest session says.
+const MARKER: &str = "zanzibarquartz";
+
+/// Three sessions in which a user had to say the same; the pattern of that is approved, and published in a repository.
+fn published() -> (Environment, PathBuf) {
+    let environment = Environment::new();
+    for (session, word) in [(1, "please"), (2, "again"), (3, MARKER)] {
+        let correction = format!("no, don't use the shared staging database for tests {word}");
+        let lines = [
+            prompt(session, session * 10, &format!("write tests {session}")),
+            prompt(session, session * 10 + 1, &correction),
+        ];
+        environment.claude(session, &lines);
+    }
+    environment.sweep();
+    let candidates = environment.json(&["patterns"]);
+    let pattern = &candidates["patterns"][0];
+    assert_eq!(pattern["sessions"].as_array().unwrap().len(), 3);
+    let id = pattern["id"].as_str().unwrap();
+    assert_eq!(environment.run(&["patterns", "approve", id]).code, 0);
+    environment.write("shop/.git/HEAD", "ref: refs/heads/main\n");
+    let agents = environment.write("shop/AGENTS.md", "# Rules\n\nBe kind.\n");
+    let mut publish = environment.command(&["patterns", "publish"]);
+    let publish = publish.current_dir(environment.home().join("shop"));
+    assert!(publish.status().unwrap().success());
+    assert!(text(&agents).contains(MARKER));
+    let entry = environment
+        .home()
+        .join(CATALOGUE)
+        .join(format!("{id}.toml"));
+    assert!(text(&entry).contains(MARKER) && text(&entry).contains(&claude_id(3)));
+    (environment, entry)
+}
+
+fn text(path: &std::path::Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Runs in the repository.
+fn in_shop(environment: &Environment, arguments: &[&str]) -> Outcome {
+    let mut command = environment.command(arguments);
+    Outcome::of(
+        &command
+            .current_dir(environment.home().join("shop"))
+            .output()
+            .unwrap(),
+    )
+}
+
+#[test]
+fn forget_takes_text_out_of_the_catalogue_and_published_blocks() {
+    let (environment, entry) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let plan = in_shop(
+        &environment,
+        &["forget", &claude_id(3), "--dry-run", "--json"],
+    );
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    assert_eq!(plan["catalogue"][0], entry.to_str().unwrap());
+    assert_eq!(plan["published"][0], agents.to_str().unwrap());
+    let report = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(
+        report.stdout.contains("Verified: no trace left ("),
+        "{}",
+        report.stdout
+    );
+    let log = environment.home().join(crate::environment::claude_path(3));
+    assert!(
+        report.stdout.contains(log.to_str().unwrap()),
+        "{}",
+        report.stdout
+    );
+    // The other two still have the pattern, and their words describe it.
+    for file in [&entry, &agents] {
+        let text = text(file);
+        assert!(
+            !text.contains(MARKER) && !text.contains(&claude_id(3)),
+            "{text}"
+        );
+        assert!(text.contains("staging database for tests again"), "{text}");
+    }
+    assert!(text(&agents).starts_with("# Rules\n\nBe kind.\n"));
+    let entry_text = text(&entry);
+    assert!(
+        entry_text.contains("sessions = 2") && entry_text.contains(&claude_id(2)),
+        "{entry_text}"
+    );
+    // Without the last of them nothing supports it.
+    let report = in_shop(
+        &environment,
+        &["forget", "--project", "/home/ada/shop", "--yes"],
+    );
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(!entry.exists());
+    assert_eq!(text(&agents), "# Rules\n\nBe kind.\n");
+}
+
+#[test]
+fn what_a_person_wrote_about_a_pattern_stays() {
+    let (environment, entry) = published();
+    let id = entry.file_stem().unwrap().to_str().unwrap();
+    let title = [
+        "patterns",
+        "edit",
+        id,
+        "--title",
+        "Tests have their own database",
+    ];
+    assert_eq!(environment.run(&title).code, 0);
+    let own = text(&entry).replacen("id = ", "# ours\nid = ", 1);
+    std::fs::write(&entry, own).unwrap();
+    for session in [3, 2, 1] {
+        let report = in_shop(&environment, &["forget", &claude_id(session), "--yes"]);
+        assert_eq!(report.code, 0, "{}", report.stderr);
+    }
+    let text = text(&entry);
+    assert!(
+        text.contains("# ours") && text.contains("Tests have their own database"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("staging") && !text.contains("0000-4000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn forget_names_published_files_when_nobody_can_be_asked() {
+    let (environment, _) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let refused = in_shop(&environment, &["forget", &claude_id(3)]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains(agents.to_str().unwrap()),
+        "{}",
+        refused.stderr
+    );
+    assert!(text(&agents).contains(MARKER));
+    assert_eq!(environment.run(&["show", &claude_id(3)]).code, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_published_file_that_may_not_be_changed_is_named_and_the_exit_code_tells() {
+    use std::io::Write;
+    let (environment, entry) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let mut command = environment.command(&["forget", &claude_id(3)]);
+    command
+        .current_dir(environment.home().join("shop"))
+        .stdin(terminal.slave);
+    std::fs::File::from(terminal.master.try_clone().unwrap())
+        .write_all(b"y\nn\n")
+        .unwrap();
+    let outcome = Outcome::of(&command.output().unwrap());
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("Rewrite the block? [y/N]"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("text may be left in")
+            && outcome.stderr.contains(agents.to_str().unwrap())
+    );
+    // The block is searched, so it is not said that nothing is left.
+    assert!(
+        outcome.stdout.contains("Found in ") && !outcome.stdout.contains("Verified"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(text(&agents).contains(MARKER) && !text(&entry).contains(MARKER));
+}
+
+#[test]
+fn forget_searches_catalogue_files_that_it_cannot_read() {
+    let (environment, _) = published();
+    let broken = environment.write(
+        &format!("{CATALOGUE}/p-broken.toml"),
+        format!("seen {}", claude_id(3)),
+    );
+    let outcome = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
+    assert_eq!(outcome.code, 70, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains(broken.to_str().unwrap()),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn captures_that_wait_are_forgotten_and_so_is_what_nobody_could_read() {
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "the first"), prompt(1, 1, MARKER)]);
+    environment.claude(2, &[prompt(2, 2, "the second")]);
+    environment.sweep();
+    let spool = environment.store().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    let unreadable = spool.join("000-1.unreadable");
+    std::fs::write(
+        &unreadable,
+        format!("{{\"session_id\":\"{}\", {MARKER}", claude_id(1)),
+    )
+    .unwrap();
+    let other = spool.join("000-2.unreadable");
+    std::fs::write(&other, "something else").unwrap();
+    let report = environment.json(&["forget", &claude_id(1), "--yes"]);
+    assert_eq!(report["proof"]["found"], 0);
+    assert!(!unreadable.exists() && other.exists());
+    assert_eq!(report["agent_logs"].as_array().unwrap().len(), 1);
+}
