@@ -19,6 +19,7 @@ mod index;
 mod ingest;
 mod observations;
 mod open;
+pub mod private;
 mod queue;
 mod recall;
 mod sessions;
