@@ -1,5 +1,6 @@
 //! Opening the database: pragmas, migrations, modes.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ impl Store {
 
     /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
-        make_private_folder(folder)?;
+        private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let path = folder.join("backstory.db");
         make_private_file(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -77,7 +78,7 @@ impl Store {
         if !private::check_owner(&path).map_err(prepare_error(&path))? {
             return Ok(None);
         }
-        private::check_private_folder(folder).map_err(prepare_error(folder))?;
+        private::check_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         match Store::connect(path, flags)?.if_laid_out() {
             Ok(Some(store)) if store.version()? < MIGRATIONS.len() as i64 => {
@@ -302,7 +303,29 @@ pub fn try_lock_file(path: &Path) -> Result<Option<std::fs::File>> {
 }
 
 pub(crate) fn make_private_folder(folder: &Path) -> Result<()> {
-    private::make_private_folder(folder).map_err(prepare_error(folder))
+    private::make_private_folder(folder, |_| true).map_err(prepare_error(folder))
+}
+
+/// Whether something in a store's folder can be part of the store.
+pub fn is_store_entry(name: &OsStr) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "downloads",
+        "index",
+        "logs",
+        "models",
+        "sample",
+        "spool",
+        "vectors",
+    ];
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let is_ours = |beginning| name.starts_with(beginning);
+    FOLDERS.contains(&name)
+        || is_ours("backstory.db")
+        || is_ours("worker.")
+        || name.ends_with(".lock")
+        || name == ".DS_Store"
 }
 
 /// Tells a folder or file that is not private from one that cannot be had for another reason.

@@ -20,6 +20,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    block_file_size_signal();
     if let Some(call) = hook::Call::of(std::env::args_os()) {
         hook::run(&call);
         return ExitCode::SUCCESS;
@@ -29,4 +31,14 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other, not the end of the process.
+#[cfg(unix)]
+fn block_file_size_signal() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // All threads inherit it; programs that we run do not.
+    let _ = signals.thread_block();
 }

@@ -2,7 +2,7 @@
 
 use backstory_session::hook::Happening;
 use backstory_session::{Kind, Touch};
-use backstory_store::{EventRow, ItemFilter, LiveSession, Store};
+use backstory_store::{EventRow, ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
 use crate::read::ShownEvent;
@@ -49,6 +49,18 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 result.row.call = Some(seq);
                 result.row.error = tool.error;
                 result.row.duration_ms = tool.duration_ms;
+            }
+            Ok(Happening::Omitted { bytes, .. }) => {
+                let kind = match item.kind {
+                    ItemKind::Prompt => Kind::Prompt,
+                    ItemKind::ToolUse => Kind::ToolResult,
+                    ItemKind::Reply | ItemKind::Summary => Kind::Reply,
+                };
+                live.turn += u64::from(kind == Kind::Prompt);
+                let text = format!(
+                    "[{bytes} bytes not kept: they could not be redacted in time; the agent's log has them]"
+                );
+                live.push(kind, item.at, text);
             }
             _ => {}
         }

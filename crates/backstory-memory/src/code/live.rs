@@ -13,6 +13,7 @@ use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::place::real;
+use crate::trusted::{open_regular, read_at_most};
 
 /// What a look at a file found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +47,9 @@ impl Memory {
         ) else {
             return Ok(Seen::NotSource);
         };
-        if std::fs::metadata(&path).map_err(unreadable)?.len() > MAX_BYTES as u64 {
-            return Ok(Seen::NotSource);
-        }
-        let bytes = std::fs::read(&path).map_err(unreadable)?;
-        let Ok(text) = String::from_utf8(bytes) else {
+        let opened = open_regular(&path).map_err(unreadable)?;
+        let bytes = read_at_most(&opened, MAX_BYTES as u64).map_err(unreadable)?;
+        let Some(Ok(text)) = bytes.map(String::from_utf8) else {
             return Ok(Seen::NotSource);
         };
         let parse = |text: &str| {

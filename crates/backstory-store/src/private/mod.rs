@@ -12,6 +12,7 @@ mod tests;
 #[cfg(unix)]
 mod unix;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -47,9 +48,10 @@ pub fn check_socket(path: &Path) -> io::Result<()> {
     system::check_socket(path)
 }
 
-/// Makes a folder that nobody else can enter, or narrows the mode of an existing one. A folder that belongs to somebody else, that
-/// has something of somebody else in it or that cannot be narrowed is refused. A private folder costs one `lstat`.
-pub fn make_private_folder(path: &Path) -> io::Result<()> {
+/// Makes a folder that nobody else can enter, or narrows the mode of an existing one with all that is in it. A folder is refused
+/// if it belongs to somebody else, if it has something of somebody else in it, or something that is not expected there, and if
+/// it cannot be narrowed. A private folder costs one `lstat`.
+pub fn make_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     if system::is_private(path)? {
         return Ok(());
     }
@@ -64,16 +66,16 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
             return Ok(());
         }
     }
-    system::narrow(path)
+    system::narrow(path, is_expected)
 }
 
 /// Like [`make_private_folder`], for readers: nothing is made, and a folder that others can only read is good enough where its mode
 /// cannot be changed, as on a read-only file system.
-pub fn check_private_folder(path: &Path) -> io::Result<()> {
+pub fn check_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     if system::is_private(path)? || !path.exists() {
         return Ok(());
     }
-    match system::narrow(path) {
+    match system::narrow(path, is_expected) {
         Err(_) if system::check_owner(path).is_ok() && !system::is_writable_by_others(path) => {
             Ok(())
         }

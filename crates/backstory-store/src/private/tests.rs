@@ -160,7 +160,7 @@ fn a_wide_folder_of_ours_is_narrowed_with_all_that_is_in_it() {
         symlink("/nowhere", store.join("link")).unwrap();
         set_mode(&store.join("inner/file"), 0o666);
         set_mode(&store, mode);
-        make_private_folder(&store).unwrap();
+        make_private_folder(&store, |_| true).unwrap();
         assert_eq!(mode_of(&store), 0o700);
         assert_eq!(mode_of(&store.join("inner")), 0o700);
         assert_eq!(mode_of(&store.join("file")), 0o600);
@@ -179,8 +179,11 @@ fn a_folder_of_somebody_else_is_refused_and_left_as_it_is() {
         return;
     }
     for path in [&store, &link] {
-        assert_refused(make_private_folder(path), "belongs to user 65534");
-        assert_refused(check_private_folder(path), "belongs to user 65534");
+        assert_refused(make_private_folder(path, |_| true), "belongs to user 65534");
+        assert_refused(
+            check_private_folder(path, |_| true),
+            "belongs to user 65534",
+        );
         assert_refused(check_owner(path), "belongs to user 65534");
     }
     assert_eq!(mode_of(&store), 0o777);
@@ -201,25 +204,28 @@ fn a_wide_folder_with_a_file_of_somebody_else_is_refused_again_and_again() {
     }
     for _ in 0..2 {
         assert_refused(
-            make_private_folder(&store),
+            make_private_folder(&store, |_| true),
             "inner/planted in it belongs to",
         );
     }
     std::fs::remove_file(planted).unwrap();
-    make_private_folder(&store).unwrap();
+    make_private_folder(&store, |_| true).unwrap();
 }
 
 #[test]
 fn a_link_of_somebody_else_leads_to_no_store() {
     let trial = trial();
     let (store, link) = (trial.root.join("store"), trial.root.join("link"));
-    make_private_folder(&store).unwrap();
+    make_private_folder(&store, |_| true).unwrap();
     symlink(&store, &link).unwrap();
-    make_private_folder(&link).unwrap();
+    make_private_folder(&link, |_| true).unwrap();
     let given =
         geteuid().is_root() && std::os::unix::fs::lchown(&link, Some(NOBODY), Some(NOBODY)).is_ok();
     if given {
-        assert_refused(make_private_folder(&link), "belongs to user 65534");
+        assert_refused(
+            make_private_folder(&link, |_| true),
+            "belongs to user 65534",
+        );
     }
 }
 
@@ -238,4 +244,24 @@ fn a_socket_counts_only_in_a_private_folder() {
     if give_away(&socket) {
         assert_refused(check_socket(&socket), "belongs to user 65534");
     }
+}
+
+/// A home or the root folder that somebody took for a store must not be closed to all others.
+#[test]
+fn a_wide_folder_with_other_things_in_it_is_refused_and_left_as_it_is() {
+    let trial = trial();
+    let home = trial.root.join("home");
+    create_dir(&home).unwrap();
+    write(home.join("backstory.db"), "").unwrap();
+    write(home.join("letter.txt"), "").unwrap();
+    set_mode(&home, 0o755);
+    let is_expected = crate::is_store_entry;
+    assert_refused(make_private_folder(&home, is_expected), "letter.txt");
+    // Others cannot write it, so it can be read.
+    check_private_folder(&home, is_expected).unwrap();
+    set_mode(&home, 0o757);
+    assert_refused(check_private_folder(&home, is_expected), "letter.txt");
+    assert_eq!(mode_of(&home), 0o757);
+    std::fs::remove_file(home.join("letter.txt")).unwrap();
+    make_private_folder(&home, is_expected).unwrap();
 }

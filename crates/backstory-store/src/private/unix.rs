@@ -177,11 +177,24 @@ fn check_link(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// Takes the access of others to a folder and everything in it away.
-pub(super) fn narrow(path: &Path) -> io::Result<()> {
+pub(super) fn narrow(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     let opened = openat(CWD, path, READ_FOLDER, Mode::empty()).map_err(open_error)?;
     let folder = File::from(opened);
     let before = folder.metadata()?;
     judge_owner(&before)?;
+    // Else a home folder that somebody took for a store would be closed to all others, or the root folder to everybody.
+    let found = Dir::read_from(&folder)?;
+    for entry in found {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." && !is_expected(name) {
+            let mode = before.mode() & 0o777;
+            return Err(refused(format!(
+                "others can enter it (mode {mode:03o}), and it has something else in it, {}: `chmod 700` it, or use a folder of its own",
+                name.display()
+            )));
+        }
+    }
     // Whatever others could put there must not be taken for ours once the mode does not show any more that they could.
     check_contents(&folder, Path::new(""), false, 0)?;
     folder.set_permissions(Permissions::from_mode(0o700))?;

@@ -6,6 +6,7 @@ use backstory_memory::{Forget, ForgetReport, SessionHead};
 use serde_json::{Value, json};
 
 use super::sessions::project_filter;
+use super::sweep::drain_spool;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{counted, grouped, harmless, print_json, rfc3339, short_bytes, stdout, talk};
@@ -13,7 +14,7 @@ use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
     let mut memory = setting.memory_to_write()?;
-    memory.drain(&setting.spool(), usize::MAX)?;
+    drain_spool(setting, &mut memory)?;
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
         (Some(session), ..) => Forget::Session(session),

@@ -69,10 +69,9 @@ impl Story {
             told.to_string().as_bytes(),
         );
         let capture = Capture::new(input.unwrap(), NOW + second * 1000);
-        self.trial
-            .memory
-            .capture(&capture, Some(Redactor::new([7; 32])))
-            .unwrap()
+        let memory = &mut self.trial.memory;
+        let redactor = memory.with_own_key(Redactor::new([7; 32])).unwrap();
+        memory.capture(&capture.clean(Some(&redactor))).unwrap()
     }
 
     fn log(&mut self, second: i64, kind: &str, content: &Value) {
