@@ -265,6 +265,7 @@ impl Keeper {
     fn put_marker(&self, pending: Pending, bytes: u64, started: Instant) {
         let marker = match pending {
             Pending::Nothing => return,
+            Pending::Unheard if bytes == 0 => None,
             Pending::Unheard => self.unheard(bytes),
             Pending::Head(marker) => Some((*marker).clone()),
             Pending::Understood(capture)
