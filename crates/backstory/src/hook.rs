@@ -91,7 +91,7 @@ pub(crate) fn run(call: &Call) {
 /// Hears what the agent says, to the end of it or of the object that it is: not every agent closes its side.
 fn listen(call: &Call, watchdog: &Watchdog) -> Result<HookInput, Unreadable> {
     let (agent, event) = (call.agent.as_deref(), call.event.as_deref());
-    let mut on_head = |head: &HookInput| watchdog.expect_text(Capture::new(head.clone(), now()));
+    let mut on_head = |head: &HookInput| watchdog.expect_text(&Capture::new(head.clone(), now()));
     let mut understood = |bytes: &[u8]| hook::read_with_head(agent, event, bytes, &mut on_head);
     let mut stdin = std::io::stdin().lock();
     let (mut bytes, mut piece, mut looks) = (Vec::new(), vec![0; PIECE], 0);

@@ -51,16 +51,25 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 result.row.duration_ms = tool.duration_ms;
             }
             Ok(Happening::Omitted { bytes, .. }) => {
-                let kind = match item.kind {
-                    ItemKind::Prompt => Kind::Prompt,
-                    ItemKind::ToolUse => Kind::ToolResult,
-                    ItemKind::Reply | ItemKind::Summary => Kind::Reply,
-                };
-                live.turn += u64::from(kind == Kind::Prompt);
                 let text = format!(
                     "[{bytes} bytes not kept: they could not be redacted in time; the agent's log has them]"
                 );
-                live.push(kind, item.at, text);
+                match item.kind {
+                    ItemKind::Prompt => {
+                        live.turn += 1;
+                        live.push(Kind::Prompt, item.at, text);
+                    }
+                    ItemKind::ToolUse => {
+                        let call = item.seq.unwrap_or_else(|| {
+                            let call = live.push(Kind::ToolCall, item.at, text.clone());
+                            call.row.seq
+                        });
+                        live.push(Kind::ToolResult, item.at, text).row.call = Some(call);
+                    }
+                    ItemKind::Reply | ItemKind::Summary => {
+                        live.push(Kind::Reply, item.at, text);
+                    }
+                }
             }
             _ => {}
         }

@@ -131,7 +131,7 @@ impl Watchdog {
     }
 
     /// It is known who speaks of what, but not yet what was said.
-    pub(super) fn expect_text(&self, head: Capture) {
+    pub(super) fn expect_text(&self, head: &Capture) {
         let marker = Arc::new(head.marker(self.bytes()));
         self.set(Pending::Head(marker), None);
     }

@@ -129,3 +129,26 @@ fn waited(
         Err(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_where_others_can_put_one_is_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let is_asked = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path(), permissions).unwrap();
+            connected(&path, Instant::now() + Duration::from_secs(10)).is_some()
+        };
+        assert!(is_asked(0o700));
+        assert!(!is_asked(0o755));
+        assert!(!is_asked(0o777));
+    }
+}

@@ -1,6 +1,7 @@
 //! Stories of hooks and logs: whatever comes first, every event is there once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod marker;
 mod spool;
 
 use backstory_session::hook;
