@@ -1,7 +1,7 @@
 //! Finding source files: which there are, and which changed since they were read.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use backstory_session::{Places, READERS, Reader, Shape};
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
+use crate::trusted::{LogOrigin, open_log};
 
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
 const MOST_LEVELS: usize = 24;
@@ -23,6 +24,8 @@ pub struct Sources {
     pub roots: Vec<(&'static str, PathBuf)>,
     /// Files and folders of any agent, told apart by content.
     pub paths: Vec<PathBuf>,
+    /// Logs that hooks named, told apart by content and read only if nobody else can write them.
+    pub named: Vec<PathBuf>,
     /// Only of this agent.
     pub agent: Option<String>,
 }
@@ -38,6 +41,15 @@ impl Sources {
         });
         Sources {
             roots: roots.collect(),
+            ..Sources::default()
+        }
+    }
+
+    /// A log that a hook of this agent named.
+    pub fn named_by_hook(log: PathBuf, agent: &str) -> Self {
+        Sources {
+            named: vec![log],
+            agent: Some(agent.to_string()),
             ..Sources::default()
         }
     }
@@ -62,6 +74,8 @@ pub struct Found {
     pub(crate) reader: &'static dyn Reader,
     /// How it is laid out.
     pub(crate) shape: Shape,
+    /// Why it may be read.
+    pub(crate) origin: LogOrigin,
     /// What it looked like when it was found.
     pub fingerprint: Fingerprint,
     /// Whether it was read before and has not changed since.
@@ -125,13 +139,20 @@ pub(crate) fn discover(sources: &Sources, store: Option<&Store>, own: &Path) -> 
         if metadata.is_dir() {
             walk.folder(path, None, 0);
         } else if metadata.is_file() {
-            walk.file(path, &metadata, None);
+            walk.file(path, &metadata, None, LogOrigin::User);
         } else {
             let source = std::io::Error::other("neither a file nor a folder");
             return Err(Error::Path {
                 path: path.clone(),
                 source,
             });
+        }
+    }
+    for path in &sources.named {
+        match open_log(path, LogOrigin::Hook).and_then(|file| file.metadata()) {
+            Ok(metadata) => walk.file(path, &metadata, None, LogOrigin::Hook),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => walk.problem(path, &error),
         }
     }
     let mut files: Vec<Found> = walk.files.into_values().collect();
@@ -195,7 +216,7 @@ impl Walk<'_> {
                     );
                     if named {
                         match entry.metadata() {
-                            Ok(metadata) => self.file(&path, &metadata, reader),
+                            Ok(metadata) => self.file(&path, &metadata, reader, LogOrigin::User),
                             Err(error) => self.problem(&path, &error),
                         }
                     }
@@ -206,7 +227,13 @@ impl Walk<'_> {
         }
     }
 
-    fn file(&mut self, path: &Path, metadata: &Metadata, reader: Option<&'static dyn Reader>) {
+    fn file(
+        &mut self,
+        path: &Path,
+        metadata: &Metadata,
+        reader: Option<&'static dyn Reader>,
+        origin: LogOrigin,
+    ) {
         let shown = path.to_string_lossy();
         let key = shown.strip_suffix(".zst").unwrap_or(&shown).to_string();
         let fingerprint = fingerprint(metadata);
@@ -214,7 +241,7 @@ impl Walk<'_> {
         let (head, order) = if unchanged {
             (Vec::new(), (i64::MIN, i64::MIN))
         } else {
-            match glance(path, metadata.len()) {
+            match glance(path, metadata.len(), origin) {
                 Ok(seen) => seen,
                 Err(error) => return self.problem(path, &error),
             }
@@ -248,6 +275,7 @@ impl Walk<'_> {
             key: key.clone(),
             reader,
             shape,
+            origin,
             fingerprint,
             unchanged,
             order,
@@ -268,8 +296,8 @@ fn looks_like_log(path: &Path) -> bool {
 }
 
 /// Reads the beginning of a file, and the first and last time that it names near its beginning and end.
-fn glance(path: &Path, size: u64) -> std::io::Result<(Vec<u8>, (i64, i64))> {
-    let mut file = File::open(path)?;
+fn glance(path: &Path, size: u64, origin: LogOrigin) -> std::io::Result<(Vec<u8>, (i64, i64))> {
+    let mut file = open_log(path, origin)?;
     let mut head = Vec::new();
     if path.extension().is_some_and(|extension| extension == "zst") {
         // A damaged archive shows when it is read; here only what can be seen counts.

@@ -44,7 +44,6 @@ mod pipeline;
 mod place;
 mod project;
 mod read;
-mod regular;
 mod replay;
 mod retain;
 mod retention;
@@ -55,6 +54,7 @@ mod text;
 mod tokens;
 #[cfg(test)]
 mod trial;
+pub mod trusted;
 mod usage;
 mod whole;
 
@@ -75,7 +75,7 @@ pub use backstory_store::{
     SpendingCaps, StreamRow, Tier, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
-pub use capture::{Capture, Spool, WorkReport};
+pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
     CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
     SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,

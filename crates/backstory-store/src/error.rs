@@ -24,6 +24,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// The store belongs to somebody else, or others can get at it and that cannot be changed.
+    #[error("{path} is not private: {source}")]
+    NotPrivate {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The store was written by a newer version of the program.
     #[error("the store {path} has schema {found}, this program knows schemas up to {known}")]
     TooNew {

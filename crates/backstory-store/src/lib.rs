@@ -19,6 +19,7 @@ mod index;
 mod ingest;
 mod observations;
 mod open;
+pub mod private;
 mod queue;
 mod recall;
 mod sessions;
@@ -48,7 +49,7 @@ pub use index::{
     Unindexed, Word, words,
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
-pub use open::{Store, lock_file, try_lock_file};
+pub use open::{Store, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,

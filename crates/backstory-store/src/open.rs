@@ -1,5 +1,6 @@
 //! Opening the database: pragmas, migrations, modes.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
+use crate::private;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
 const MIGRATIONS: [&str; 7] = [
@@ -45,7 +47,7 @@ impl Store {
 
     /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
-        make_private_folder(folder)?;
+        private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let path = folder.join("backstory.db");
         make_private_file(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -73,9 +75,10 @@ impl Store {
     /// Opens a store only to read it; `None` when there is none yet. One of an older schema is brought up to date first.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
-        if !path.exists() {
+        if !private::check_owner(&path).map_err(prepare_error(&path))? {
             return Ok(None);
         }
+        private::check_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         match Store::connect(path, flags)?.if_laid_out() {
             Ok(Some(store)) if store.version()? < MIGRATIONS.len() as i64 => {
@@ -92,8 +95,10 @@ impl Store {
     /// nobody has the store open, SQLite takes no lock then.
     pub fn open_untouched(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
-        if !path.exists() {
-            return Ok(None);
+        for path in [folder, &path] {
+            if !private::check_owner(path).map_err(prepare_error(path))? {
+                return Ok(None);
+            }
         }
         let journal = path.with_extension("db-wal").exists();
         let how = if journal {
@@ -298,20 +303,44 @@ pub fn try_lock_file(path: &Path) -> Result<Option<std::fs::File>> {
 }
 
 pub(crate) fn make_private_folder(folder: &Path) -> Result<()> {
-    let failed = |source| Error::Prepare {
-        path: folder.to_path_buf(),
-        source,
+    private::make_private_folder(folder, |_| true).map_err(prepare_error(folder))
+}
+
+/// Whether something in a store's folder can be part of the store.
+pub fn is_store_entry(name: &OsStr) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "downloads",
+        "index",
+        "logs",
+        "models",
+        "sample",
+        "spool",
+        "vectors",
+    ];
+    let Some(name) = name.to_str() else {
+        return false;
     };
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(failed)
+    let is_ours = |beginning| name.starts_with(beginning);
+    FOLDERS.contains(&name)
+        || is_ours("backstory.db")
+        || is_ours("worker.")
+        || name.ends_with(".lock")
+        || name == ".DS_Store"
+}
+
+/// Tells a folder or file that is not private from one that cannot be had for another reason.
+fn prepare_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    |source| match source.get_ref() {
+        // Errors of the system have nothing inside.
+        Some(_) => Error::NotPrivate { path, source },
+        None => Error::Prepare { path, source },
+    }
 }
 
 /// SQLite gives its journal files the mode of the database, so this one decides for all.
 fn make_private_file(path: &Path) -> Result<()> {
-    if path.exists() {
+    if private::check_owner(path).map_err(prepare_error(path))? {
         return Ok(());
     }
     let mut options = std::fs::OpenOptions::new();

@@ -1,19 +1,22 @@
 //! What agents call while they work. Nothing that happens here may hold an agent up or fail it.
 //!
 //! So it does not go through the command line's parser, which refuses; it opens the store with little patience and spools what it
-//! cannot store; a watchdog spools and leaves when even that takes too long; and it always exits with 0.
+//! cannot store; a watchdog has that done when it takes too long, leaves a marker when it takes longer still, and ends the process;
+//! and it always exits with 0.
 
 mod call;
 mod tell;
 mod watchdog;
 
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
-use backstory_memory::{Capture, Captured, LogEvent, Memory, Sources, log_event};
+use backstory_memory::trusted::{NamedLog, check_named_log};
+use backstory_memory::{Capture, Captured, DrainLimits, LogEvent, Memory, Sources, log_event};
+use backstory_session::redact::Redactor;
 
 pub(crate) use self::call::Call;
 use self::tell::tell;
@@ -32,8 +35,11 @@ const MOST_INPUT: usize = 32 << 20;
 const PIECE: usize = 16 << 10;
 /// How often it is looked whether all was said while more could come.
 const LOOKS: usize = 4;
-/// How many captures that wait in the spool one hook takes along.
-const TAKEN_ALONG: usize = 32;
+/// Captures that wait in the spool and that one hook takes along. They are redacted once more, so it must not be much.
+const TAKEN_ALONG: DrainLimits = DrainLimits {
+    captures: 32,
+    bytes: 1 << 20,
+};
 /// A log that grew by more is left to the worker.
 const LITTLE: u64 = 4 << 20;
 
@@ -42,11 +48,14 @@ pub(crate) fn run(call: &Call) {
     // A fault of ours is no fault of the agent's.
     std::panic::set_hook(Box::new(|_| leave()));
     let started = Instant::now();
+    let watchdog = Watchdog::start();
     let Some(setting) = Setting::for_hook(call.config.as_deref()) else {
         return;
     };
-    let watchdog = Watchdog::start(&setting);
-    let read = listen(call);
+    if !own_session() {
+        watchdog.keep_in(&setting, call);
+    }
+    let read = listen(call, &watchdog);
     let mut event = LogEvent::new("hook.capture", now());
     match read {
         Ok(input) if is_ours(&setting, &input) => return,
@@ -62,6 +71,11 @@ pub(crate) fn run(call: &Call) {
             }
         }
         Err(unreadable) => {
+            if watchdog.bytes() >= MOST_INPUT as u64 {
+                // It was not read to its end.
+                watchdog.leave_marker();
+            }
+            watchdog.relax();
             event.name = "hook.unreadable".to_string();
             event.agent.clone_from(&call.agent);
             event = event
@@ -75,14 +89,19 @@ pub(crate) fn run(call: &Call) {
 }
 
 /// Hears what the agent says, to the end of it or of the object that it is: not every agent closes its side.
-fn listen(call: &Call) -> Result<HookInput, Unreadable> {
-    let understood = |bytes: &[u8]| hook::read(call.agent.as_deref(), call.event.as_deref(), bytes);
+fn listen(call: &Call, watchdog: &Watchdog) -> Result<HookInput, Unreadable> {
+    let (agent, event) = (call.agent.as_deref(), call.event.as_deref());
+    let mut on_head = |head: &HookInput| watchdog.expect_text(&Capture::new(head.clone(), now()));
+    let mut understood = |bytes: &[u8]| hook::read_with_head(agent, event, bytes, &mut on_head);
     let mut stdin = std::io::stdin().lock();
     let (mut bytes, mut piece, mut looks) = (Vec::new(), vec![0; PIECE], 0);
     while bytes.len() < MOST_INPUT {
         match stdin.read(&mut piece) {
             Ok(0) => break,
-            Ok(length) => bytes.extend_from_slice(&piece[..length]),
+            Ok(length) => {
+                bytes.extend_from_slice(&piece[..length]);
+                watchdog.count_bytes(bytes.len());
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             // What came before it may be whole.
             Err(_) => break,
@@ -118,41 +137,66 @@ struct Taken {
 }
 
 fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken {
-    let redactor = || (setting.config.redact == Redact::On).then(|| watchdog.redactor());
+    let redact = setting.config.redact == Redact::On;
     // Making a store takes long where disks are slow. Whoever gave up in the middle of it would leave it to the next, for ever.
     let limit = setting.has_store().then_some(CAPTURE_LIMIT);
-    watchdog.expect(Arc::clone(capture), limit);
-    let stored = Memory::open_within(&setting.store, PATIENCE).and_then(|mut memory| {
-        let captured = memory.capture(capture, redactor())?;
+    watchdog.expect_store(capture, limit);
+    let opened = Memory::open_within(&setting.store, PATIENCE).and_then(|memory| {
+        let redactor = redact.then(|| memory.with_own_key(watchdog.redactor()));
+        Ok((memory, redactor.transpose()?))
+    });
+    let (opened, redactor) = match opened {
+        Ok((memory, redactor)) => (Ok(memory), redactor),
+        Err(error) => (Err(error), redact.then(|| watchdog.redactor())),
+    };
+    watchdog.expect_redaction(capture);
+    let cleaned = Arc::new(capture.clean(redactor.as_ref()));
+    watchdog.expect_stored(&cleaned, limit);
+    let stored = opened.and_then(|mut memory| {
+        let captured = memory.capture(&cleaned)?;
         Ok((memory, captured))
     });
-    watchdog.relax();
     match stored {
-        Ok((_, Captured::Forgotten)) => Taken {
-            kept: "nowhere",
-            error: None,
-        },
+        Ok((_, Captured::Forgotten)) => {
+            watchdog.relax();
+            Taken {
+                kept: "nowhere",
+                error: None,
+            }
+        }
         Ok((mut memory, Captured::Stored(session))) => {
-            let followed = follow_up(setting, &mut memory, capture, session);
+            watchdog.relax();
+            let followed = follow_up(setting, &mut memory, capture, session, redactor.as_ref());
             let handed = hand_over(setting, &memory, capture);
-            let error = followed.and(handed).err();
+            let error = followed
+                .and(handed.map_err(|error| error.to_string()))
+                .err();
             // Closing it takes as long as storing did, and the process ends anyway.
             std::mem::forget(memory);
             Taken {
                 kept: "store",
-                error: error.map(|error| error.to_string()),
+                error,
             }
         }
-        Err(error) => match setting.spool().put(capture, redactor().as_ref()) {
-            Ok(()) => Taken {
-                kept: "spool",
-                error: Some(error.to_string()),
-            },
-            Err(full) => Taken {
-                kept: "nowhere",
-                error: Some(format!("{error}; {full}")),
-            },
-        },
+        Err(error) => {
+            let spool = setting.spool();
+            let put = spool.put(&cleaned);
+            let taken = match put {
+                Ok(()) => Taken {
+                    kept: "spool",
+                    error: Some(error.to_string()),
+                },
+                Err(full) => {
+                    let _ = spool.put_trace(&cleaned);
+                    Taken {
+                        kept: "nowhere",
+                        error: Some(format!("{error}; {full}")),
+                    }
+                }
+            };
+            watchdog.relax();
+            taken
+        }
     }
 }
 
@@ -162,15 +206,30 @@ fn follow_up(
     memory: &mut Memory,
     capture: &Capture,
     session: Option<i64>,
-) -> backstory_memory::Result<()> {
+    redactor: Option<&Redactor>,
+) -> Result<(), String> {
     let spool = setting.spool();
     if !spool.is_empty() {
-        memory.drain(&spool, TAKEN_ALONG)?;
+        let drained = memory.drain(&spool, TAKEN_ALONG, redactor);
+        drained.map_err(|error| error.to_string())?;
     }
+    let done = read_log_or_files(setting, memory, capture, session);
+    let tidied = memory.tidy_now().map_err(|error| error.to_string());
+    done.and(tidied)
+}
+
+/// Reads what the agent's log has more, or looks at the files that a tool wrote.
+fn read_log_or_files(
+    setting: &Setting,
+    memory: &mut Memory,
+    capture: &Capture,
+    session: Option<i64>,
+) -> Result<(), String> {
+    let in_words = |error: backstory_memory::Error| error.to_string();
     match (&capture.input.happening, session) {
         (Happening::ToolUsed(_), Some(session)) => {
             let started = Instant::now();
-            let seen = memory.see_written(capture, session)?;
+            let seen = memory.see_written(capture, session).map_err(in_words)?;
             if seen > 0 {
                 let mut event = LogEvent::new("ast.snapshot", now()).with("files", seen);
                 event.duration_us = Some(started.elapsed().as_micros() as u64);
@@ -181,17 +240,22 @@ fn follow_up(
             let agent = capture.input.agent.name();
             let mut options = sweep_options(setting, &[], Some(agent));
             options.workers = 1;
-            match &capture.input.transcript {
-                Some(log) if !Path::new(log).is_file() => options.sources = Sources::default(),
-                Some(log) => options.sources = Sources::paths([log]),
-                // It does not say which; of all the agent's logs few will have grown.
-                None => {}
+            // When it does not say which, few of all the agent's logs will have grown.
+            if let Some(log) = capture.input.transcript.as_deref().map(PathBuf::from) {
+                match check_named_log(&log) {
+                    NamedLog::Missing => return Ok(()),
+                    NamedLog::Trusted => options.sources = Sources::named_by_hook(log, agent),
+                    NamedLog::Refused(reason) => {
+                        // Its path may be a secret, and what is logged is not redacted.
+                        return Err(format!("the agent's log is not read: {reason}"));
+                    }
+                }
             }
-            memory.sweep_little(&options, LITTLE)?;
+            memory.sweep_little(&options, LITTLE).map_err(in_words)?;
         }
         _ => {}
     }
-    memory.tidy_now()
+    Ok(())
 }
 
 /// Starts a worker for what is left to do, if this was the last that the agent wants for now: a tool that ran can wait until then.

@@ -23,6 +23,8 @@ use clap::Parser;
 use crate::error::Error;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    block_file_size_signal();
     if let Some(call) = hook::Call::of(std::env::args_os()) {
         hook::run(&call);
         return ExitCode::SUCCESS;
@@ -54,4 +56,14 @@ fn print_parse_error(error: &clap::Error) -> ExitCode {
             code
         }
     }
+}
+
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other, not the end of the process.
+#[cfg(unix)]
+fn block_file_size_signal() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // All threads inherit it; programs that we run do not.
+    let _ = signals.thread_block();
 }

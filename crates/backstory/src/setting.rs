@@ -47,6 +47,14 @@ impl Setting {
         let config_path =
             given.unwrap_or_else(|| folders.config_dir().join("backstory").join("config.toml"));
         let config = load(&config_path)?;
+        let is_configured = config_given && config.store.is_some();
+        if cfg!(unix) && !is_configured && !says_where_data_is() {
+            // The system's list of users would tell of a home, but whoever took HOME away does not want files there.
+            return Err(
+                Error::usage("HOME is not set, so the folder of the store is not known")
+                    .hint("set HOME, or BACKSTORY_HOME to the folder of the store"),
+            );
+        }
         let store = variable("BACKSTORY_HOME")
             .map(PathBuf::from)
             .or_else(|| config.store.clone())
@@ -221,6 +229,14 @@ pub(crate) fn program() -> String {
         std::env::split_paths(&path).any(|folder| folder.join(&name) == Path::new(&called))
     });
     if on_path { name } else { called }
+}
+
+/// Whether the environment says where a program of the user keeps its data.
+fn says_where_data_is() -> bool {
+    let is_absolute = |name| variable(name).is_some_and(|path| Path::new(&path).is_absolute());
+    variable("HOME").is_some()
+        || variable("BACKSTORY_HOME").is_some()
+        || is_absolute("XDG_DATA_HOME")
 }
 
 fn variable(name: &str) -> Option<String> {

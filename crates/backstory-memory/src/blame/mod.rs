@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 use crate::git::{earlier_names, worktree_root};
 use crate::place::Place;
 use crate::read::prompt;
-use crate::regular::read_regular_file;
 use crate::replay::{Interner, Lane, Line, filled};
+use crate::trusted::read_regular_file;
 
 /// Limit for files whose lines are asked about.
 const MAX_FILE_BYTES: u64 = 256 << 20;

@@ -2,7 +2,7 @@
 
 use backstory_session::hook::Happening;
 use backstory_session::{Kind, Touch};
-use backstory_store::{EventRow, ItemFilter, LiveSession, Store};
+use backstory_store::{EventRow, ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
 use crate::read::ShownEvent;
@@ -49,6 +49,27 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 result.row.call = Some(seq);
                 result.row.error = tool.error;
                 result.row.duration_ms = tool.duration_ms;
+            }
+            Ok(Happening::Omitted { bytes, .. }) => {
+                let text = format!(
+                    "[{bytes} bytes not kept: they could not be redacted in time; the agent's log has them]"
+                );
+                match item.kind {
+                    ItemKind::Prompt => {
+                        live.turn += 1;
+                        live.push(Kind::Prompt, item.at, text);
+                    }
+                    ItemKind::ToolUse => {
+                        let call = item.seq.unwrap_or_else(|| {
+                            let call = live.push(Kind::ToolCall, item.at, text.clone());
+                            call.row.seq
+                        });
+                        live.push(Kind::ToolResult, item.at, text).row.call = Some(call);
+                    }
+                    ItemKind::Reply | ItemKind::Summary => {
+                        live.push(Kind::Reply, item.at, text);
+                    }
+                }
             }
             _ => {}
         }

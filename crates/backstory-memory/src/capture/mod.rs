@@ -16,7 +16,7 @@ use backstory_session::Action;
 use backstory_session::EventKey;
 use backstory_session::hook::{Happening, HookInput};
 use backstory_session::redact::Redactor;
-use backstory_store::{Captured, ItemKind, NewItem, Store, ToldSession};
+use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
@@ -26,11 +26,17 @@ use crate::project::project_of;
 use crate::sweep::random_key;
 
 pub(crate) use self::live::live_events;
-pub use self::spool::Spool;
+pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
 
 /// Longer strings of tools are cut in the middle: the log has them whole.
 const LONGEST_STRING: usize = 16 << 10;
+
+/// Size of the largest capture in a spool; of a larger one only a marker is kept.
+const MAX_CAPTURE_BYTES: u64 = 32 << 20;
+
+/// Size of the longest id or path in a marker. A longer one is left out: half of it could be half of a secret.
+const MAX_MARKER_FIELD_BYTES: usize = 1 << 10;
 
 /// Clocks further off than this are not believed.
 const MOST_SKEW_MS: i64 = 24 * 3600 * 1000;
@@ -62,8 +68,36 @@ impl Capture {
         }
     }
 
+    /// Stands for this capture where its text cannot be kept: says what happened, when, in which session, how many bytes the agent
+    /// gave and which log has them. Redacting it takes a time that does not depend on the text.
+    pub fn marker(&self, bytes: u64) -> Capture {
+        let short = |field: &Option<String>| {
+            let is_short = |text: &&String| text.len() <= MAX_MARKER_FIELD_BYTES;
+            field.as_ref().filter(is_short).cloned()
+        };
+        let input = &self.input;
+        let id = match &input.happening {
+            Happening::ToolUsed(tool) => short(&tool.id),
+            Happening::Prompted { id, .. } | Happening::Omitted { id, .. } => short(id),
+            _ => None,
+        };
+        Capture {
+            at: self.at,
+            nonce: self.nonce,
+            input: HookInput {
+                agent: input.agent,
+                event: input.event.clone(),
+                session: short(&input.session),
+                transcript: short(&input.transcript),
+                cwd: short(&input.cwd),
+                at: None,
+                happening: Happening::Omitted { bytes, id },
+            },
+        }
+    }
+
     /// As it is kept: without secrets, and short.
-    fn clean(&self, redactor: Option<&Redactor>) -> Capture {
+    pub fn clean(&self, redactor: Option<&Redactor>) -> Capture {
         let mut kept = self.clone();
         if let Happening::ToolUsed(tool) = &mut kept.input.happening {
             tool.before = None;
@@ -88,7 +122,11 @@ impl Capture {
                 self.input.renew_command();
             }
             // Redaction keeps JSON JSON, so this is for what nobody thought of: rather nothing than a secret.
-            Err(_) => self.input.happening = Happening::Other,
+            Err(_) => {
+                let bytes = json.len() as u64;
+                self.input.happening = Happening::Omitted { bytes, id: None };
+                (self.input.session, self.input.transcript, self.input.cwd) = (None, None, None);
+            }
         }
     }
 
@@ -131,6 +169,19 @@ impl Capture {
                 reply.into_iter().chain([summary()]).collect()
             }
             Happening::Compacting { .. } | Happening::Ended { .. } => vec![summary()],
+            Happening::Omitted { id, .. } => {
+                let kind = match omitted_kind(&self.input.event) {
+                    Some(ItemKind::Summary) => return vec![summary()],
+                    Some(kind) => kind,
+                    None => return Vec::new(),
+                };
+                let words = id.as_deref().filter(|_| kind == ItemKind::ToolUse);
+                let (kind, key, name) = item(kind, id.as_deref(), words.unwrap_or_default());
+                let marker = (kind, key, name.filter(|_| words.is_some()));
+                let ends = matches!(self.input.event.as_ref(), "Stop" | "SubagentStop");
+                let summary = ends.then(summary);
+                std::iter::once(marker).chain(summary).collect()
+            }
             Happening::Started { .. } | Happening::Other => Vec::new(),
         }
     }
@@ -148,7 +199,7 @@ impl Capture {
                 Happening::Prompted { text, .. } => Some(text),
                 _ => None,
             },
-            closed: matches!(input.happening, Happening::Ended { .. }),
+            closed: input.event == "SessionEnd",
         });
         let items: Vec<NewItem<'_>> = self
             .items()
@@ -159,6 +210,7 @@ impl Capture {
                 name,
                 call: match &input.happening {
                     Happening::ToolUsed(tool) => tool.id.as_deref(),
+                    Happening::Omitted { id, .. } if kind == ItemKind::ToolUse => id.as_deref(),
                     _ => None,
                 },
                 at: self.at,
@@ -175,14 +227,14 @@ impl Memory {
         Ok(Memory::of(home, Store::open_within(home, wait)?))
     }
 
-    /// Stores what an agent told a hook; told twice, it is stored once. Without a redactor secrets stay; its key becomes that of the
-    /// store.
-    pub fn capture(&mut self, capture: &Capture, redactor: Option<Redactor>) -> Result<Captured> {
-        let redactor = match redactor {
-            Some(redactor) => Some(redactor.with_key(self.redaction_key()?)),
-            None => None,
-        };
-        capture.clean(redactor.as_ref()).store(&mut self.store)
+    /// Stores what an agent told a hook; told twice, it is stored once. It must have been cleaned.
+    pub fn capture(&mut self, cleaned: &Capture) -> Result<Captured> {
+        cleaned.store(&mut self.store)
+    }
+
+    /// Gives a redactor the key of the store, so that the same secret has the same marker everywhere.
+    pub fn with_own_key(&self, redactor: Redactor) -> Result<Redactor> {
+        Ok(redactor.with_key(self.redaction_key()?))
     }
 
     /// Leaves the store so that the next hook finds it ready.
@@ -217,5 +269,24 @@ impl Memory {
             }
         }
         Ok(seen)
+    }
+}
+
+/// Number of bytes that an item stands for whose text could not be kept; `None` for every other item.
+pub fn omitted_bytes(item: &Item) -> Option<u64> {
+    match serde_json::from_slice(item.body.as_deref()?).ok()? {
+        Happening::Omitted { bytes, .. } => Some(bytes),
+        _ => None,
+    }
+}
+
+/// Kind of item that a marker stands for, by the name of the event; `None` when nothing would have been kept.
+fn omitted_kind(event: &str) -> Option<ItemKind> {
+    match event {
+        "UserPromptSubmit" => Some(ItemKind::Prompt),
+        "PostToolUse" | "PostToolUseFailure" => Some(ItemKind::ToolUse),
+        "Stop" | "StopCancelled" | "SubagentStop" | "AfterAgentResponse" => Some(ItemKind::Reply),
+        "PreCompact" | "SessionEnd" => Some(ItemKind::Summary),
+        _ => None,
     }
 }

@@ -1,23 +1,70 @@
 //! Where captures wait when the store cannot be had: a file each, written beside and renamed, so that one is whole or not there.
+//!
+//! The store's own folder comes first; when that takes nothing, a folder among temporary files does. Somebody else may have made
+//! that one, or put something into it, so every folder and file is opened by [`trusted`](crate::trusted) and must be ours.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use backstory_session::redact::Redactor;
+use backstory_store::is_store_entry;
+use backstory_store::private::{Folder, Privacy, make_private_folder};
 
-use super::Capture;
+use super::{Capture, MAX_CAPTURE_BYTES};
 use crate::Memory;
+use crate::discover::Problem;
 use crate::error::Result;
+use crate::trusted::read_at_most;
 
-/// No capture is larger; what is was not written by us.
-const LARGEST: u64 = 32 << 20;
+/// Ending of a whole capture.
+const CAPTURE: &str = "json";
+/// Ending of a capture that is being written.
+const PART: &str = "part";
+/// Ending of a file of ours that is no capture.
+const UNREADABLE: &str = "unreadable";
+/// Ending of an empty file whose name tells of a capture that could be written nowhere.
+const LOST: &str = "lost";
 
 /// The folders where captures wait.
 #[derive(Debug, Clone)]
 pub struct Spool {
+    home: PathBuf,
     folders: Vec<PathBuf>,
+}
+
+/// Limits on what is drained at once.
+#[derive(Debug, Clone, Copy)]
+pub struct DrainLimits {
+    /// Number of captures.
+    pub captures: usize,
+    /// Bytes of all captures.
+    pub bytes: u64,
+}
+
+impl DrainLimits {
+    /// Everything that waits.
+    pub const NONE: DrainLimits = DrainLimits {
+        captures: usize::MAX,
+        bytes: u64::MAX,
+    };
+}
+
+/// What became of captures that waited.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DrainReport {
+    /// Number of captures stored.
+    pub stored: usize,
+    /// Folders and files that were not trusted and are left as they are, and captures that could be written nowhere.
+    pub problems: Vec<Problem>,
+}
+
+/// A file in a spool.
+struct Waiting<'a> {
+    folder: &'a Folder,
+    name: OsString,
 }
 
 impl Spool {
@@ -25,6 +72,7 @@ impl Spool {
     pub fn new(home: &Path, elsewhere: Vec<PathBuf>) -> Self {
         let own = std::iter::once(home.join("spool"));
         Spool {
+            home: home.to_path_buf(),
             folders: own.chain(elsewhere).collect(),
         }
     }
@@ -34,14 +82,24 @@ impl Spool {
         &self.folders
     }
 
-    /// Puts a capture where the next process finds it; the error of the last place when there is none. Without a redactor secrets
-    /// stay. Whoever cannot read the store does not know its key, so markers of the same secret differ.
-    pub fn put(&self, capture: &Capture, redactor: Option<&Redactor>) -> std::io::Result<()> {
-        let json = serde_json::to_vec(&capture.clean(redactor))?;
-        let name = format!("{:015}-{:016x}.json", capture.at.max(0), capture.nonce);
-        let mut problem = std::io::Error::from(std::io::ErrorKind::NotFound);
-        for folder in &self.folders {
-            match write(folder, &name, &json) {
+    /// Puts a capture where the next process finds it, as it is: it must have been cleaned. One that is too large to be read again
+    /// leaves a marker. The error of the last place when there is none.
+    pub fn put(&self, cleaned: &Capture) -> io::Result<()> {
+        let mut json = serde_json::to_vec(cleaned)?;
+        if json.len() as u64 > MAX_CAPTURE_BYTES {
+            json = serde_json::to_vec(&cleaned.marker(json.len() as u64))?;
+        }
+        let name = format!("{:015}-{:016x}", cleaned.at.max(0), cleaned.nonce);
+        self.put_file(&name, &json)
+    }
+
+    fn put_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut problem = io::Error::from(io::ErrorKind::NotFound);
+        for number in 0..self.folders.len() {
+            let written = self
+                .make_folder(number)
+                .and_then(|folder| write(&folder, name, bytes));
+            match written {
                 Ok(()) => return Ok(()),
                 Err(error) => problem = error,
             }
@@ -49,105 +107,232 @@ impl Spool {
         Err(problem)
     }
 
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.files("json").next().is_none()
+    /// Leaves a trace of a capture that can be written nowhere: an empty file, which a full disk and a limit on the size of files
+    /// still allow, whose name tells what it was. The agent's log has the event.
+    pub fn put_trace(&self, capture: &Capture) -> io::Result<()> {
+        let agent = capture.input.agent.name();
+        let event = &capture.input.event;
+        let name = format!("{:015}-{agent}-{event}.{LOST}", capture.at.max(0));
+        let mut problem = io::Error::from(io::ErrorKind::NotFound);
+        for number in 0..self.folders.len() {
+            let made = self
+                .make_folder(number)
+                .and_then(|folder| folder.create_file(name.as_ref()));
+            match made {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+                Err(error) => problem = error,
+            }
+        }
+        Err(problem)
     }
 
-    /// How many captures wait.
+    /// Opens a folder to write to it, making it as needed.
+    fn make_folder(&self, number: usize) -> io::Result<Folder> {
+        let path = self
+            .folders
+            .get(number)
+            .map_or(Path::new(""), PathBuf::as_path);
+        if number == 0 {
+            make_private_folder(&self.home, is_store_entry)?;
+            make_private_folder(path, |_| true)?;
+        } else {
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(path)?;
+        }
+        Folder::open(path, Privacy::Private)
+    }
+
+    /// The folders that are there and ours, and those that are there and not.
+    fn open_folders(&self) -> (Vec<Folder>, Vec<Problem>) {
+        let (mut folders, mut problems) = (Vec::new(), Vec::new());
+        for (number, path) in self.folders.iter().enumerate() {
+            let mut opened = Folder::open(path, Privacy::Private);
+            // One of ours below the store may have become wider, as after a restore.
+            if number == 0
+                && opened
+                    .as_ref()
+                    .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+                && make_private_folder(&self.home, is_store_entry).is_ok()
+                && make_private_folder(path, |_| true).is_ok()
+            {
+                opened = Folder::open(path, Privacy::Private);
+            }
+            match opened {
+                Ok(folder) => folders.push(folder),
+                Err(error) if is_missing(&error) => {}
+                Err(error) => problems.push(Problem {
+                    path: path.clone(),
+                    reason: format!("captures that wait there are not read: {error}"),
+                }),
+            }
+        }
+        (folders, problems)
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        let (folders, _) = self.open_folders();
+        !files(&folders, CAPTURE)
+            .iter()
+            .any(|file| file.open().is_ok())
+    }
+
+    /// Number of captures that wait.
     pub fn len(&self) -> usize {
-        self.files("json").count()
+        let (folders, _) = self.open_folders();
+        let files = files(&folders, CAPTURE);
+        files.iter().filter(|file| file.open().is_ok()).count()
+    }
+
+    /// Folders and files that are not trusted, and captures that could be written nowhere.
+    pub fn problems(&self) -> Vec<Problem> {
+        let (folders, mut problems) = self.open_folders();
+        for file in files(&folders, CAPTURE) {
+            if let Err(error) = file.open()
+                && !is_missing(&error)
+            {
+                problems.push(file.problem(&error));
+            }
+        }
+        problems.extend(files(&folders, LOST).iter().map(lost_capture));
+        problems
+    }
+
+    /// Removes the traces of captures that could be written nowhere, once somebody was told of them.
+    pub fn remove_traces(&self) {
+        let (folders, _) = self.open_folders();
+        for file in files(&folders, LOST) {
+            let _ = file.folder.remove_file(&file.name);
+        }
     }
 
     /// Removes what processes that died before this time were writing.
     pub fn clean(&self, before: SystemTime) {
-        for path in self.files("part") {
-            let written = std::fs::metadata(&path).and_then(|file| file.modified());
+        let (folders, _) = self.open_folders();
+        for file in files(&folders, PART) {
+            let written = file.open().and_then(|file| file.metadata()?.modified());
             if written.is_ok_and(|time| time < before) {
-                let _ = std::fs::remove_file(path);
+                let _ = file.folder.remove_file(&file.name);
             }
         }
     }
+}
 
-    /// What waits, the oldest first.
-    fn waiting(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.files("json").collect();
-        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
-        files
+impl Waiting<'_> {
+    fn open(&self) -> io::Result<File> {
+        self.folder.open_file(&self.name, Privacy::OnlyWeWrite)
     }
 
-    fn files(&self, ending: &str) -> impl Iterator<Item = PathBuf> {
-        self.folders
-            .iter()
-            .filter_map(|folder| std::fs::read_dir(folder).ok())
-            .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-            .filter(move |path| path.extension().is_some_and(|found| found == ending))
+    fn problem(&self, error: &io::Error) -> Problem {
+        Problem {
+            path: self.folder.path().join(&self.name),
+            reason: format!("this capture is not read: {error}"),
+        }
     }
 }
 
 impl Memory {
-    /// Stores what waits in the spool, at most so many; how many there were. One that cannot be read is put aside.
-    pub fn drain(&mut self, spool: &Spool, most: usize) -> Result<usize> {
-        let mut drained = 0;
-        for path in spool.waiting().into_iter().take(most) {
-            let is_capture =
-                std::fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-            let capture = is_capture
-                .then(|| std::fs::read(&path).ok())
-                .flatten()
-                .and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
+    /// Stores all captures that wait in the spool, redacted with the key of the store if they are to be.
+    pub fn drain_all(&mut self, spool: &Spool, redact: bool) -> Result<DrainReport> {
+        if spool.is_empty() {
+            return Ok(DrainReport {
+                stored: 0,
+                problems: spool.problems(),
+            });
+        }
+        let redactor = match redact {
+            true => Some(Redactor::new(self.redaction_key()?)),
+            false => None,
+        };
+        self.drain(spool, DrainLimits::NONE, redactor.as_ref())
+    }
+
+    /// Stores captures that wait in the spool, the oldest first, redacted with this redactor if there is one. A file of ours that
+    /// is no capture is put aside; one that is not trusted stays where it is.
+    pub fn drain(
+        &mut self,
+        spool: &Spool,
+        limits: DrainLimits,
+        redactor: Option<&Redactor>,
+    ) -> Result<DrainReport> {
+        let (folders, problems) = spool.open_folders();
+        let mut report = DrainReport {
+            stored: 0,
+            problems,
+        };
+        let mut bytes = 0;
+        for file in files(&folders, CAPTURE).into_iter().take(limits.captures) {
+            let opened = match file.open() {
+                Ok(opened) => opened,
+                // Another process was faster.
+                Err(error) if is_missing(&error) => continue,
+                Err(error) => {
+                    report.problems.push(file.problem(&error));
+                    continue;
+                }
+            };
+            bytes += opened.metadata().map_or(0, |metadata| metadata.len());
+            if bytes > limits.bytes {
+                break;
+            }
+            let json = read_at_most(&opened, MAX_CAPTURE_BYTES).ok().flatten();
+            let capture = json.and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
             match capture {
                 Some(capture) => {
-                    capture.store(&mut self.store)?;
+                    capture.clean(redactor).store(&mut self.store)?;
                     // Should it be stored again because it cannot be removed: it is known by its key.
-                    let _ = std::fs::remove_file(&path);
-                    drained += 1;
+                    let _ = file.folder.remove_file(&file.name);
+                    report.stored += 1;
                 }
-                // Another process was faster, or it is not ours.
-                None if !path.exists() => {}
                 None => {
-                    let _ = std::fs::rename(&path, path.with_extension("unreadable"));
+                    let aside = Path::new(&file.name).with_extension(UNREADABLE);
+                    let _ = file.folder.rename_file(&file.name, aside.as_os_str());
                 }
             }
         }
-        Ok(drained)
+        let lost = files(&folders, LOST);
+        report.problems.extend(lost.iter().map(lost_capture));
+        Ok(report)
     }
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    let beside = folder.join(format!("{name}.part"));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&beside).and_then(|mut file| {
-        must_be_private(folder, &file)?;
+/// Files with an ending, the oldest first.
+fn files<'a>(folders: &'a [Folder], ending: &str) -> Vec<Waiting<'a>> {
+    let mut files = Vec::new();
+    for folder in folders {
+        let names = folder.names().unwrap_or_default().into_iter();
+        let names = names.filter(|name| Path::new(name).extension() == Some(OsStr::new(ending)));
+        files.extend(names.map(|name| Waiting { folder, name }));
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files
+}
+
+fn lost_capture(file: &Waiting<'_>) -> Problem {
+    Problem {
+        path: file.folder.path().join(&file.name),
+        reason: "a hook could not write what it was given; the agent's log has it".to_string(),
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// Writes a file beside and renames it.
+fn write(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let whole = OsString::from(format!("{name}.{CAPTURE}"));
+    let part = OsString::from(format!("{name}.{CAPTURE}.{PART}"));
+    let written = folder.create_file(&part).and_then(|mut file| {
         file.write_all(bytes)?;
-        std::fs::rename(&beside, folder.join(name))
+        folder.rename_file(&part, &whole)
     });
     if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        let _ = folder.remove_file(&part);
     }
     written
-}
-
-/// A folder among temporary things may have been made by somebody else. It must belong to whom a file in it belongs to.
-#[cfg(unix)]
-fn must_be_private(folder: &Path, file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let (folder, file) = (std::fs::symlink_metadata(folder)?, file.metadata()?);
-    if folder.is_dir() && folder.uid() == file.uid() && folder.mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    Err(std::io::ErrorKind::PermissionDenied.into())
-}
-
-#[cfg(not(unix))]
-fn must_be_private(_folder: &Path, _file: &File) -> std::io::Result<()> {
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Working off the queue: reading the logs that hooks named, and recognising in them what was captured.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use backstory_session::hook::Happening;
 use backstory_store::{
@@ -10,12 +10,18 @@ use backstory_store::{
 };
 
 use crate::Memory;
-use crate::discover::Sources;
+use crate::discover::{Problem, Sources};
 use crate::error::Result;
 use crate::sweep::SweepOptions;
+use crate::trusted::{NamedLog, check_named_log};
+
+use super::omitted_bytes;
 
 /// How many items are taken at once.
 const TAKEN_AT_ONCE: usize = 512;
+
+/// Number of logs that are looked at to find those that must not be read.
+const MAX_CHECKED_LOGS: usize = 1000;
 
 /// How long done items are remembered.
 const REMEMBERED_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -69,7 +75,7 @@ impl Memory {
             for (_, outcome) in &outcomes {
                 match outcome {
                     ItemOutcome::Done(_) => report.done += 1,
-                    ItemOutcome::Raw => report.raw += 1,
+                    ItemOutcome::Raw(_) => report.raw += 1,
                     ItemOutcome::Later { .. } => report.later += 1,
                 }
             }
@@ -92,6 +98,18 @@ impl Memory {
     /// Lets items be tried again: one, or all that failed. How many there were.
     pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
         Ok(self.store.retry_items(id)?)
+    }
+
+    /// Logs that hooks named and that must not be read, of the sessions that have items in the queue.
+    pub fn refused_logs(&self) -> Result<Vec<Problem>> {
+        let mut refused = Vec::new();
+        for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
+            if let NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
+                let path = path.into();
+                refused.push(Problem { path, reason });
+            }
+        }
+        Ok(refused)
     }
 
     /// Whether there is something to do by `now`.
@@ -118,15 +136,17 @@ impl Memory {
         let told = session
             .map(|session| self.store.told_transcript(session))
             .transpose()?;
-        let log = told.flatten().and_then(|(agent, transcript)| {
-            log_of(&agent, transcript.as_deref(), &options.sources)
-        });
-        let (Some(session), Some(log)) = (session, log) else {
+        let log = match told.flatten() {
+            Some((agent, transcript)) => log_of(&agent, transcript.as_deref(), &options.sources),
+            None => Ok(None),
+        };
+        let (session, log) = match (session, log) {
+            (Some(session), Ok(Some(log))) => (session, log),
             // Whatever there is was captured already.
-            return Ok(items
-                .iter()
-                .map(|item| (item.id, ItemOutcome::Raw))
-                .collect());
+            (_, log) => {
+                let raw = ItemOutcome::Raw(log.err());
+                return Ok(items.iter().map(|item| (item.id, raw.clone())).collect());
+            }
         };
         let swept = self.sweep(
             &SweepOptions {
@@ -152,10 +172,13 @@ impl Memory {
                 (kind, true) => match claim(&mut unclaimed, item) {
                     Some(seq) => ItemOutcome::Done(Some(seq)),
                     // Its words differ, but the log went on: it has told them in its own.
-                    None if kind == ItemKind::Reply && told_at >= Some(item.at) => {
+                    // Of a marker nothing is known that could be compared: the log has all there is.
+                    None if (kind == ItemKind::Reply || omitted_bytes(item).is_some())
+                        && told_at >= Some(item.at) =>
+                    {
                         ItemOutcome::Done(None)
                     }
-                    None if item.attempts + 1 >= MOST_ATTEMPTS => ItemOutcome::Raw,
+                    None if item.attempts + 1 >= MOST_ATTEMPTS => ItemOutcome::Raw(None),
                     None => later(item, now, "the log does not tell of it yet".to_string()),
                 },
             };
@@ -189,11 +212,22 @@ fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
     Some(unclaimed.swap_remove(place).seq)
 }
 
-/// Where to read what a session of an agent did: its log, or all logs of the agent when it did not say which; `None` when there is none to read.
-fn log_of(agent: &str, transcript: Option<&str>, known: &Sources) -> Option<Sources> {
-    backstory_session::reader(agent)?;
-    match transcript {
-        Some(path) => Path::new(path).is_file().then(|| Sources::paths([path])),
+/// Where to read what a session of an agent did: its log, or all logs of the agent when it did not say which; `None` when there is
+/// none to read, an error when it must not be read.
+fn log_of(
+    agent: &str,
+    transcript: Option<&str>,
+    known: &Sources,
+) -> Result<Option<Sources>, String> {
+    if backstory_session::reader(agent).is_none() {
+        return Ok(None);
+    }
+    match transcript.map(PathBuf::from) {
+        Some(path) => match check_named_log(&path) {
+            NamedLog::Missing => Ok(None),
+            NamedLog::Trusted => Ok(Some(Sources::named_by_hook(path, agent))),
+            NamedLog::Refused(reason) => Err(format!("{} is not read: {reason}", path.display())),
+        },
         None => {
             let roots: Vec<_> = known
                 .roots
@@ -201,10 +235,10 @@ fn log_of(agent: &str, transcript: Option<&str>, known: &Sources) -> Option<Sour
                 .filter(|(of, root)| *of == agent && root.exists())
                 .cloned()
                 .collect();
-            (!roots.is_empty()).then(|| Sources {
+            Ok((!roots.is_empty()).then(|| Sources {
                 roots,
                 ..Sources::default()
-            })
+            }))
         }
     }
 }

@@ -12,7 +12,7 @@ use super::scan::SourceOutline;
 use crate::Memory;
 use crate::error::Result;
 use crate::place::real;
-use crate::regular::read_regular_file;
+use crate::trusted::read_regular_file;
 
 /// A call that was seen to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::place::real;
-use crate::regular::read_regular_file;
+use crate::trusted::read_regular_file;
 
 /// What a look at a file found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

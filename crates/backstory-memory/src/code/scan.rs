@@ -11,7 +11,7 @@ use ignore::WalkBuilder;
 use super::files::is_foreign;
 use crate::discover::Problem;
 use crate::git::worktree_root;
-use crate::regular::read_regular_file;
+use crate::trusted::read_regular_file;
 
 /// Files with patterns of what to leave out.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::process::{Deadline, Git};
-use crate::regular::read_regular_file;
+use crate::trusted::read_regular_file;
 
 /// Limit for files of a single line: `.git` of a worktree, `commondir`, `HEAD`.
 const MAX_LINE_FILE_BYTES: u64 = 8 << 10;

@@ -11,6 +11,7 @@ use memchr::{memchr, memrchr};
 use super::work::{Baton, Task};
 use super::{Budget, Job};
 use crate::discover::{Found, Problem, fingerprint};
+use crate::trusted::open_log;
 
 /// How much of the beginning of a file, and of what lies before the cursor, is hashed to know it again.
 const MARK_BYTES: u64 = 4096;
@@ -247,11 +248,8 @@ enum Input {
 
 impl Source {
     fn open(found: &Found) -> Result<Self, Stop> {
-        let file = File::open(&found.path)?;
+        let file = open_log(&found.path, found.origin)?;
         let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(Stop::Problem("no regular file any more".to_string()));
-        }
         // Taken before reading: what is appended meanwhile makes the file look changed next time.
         let fingerprint = fingerprint(&metadata);
         let input = if found

@@ -95,6 +95,13 @@ pub enum Happening {
         /// Why.
         reason: Option<String>,
     },
+    /// Something that could not be redacted or written in time. The agent's log has it.
+    Omitted {
+        /// Number of bytes that the agent gave.
+        bytes: u64,
+        /// The agent's id of the prompt or of the call.
+        id: Option<String>,
+    },
     /// Nothing that is worth keeping.
     Other,
 }
@@ -122,14 +129,25 @@ pub fn read(
     event: Option<&str>,
     input: &[u8],
 ) -> Result<HookInput, Unreadable> {
+    read_with_head(agent, event, input, &mut |_| {})
+}
+
+/// Like [`read`], and calls `on_head` with who speaks of what as soon as that is known. To understand what happened takes longer, and
+/// may take very long.
+pub fn read_with_head(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &[u8],
+    on_head: &mut dyn FnMut(&HookInput),
+) -> Result<HookInput, Unreadable> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
     let text = String::from_utf8_lossy(input);
     first_object(&text)
-        .map(|object| understand(agent, event, &object))
+        .map(|object| understand(agent, event, &object, on_head))
         .or_else(|error| {
             // Half a character in the name of a field.
             let repaired = repair_surrogates(&text).ok_or(error)?;
-            first_object(&repaired).map(|object| understand(agent, event, &object))
+            first_object(&repaired).map(|object| understand(agent, event, &object, on_head))
         })
 }
 
@@ -151,7 +169,12 @@ fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
     }
 }
 
-fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> HookInput {
+fn understand(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &Object<'_>,
+    on_head: &mut dyn FnMut(&HookInput),
+) -> HookInput {
     let said = name(input, &["hook_event_name", "hookEventName"]);
     let agent = Agent::of(agent, event.or(said.as_deref()), input);
     let (told, event) = match agent {
@@ -166,7 +189,7 @@ fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> H
     } else {
         transcript()
     };
-    HookInput {
+    let mut understood = HookInput {
         agent,
         event,
         session: session::of(agent, input, transcript.as_deref()),
@@ -177,9 +200,12 @@ fn understand(agent: Option<&str>, event: Option<&str>, input: &Object<'_>) -> H
             first.map(Cow::into_owned)
         }),
         at: time(input, "timestamp"),
-        happening: happening(agent, told, input),
+        happening: Happening::Other,
         transcript,
-    }
+    };
+    on_head(&understood);
+    understood.happening = happening(agent, told, input);
+    understood
 }
 
 fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {

@@ -116,6 +116,18 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Logs that hooks named, of sessions that have items in the queue, the newest first.
+    pub fn told_transcripts(&self, limit: usize) -> Result<Vec<String>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT transcript FROM sessions WHERE transcript IS NOT NULL \
+             AND id IN (SELECT session FROM queue) ORDER BY captured_at DESC LIMIT ?1",
+        )?;
+        let rows = statement.query_map([limit], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
 impl ToldSession<'_> {
     fn save(&self, connection: &Connection, project: impl FnOnce(&str) -> Project) -> Result<i64> {
         let title = self.title.and_then(title_line);

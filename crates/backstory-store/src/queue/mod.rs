@@ -218,9 +218,9 @@ impl Store {
                 ItemOutcome::Done(seq) => transaction
                     .prepare_cached("UPDATE queue SET state = 2, seq = COALESCE(?2, seq), body = NULL, last_error = NULL WHERE id = ?1 AND state IN (1, 2)")?
                     .execute((id, seq))?,
-                ItemOutcome::Raw => transaction
-                    .prepare_cached("UPDATE queue SET state = 4 WHERE id = ?1 AND state = 1")?
-                    .execute([id])?,
+                ItemOutcome::Raw(reason) => transaction
+                    .prepare_cached("UPDATE queue SET state = 4, last_error = COALESCE(?2, last_error) WHERE id = ?1 AND state = 1")?
+                    .execute((id, reason))?,
                 ItemOutcome::Later { not_before, error } => transaction
                     .prepare_cached("UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?4, 3, 0), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = 1")?
                     .execute((id, not_before, error, MOST_ATTEMPTS))?,
@@ -248,8 +248,8 @@ impl Store {
 pub enum ItemOutcome {
     /// It is done; the log tells it as this event.
     Done(Option<u64>),
-    /// No log tells of it: it stays as it was captured.
-    Raw,
+    /// No log tells of it, or it must not be read for this reason: it stays as it was captured.
+    Raw(Option<String>),
     /// It is to be tried again, unless it was tried too often.
     Later {
         /// Not before this time.

@@ -275,9 +275,5 @@ fn remove_unnamed(folder: &Path, manifest: &Manifest) -> Result<()> {
 }
 
 fn make_private_folder(folder: &Path) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(on(folder))
+    crate::private::make_private_folder(folder, |_| true).map_err(on(folder))
 }

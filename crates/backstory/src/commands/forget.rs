@@ -7,6 +7,7 @@ use backstory_memory::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, SessionHe
 use serde_json::{Value, json};
 
 use super::sessions::project_filter;
+use super::sweep::drain_spool;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{counted, one_line, print_json, rfc3339, short_bytes, stdout, talk, warn};
@@ -18,7 +19,7 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     if resumed {
         talk("finished forgetting what an interrupted run had begun to forget");
     }
-    memory.drain(&setting.spool(), usize::MAX)?;
+    drain_spool(setting, &mut memory)?;
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
         (Some(session), ..) => Forget::Session(session),

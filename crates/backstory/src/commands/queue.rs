@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead};
+use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead, omitted_bytes};
 use serde_json::{Map, Value, json};
 
 use super::sessions::short_id;
-use super::sweep::options;
+use super::sweep::{drain_spool, options};
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, grouped, local_time, one_line, print_json, rfc3339, say, stdout,
+    BOLD, DIM, GREEN, RED, counted, grouped, local_time, one_line, print_json, rfc3339, say, stdout,
 };
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error> {
     let mut memory = setting.memory_to_write()?;
-    memory.drain(&setting.spool(), usize::MAX)?;
+    drain_spool(setting, &mut memory)?;
     match arguments.action {
         None => list(&memory, arguments),
         Some(QueueAction::Retry { id }) => {
@@ -86,7 +86,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         };
         writeln!(
             out,
-            "{:>6}  {colour}{:<10}{colour:#}  {:<8}  {DIM}{}{DIM:#}  {:<12} {}{}",
+            "{:>6}  {colour}{:<10}{colour:#}  {:<8}  {DIM}{}{DIM:#}  {:<12} {}{}{}",
             item.id,
             item.state.name(),
             item.kind.name().replace('_', " "),
@@ -96,6 +96,10 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
                 || "-".to_string(),
                 |session| one_line(&short_id(&session.session))
             ),
+            omitted_bytes(item).map_or_else(String::new, |bytes| format!(
+                "  {} not kept: the agent's log has them",
+                counted(bytes, "byte")
+            )),
             item.last_error
                 .as_deref()
                 .map_or_else(String::new, |error| format!("  {}", one_line(error))),
@@ -118,6 +122,7 @@ fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
         "last_error": item.last_error,
         "not_before": (item.not_before > 0).then(|| rfc3339(Some(item.not_before))),
         "event": item.seq,
+        "omitted_bytes": omitted_bytes(item),
     })
 }
 

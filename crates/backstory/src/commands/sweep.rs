@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    LogEvent, Memory, Progress, Sources, SweepOptions, SweepReport, dry_sweep, log_event,
+    DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
+    dry_sweep, log_event,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -30,15 +31,37 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     let mut memory = Memory::open(&setting.store)?;
     let report = memory.sweep(&options, &mut |progress| bar.show(progress));
     bar.finish();
-    print_either(setting, &report?, arguments)?;
-    catch_up(setting, &mut memory)?;
+    let mut report = report?;
+    let caught_up = catch_up(setting, &mut memory);
+    if let Ok(caught_up) = &caught_up {
+        report.problems.extend_from_slice(&caught_up.problems);
+    }
+    report.problems.extend(memory.refused_logs()?);
+    print_either(setting, &report, arguments)?;
+    caught_up?;
+    // They have just been shown.
+    setting.spool().remove_traces();
     embed_new(setting, &mut memory)
 }
 
-/// Stores what waits in the spool, works off what hooks left to do, and takes the event log over. How many items there were.
-pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<u64, Error> {
+/// What was done about captured events.
+pub(crate) struct CaughtUp {
+    /// Number of captures drained and items worked on.
+    pub(crate) items: u64,
+    /// Spools and captures that were not trusted, and captures that could be written nowhere.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Stores captures that wait in the spool.
+pub(crate) fn drain_spool(setting: &Setting, memory: &mut Memory) -> Result<DrainReport, Error> {
+    let redact = setting.config.redact == Redact::On;
+    Ok(memory.drain_all(&setting.spool(), redact)?)
+}
+
+/// Stores what waits in the spool, works off what hooks left to do, and takes the event log over.
+pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<CaughtUp, Error> {
     let spool = setting.spool();
-    let drained = memory.drain(&spool, usize::MAX)? as u64;
+    let drained = drain_spool(setting, memory)?;
     if let Some(before) = SystemTime::now().checked_sub(WRITTEN_WITHIN) {
         spool.clean(before);
     }
@@ -53,7 +76,10 @@ pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<u64, Er
         log_event(&setting.store, &event);
     }
     memory.take_over_log(now())?;
-    Ok(drained + worked.total())
+    Ok(CaughtUp {
+        items: drained.stored as u64 + worked.total(),
+        problems: drained.problems,
+    })
 }
 
 fn print_either(

@@ -1,129 +1,312 @@
-//! Sees to it that a hook ends in time, and that what it was told is kept.
+//! Ends a hook in time, and sees to it that what the agent gave is kept or leaves a marker.
+//!
+//! The watchdog itself neither redacts nor writes: either may take any time. It lets other threads do that, one for the text when the
+//! store is slow, one for the marker when the text is not safe by then, and ends the process at its deadline whatever they are at.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, LogEvent, Spool, log_event, random_key};
+use backstory_memory::{Capture, LogEvent, Spool, hook, log_event, random_key};
 use backstory_session::redact::Redactor;
 
+use super::Call;
 use crate::config::Redact;
 use crate::setting::{Setting, now};
 
 /// A hook takes no longer, whatever it is at; what is left then is for others.
 const WHOLE_LIMIT: Duration = Duration::from_secs(2);
 
+/// What is not kept by then leaves a marker. To write one takes milliseconds; the rest is for busy machines and slow disks.
+const MARKER_LIMIT: Duration = Duration::from_millis(1500);
+
 /// A thread that ends the process when its time is up.
 pub(super) struct Watchdog {
-    shared: Arc<(Mutex<State>, Condvar)>,
-    /// When the process ends at the latest.
-    latest: Instant,
+    shared: Arc<Shared>,
     redactors: Receiver<Redactor>,
 }
 
+struct Shared {
+    started: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Number of bytes that the agent gave so far.
+    bytes: AtomicU64,
+}
+
 struct State {
+    /// When the watchdog looks again.
     until: Instant,
-    /// What was told, once it is understood.
-    capture: Option<Arc<Capture>>,
-    /// Whether that is kept, or the main thread sees to it.
-    is_safe: bool,
+    /// Where things are kept; `None` while that is not known, or nothing is to be kept.
+    keeper: Option<Arc<Keeper>>,
+    pending: Pending,
+    /// Whether a thread was started to spool the text.
+    spools_text: bool,
+    /// Whether a thread was started to spool a marker.
+    spools_marker: bool,
+}
+
+/// What would be lost if the process ended now.
+#[derive(Clone)]
+enum Pending {
+    /// Something that is not understood yet.
+    Unheard,
+    /// A marker of something whose text is not understood yet.
+    Head(Arc<Capture>),
+    /// Something with its secrets.
+    Understood(Arc<Capture>),
+    /// The same, while its secrets are being taken out.
+    Redacting(Arc<Capture>),
+    /// What is to be kept of it.
+    Cleaned(Arc<Capture>),
+    /// Nothing: it is kept, or there is nothing to keep.
+    Nothing,
+}
+
+/// Keeps captures outside the store.
+struct Keeper {
+    spool: Spool,
+    store: std::path::PathBuf,
+    redact: bool,
+    agent: Option<String>,
+    event: Option<String>,
 }
 
 impl Watchdog {
-    pub(super) fn start(setting: &Setting) -> Self {
+    /// Starts the watch. What is to be kept where is said later, for finding that out may take long as well.
+    pub(super) fn start() -> Self {
         let started = Instant::now();
-        let latest = started + WHOLE_LIMIT;
-        let state = State {
-            until: latest,
-            capture: None,
-            is_safe: false,
-        };
-        let shared = Arc::new((Mutex::new(state), Condvar::new()));
+        let shared = Arc::new(Shared {
+            started,
+            state: Mutex::new(State {
+                until: started + MARKER_LIMIT,
+                keeper: None,
+                pending: Pending::Unheard,
+                spools_text: false,
+                spools_marker: false,
+            }),
+            changed: Condvar::new(),
+            bytes: AtomicU64::new(0),
+        });
         let watched = Arc::clone(&shared);
-        let (spool, store) = (setting.spool(), setting.store.clone());
-        let redact = setting.config.redact == Redact::On;
         let (ready, redactors) = channel();
         let watch = move || {
-            if redact {
-                // While the others listen and open the store.
-                let _ = ready.send(new_redactor());
-            }
+            // While the others listen and open the store.
+            let _ = ready.send(new_redactor());
             drop(ready);
-            let state = wait(&watched);
-            let mut event = late(&state, &spool, redact.then(new_redactor).as_ref());
-            event.duration_us = Some(started.elapsed().as_micros() as u64);
-            log_event(&store, &event);
+            watch(&watched);
             super::leave();
         };
         // Without a thread there is no watch; the agent has its own.
         let _ = std::thread::Builder::new().spawn(watch);
-        Watchdog {
-            shared,
-            latest,
-            redactors,
-        }
+        Watchdog { shared, redactors }
     }
 
-    /// What takes secrets out: the one that was made meanwhile, or another.
+    /// Says where things are kept, and what the agent was asked to call for.
+    pub(super) fn keep_in(&self, setting: &Setting, call: &Call) {
+        let keeper = Keeper {
+            spool: setting.spool(),
+            store: setting.store.clone(),
+            redact: setting.config.redact == Redact::On,
+            agent: call.agent.clone(),
+            event: call.event.clone(),
+        };
+        self.shared.lock().keeper = Some(Arc::new(keeper));
+    }
+
+    /// A redactor: the one that was made meanwhile, or another.
     pub(super) fn redactor(&self) -> Redactor {
         self.redactors.recv().unwrap_or_else(|_| new_redactor())
     }
 
-    /// Something is to be kept within this time, if it is short.
-    pub(super) fn expect(&self, capture: Arc<Capture>, limit: Option<Duration>) {
-        let mut state = lock(&self.shared.0);
-        state.capture = Some(capture);
-        let until = limit.map(|limit| Instant::now() + limit);
-        state.until = until.map_or(self.latest, |until| until.min(self.latest));
-        self.shared.1.notify_one();
+    /// Counts what the agent gave.
+    pub(super) fn count_bytes(&self, bytes: usize) {
+        self.shared.bytes.store(bytes as u64, Ordering::Relaxed);
     }
 
-    /// It is kept, or the main thread sees to it from here, with the time that is left. While the watchdog itself is at it, this
-    /// waits for the end of the process.
+    /// Number of bytes that the agent gave.
+    pub(super) fn bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
+    }
+
+    /// It is known who speaks of what, but not yet what was said.
+    pub(super) fn expect_text(&self, head: &Capture) {
+        let marker = Arc::new(head.marker(self.bytes()));
+        self.set(Pending::Head(marker), None);
+    }
+
+    /// Something is understood, and the store is opened for it within this time, if it is short.
+    pub(super) fn expect_store(&self, capture: &Arc<Capture>, limit: Option<Duration>) {
+        self.set(Pending::Understood(Arc::clone(capture)), limit);
+    }
+
+    /// Secrets are being taken out, which takes as long as it takes.
+    pub(super) fn expect_redaction(&self, capture: &Arc<Capture>) {
+        self.set(Pending::Redacting(Arc::clone(capture)), None);
+    }
+
+    /// What is to be kept is known, and is being stored within this time, if it is short.
+    pub(super) fn expect_stored(&self, cleaned: &Arc<Capture>, limit: Option<Duration>) {
+        self.set(Pending::Cleaned(Arc::clone(cleaned)), limit);
+    }
+
+    /// Leaves a marker of what was heard so far and ends the process, unless it does not get to it.
+    pub(super) fn leave_marker(&self) {
+        let keeper = self.shared.lock().keeper.clone();
+        if let Some(keeper) = keeper {
+            keeper.put_marker(Pending::Unheard, self.bytes(), self.shared.started);
+        }
+    }
+
+    /// It is kept, or there is nothing to keep.
     pub(super) fn relax(&self) {
-        let mut state = lock(&self.shared.0);
-        state.is_safe = true;
-        state.until = self.latest;
+        self.set(Pending::Nothing, None);
+    }
+
+    fn set(&self, pending: Pending, limit: Option<Duration>) {
+        let mut state = self.shared.lock();
+        state.pending = pending;
+        let latest = self.shared.started + MARKER_LIMIT;
+        let until = limit.map_or(latest, |limit| latest.min(Instant::now() + limit));
+        // Only an earlier end is worth waking for.
+        let is_earlier = until < state.until;
+        state.until = until;
+        drop(state);
+        if is_earlier {
+            self.shared.changed.notify_one();
+        }
     }
 }
 
-/// Waits until the time is up. While somebody holds what this gives, nobody else gets on.
-fn wait(shared: &(Mutex<State>, Condvar)) -> MutexGuard<'_, State> {
-    let mut state = lock(&shared.0);
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns when the process is to end.
+fn watch(shared: &Arc<Shared>) {
+    let (marker_at, latest) = (shared.started + MARKER_LIMIT, shared.started + WHOLE_LIMIT);
+    let mut state = shared.lock();
     loop {
-        let left = state.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return state;
+        let now = Instant::now();
+        if now >= latest {
+            return;
         }
-        let waited = shared.1.wait_timeout(state, left);
+        let mut until = state.until;
+        if now >= marker_at {
+            if !state.spools_marker {
+                state.spools_marker = true;
+                spool_marker(shared, &state);
+            }
+            until = latest;
+        } else if now >= until {
+            if !state.spools_text {
+                state.spools_text = true;
+                spool_text(shared, &state);
+            }
+            until = marker_at;
+        }
+        let left = until.saturating_duration_since(now);
+        let waited = shared.changed.wait_timeout(state, left);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 
-/// Keeps what is not kept yet, and tells of it.
-fn late(state: &State, spool: &Spool, redactor: Option<&Redactor>) -> LogEvent {
-    let mut event = LogEvent::new("hook.late", now());
-    if let Some(capture) = &state.capture {
-        event.name = "hook.capture".to_string();
-        event.agent = Some(capture.input.agent.name().to_string());
-        event = event.with("event", capture.input.event.as_ref());
-        let kept = if state.is_safe {
-            "store"
-        } else if spool.put(capture, redactor).is_ok() {
-            "spool"
-        } else {
-            "nowhere"
+/// Spools what the main thread cannot store in time, and ends the process once that is done.
+fn spool_text(shared: &Arc<Shared>, state: &State) {
+    let Some(keeper) = state.keeper.clone() else {
+        return;
+    };
+    let (capture, is_clean) = match &state.pending {
+        Pending::Understood(capture) => (Arc::clone(capture), false),
+        Pending::Cleaned(capture) => (Arc::clone(capture), true),
+        _ => return,
+    };
+    let started = shared.started;
+    let work = move || {
+        let kept = match is_clean {
+            true => keeper.spool.put(&capture),
+            false => keeper.spool.put(&capture.clean(keeper.redactor().as_ref())),
         };
-        event = event.with("kept", kept).with("late", true);
-    }
-    event
+        // If not, the main thread may still store it, and a marker may find a place later.
+        if kept.is_ok() {
+            keeper.log_late(Some(&capture), "spool", started);
+            super::leave();
+        }
+    };
+    let _ = std::thread::Builder::new().spawn(work);
 }
 
-/// Its key is nobody's: the store has its own.
+/// Spools a marker of what is not kept by now, and ends the process.
+fn spool_marker(shared: &Arc<Shared>, state: &State) {
+    let Some(keeper) = state.keeper.clone() else {
+        return;
+    };
+    let (pending, started) = (state.pending.clone(), shared.started);
+    let bytes = shared.bytes.load(Ordering::Relaxed);
+    if matches!(pending, Pending::Nothing) {
+        return;
+    }
+    let work = move || {
+        keeper.put_marker(pending, bytes, started);
+        super::leave();
+    };
+    let _ = std::thread::Builder::new().spawn(work);
+}
+
+impl Keeper {
+    fn redactor(&self) -> Option<Redactor> {
+        self.redact.then(new_redactor)
+    }
+
+    /// Spools a marker, or leaves a trace where even that has no place.
+    fn put_marker(&self, pending: Pending, bytes: u64, started: Instant) {
+        let marker = match pending {
+            Pending::Nothing => return,
+            Pending::Unheard if bytes == 0 => None,
+            Pending::Unheard => self.unheard(bytes),
+            Pending::Head(marker) => Some((*marker).clone()),
+            Pending::Understood(capture)
+            | Pending::Redacting(capture)
+            | Pending::Cleaned(capture) => Some(capture.marker(bytes)),
+        };
+        let Some(marker) = marker else {
+            return self.log_late(None, "nowhere", started);
+        };
+        let marker = marker.clean(self.redactor().as_ref());
+        let kept = match self.spool.put(&marker) {
+            Ok(()) => "marker",
+            Err(_) => {
+                let _ = self.spool.put_trace(&marker);
+                "nowhere"
+            }
+        };
+        self.log_late(Some(&marker), kept, started);
+    }
+
+    /// Marker of input that is not understood: only what the hook was registered for is known.
+    fn unheard(&self, bytes: u64) -> Option<Capture> {
+        let head = hook::read(self.agent.as_deref(), self.event.as_deref(), b"{}").ok()?;
+        Some(Capture::new(head, now()).marker(bytes))
+    }
+
+    fn log_late(&self, capture: Option<&Capture>, kept: &str, started: Instant) {
+        let mut event = LogEvent::new("hook.late", now());
+        event.agent.clone_from(&self.agent);
+        if let Some(capture) = capture {
+            event.name = "hook.capture".to_string();
+            event.agent = Some(capture.input.agent.name().to_string());
+            event = event.with("event", capture.input.event.as_ref());
+        }
+        event = event.with("kept", kept).with("late", true);
+        event.duration_us = Some(started.elapsed().as_micros() as u64);
+        log_event(&self.store, &event);
+    }
+}
+
+/// Makes a redactor. Its key is nobody's: the store has its own.
 fn new_redactor() -> Redactor {
     Redactor::new(random_key())
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

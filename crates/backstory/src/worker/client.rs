@@ -6,11 +6,14 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use backstory_memory::trusted::check_socket;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+use nix::unistd::geteuid;
 
+use super::connection::peer;
 use super::http::{self, Response};
 use super::place::Info;
 
@@ -79,8 +82,9 @@ pub(crate) fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
     }
 }
 
-/// A connection that never blocks. The usual way to connect would: for as long as the worker is stopped and its queue is full.
+/// A connection to a worker of our own user that never blocks. The usual way to connect would: for as long as the worker is stopped and its queue is full.
 fn connected(path: &Path, deadline: Instant) -> Option<UnixStream> {
+    check_socket(path).ok()?;
     let address = UnixAddr::new(path).ok()?;
     let flags = SockFlag::empty();
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None).ok()?;
@@ -90,7 +94,11 @@ fn connected(path: &Path, deadline: Instant) -> Option<UnixStream> {
     let deadline = deadline.min(Instant::now() + CONNECT_WITHIN);
     loop {
         match connect(stream.as_raw_fd(), &address) {
-            Ok(()) => return Some(stream),
+            Ok(()) => {
+                // Whoever else listens there could answer anything.
+                let (user, _) = peer(&stream)?;
+                return (user == geteuid()).then_some(stream);
+            }
             Err(Errno::EAGAIN | Errno::EINTR) if Instant::now() < deadline => {
                 std::thread::sleep(CONNECT_AGAIN);
             }
@@ -119,5 +127,28 @@ fn waited(
         Ok(0) => None,
         Ok(_) | Err(Errno::EINTR) => Some(()),
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_where_others_can_put_one_is_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let is_asked = |mode| {
+            let permissions = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path(), permissions).unwrap();
+            connected(&path, Instant::now() + Duration::from_secs(10)).is_some()
+        };
+        assert!(is_asked(0o700));
+        assert!(!is_asked(0o755));
+        assert!(!is_asked(0o777));
     }
 }

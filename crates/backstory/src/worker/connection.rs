@@ -182,7 +182,7 @@ fn waits(error: &io::Error) -> Option<bool> {
 
 /// Who is at the other end: the user, and the process where the system tells.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
+pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
     let credentials = getsockopt(stream, PeerCredentials).ok()?;
     Some((Uid::from_raw(credentials.uid()), credentials.pid()))
@@ -190,7 +190,7 @@ fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
 
 /// Who is at the other end: the user, and the process where the system tells.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
+pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     let (user, _) = nix::unistd::getpeereid(stream).ok()?;
     Some((user, 0))
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use backstory_memory::trusted::{is_private_folder, read_own_file};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
@@ -13,6 +14,9 @@ use crate::setting::{Setting, runtime_homes};
 
 /// An address has room for 108 bytes on Linux, 104 on macOS, and some systems want less.
 const LONGEST_SOCKET: usize = 100;
+
+/// Size of the largest file in which a worker tells of itself.
+const MAX_INFO_BYTES: u64 = 64 << 10;
 
 /// The files of one store's worker.
 #[derive(Debug, Clone)]
@@ -59,7 +63,7 @@ impl Place {
     /// Where a socket may be, the best place first. Only folders that nobody else can enter count: there are systems that do
     /// not look at the mode of a socket.
     pub(super) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
-        let own = is_private(&self.folder).then(|| self.folder.join("worker.sock"));
+        let own = is_private_folder(&self.folder).then(|| self.folder.join("worker.sock"));
         let hash = hash(&self.folder);
         let elsewhere =
             runtime_folders().map(move |folder| folder.join(format!("{hash:016x}.sock")));
@@ -72,7 +76,7 @@ impl Place {
 
     /// What the worker told of itself, whether it still lives or not.
     pub(crate) fn read_info(&self) -> Option<Info> {
-        let text = std::fs::read(self.info()).ok()?;
+        let text = read_own_file(&self.info(), MAX_INFO_BYTES)?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -122,15 +126,8 @@ fn runtime_folders() -> impl Iterator<Item = PathBuf> {
         .filter(|folder| {
             // One that is there already is looked at like any other.
             let _ = DirBuilder::new().mode(0o700).create(folder);
-            is_private(folder)
+            is_private_folder(folder)
         })
-}
-
-/// Whether a folder is ours and nobody else can enter it. A link is none: who made it can lead it elsewhere.
-fn is_private(folder: &Path) -> bool {
-    std::fs::symlink_metadata(folder).is_ok_and(|metadata| {
-        metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0
-    })
 }
 
 /// Which file this is, whatever it is called.

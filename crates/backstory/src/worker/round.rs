@@ -137,7 +137,7 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
         options.workers = 1;
         bytes_read = memory.sweep(&options, &mut |_| {})?.bytes_read;
     }
-    let worked = sweep::catch_up(setting, &mut memory)?;
+    let worked = sweep::catch_up(setting, &mut memory)?.items;
     sweep::embed_new(setting, &mut memory)?;
     let written = share(setting, &memory);
     Ok(bytes_read + worked + written > 0)

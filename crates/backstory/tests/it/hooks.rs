@@ -2,10 +2,13 @@
 
 mod faults;
 mod log;
+mod markers;
 mod odd_calls;
 mod once;
 mod private;
 mod recorded;
+#[cfg(unix)]
+mod trust;
 mod unwanted;
 mod written;
 

@@ -25,7 +25,8 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
     let input = json!({"session_id": id(SESSION), "prompt": format!("token {}", secret())});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     let capture = Capture::new(input, NOW);
-    spool.put(&capture, Some(&Redactor::new([7; 32]))).unwrap();
+    let redactor = Redactor::new([7; 32]);
+    spool.put(&capture.clean(Some(&redactor))).unwrap();
     let file = std::fs::read_dir(&elsewhere)
         .unwrap()
         .next()
@@ -37,12 +38,13 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
         kept.contains("[REDACTED:") && !kept.contains(&secret()),
         "{kept}"
     );
-    assert_eq!(story.trial.memory.drain(&spool, 10).unwrap(), 1);
+    let memory = &mut story.trial.memory;
+    assert_eq!(memory.drain_all(&spool, true).unwrap().stored, 1);
     assert!(spool.is_empty());
     // A process that was stopped before it could remove the file.
     std::fs::write(&file, kept).unwrap();
     std::fs::write(elsewhere.join("zz.json"), "half a captu").unwrap();
-    story.trial.memory.drain(&spool, 10).unwrap();
+    story.trial.memory.drain_all(&spool, true).unwrap();
     assert_eq!(story.states(), "pending");
     assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
     // One that was stopped in the middle of writing.
@@ -79,7 +81,9 @@ fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
 fn a_folder_that_others_can_enter_is_no_place_for_captures() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("spool"), "").unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("spool"), "").unwrap();
     let [open, linked, private] =
         ["open", "linked", "private"].map(|name| folder.path().join(name));
     std::fs::create_dir(&open).unwrap();
@@ -92,12 +96,8 @@ fn a_folder_that_others_can_enter_is_no_place_for_captures() {
     let capture = Capture::new(input, NOW);
     let files = |folder: &Path| std::fs::read_dir(folder).unwrap().count();
     let others = vec![open.clone(), linked];
-    assert!(
-        Spool::new(folder.path(), others.clone())
-            .put(&capture, None)
-            .is_err()
-    );
+    assert!(Spool::new(&home, others.clone()).put(&capture).is_err());
     let all = others.into_iter().chain([private.clone()]).collect();
-    Spool::new(folder.path(), all).put(&capture, None).unwrap();
+    Spool::new(&home, all).put(&capture).unwrap();
     assert_eq!([files(&open), files(&target), files(&private)], [0, 0, 1]);
 }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::agents::{HOOK_AGENTS, HookAgent};
 use super::{SetupOptions, SetupStatus, file, hooks_of, is_set_up};
+use crate::trusted::check_below;
 use crate::whole::write_whole;
 
 /// What the plugin and its marketplace are called.
@@ -66,6 +67,7 @@ pub fn make_plugin(
     let mut status = SetupStatus::Installed;
     for made in files_of_plugin(options) {
         let path = folder.join(&made.path);
+        check_below(folder, &made.path).map_err(|(part, reason)| refuse(&part, reason))?;
         let before = file::read(&path).map_err(|reason| refuse(&path, reason))?;
         if before
             .as_ref()

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use backstory_memory::{
-    HOOK_AGENTS, HookAgent, ItemState, LoggedRun, Memory, SetupOptions, SetupStatus, set_up,
+    HOOK_AGENTS, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus,
+    set_up,
 };
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,8 @@ pub(super) struct Capturing {
     items: Option<[u64; 5]>,
     /// Captures that wait outside of the database.
     spooled: usize,
+    /// Spools, captures and logs that are not trusted, and captures that could be written nowhere.
+    refused: Vec<Problem>,
     /// The process and version of the worker, if there is one.
     worker: Option<(i32, String)>,
 }
@@ -80,6 +83,12 @@ impl Capturing {
                 }
             }
             found.items = Some(memory.item_counts()?);
+            found.refused = memory.refused_logs()?;
+        }
+        found.refused.extend(setting.spool().problems());
+        for problem in &found.refused {
+            let path = problem.path.display();
+            wrong.push(format!("{path}: {}", problem.reason));
         }
         let failed = found
             .items
@@ -116,6 +125,7 @@ impl Capturing {
             "agents": agents.collect::<Vec<_>>(),
             "queue": items,
             "spooled": self.spooled,
+            "refused": self.refused.iter().map(|problem| json!({"path": problem.path, "reason": problem.reason})).collect::<Vec<_>>(),
             "worker": self.worker.as_ref().map(|(pid, version)| json!({"pid": pid, "version": version})),
         })
     }

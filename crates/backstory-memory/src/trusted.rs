@@ -1,0 +1,211 @@
+//! Everything that is opened outside the store and that somebody else could have put there: spools, sockets, logs that hooks name,
+//! folders of plugins. Nothing else in this crate or above it opens such files. The checks are those of [`backstory_store::private`].
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use backstory_store::private::{Folder, Privacy};
+pub use backstory_store::private::{check_socket, open_file, open_regular};
+
+/// Where the right to read a log comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogOrigin {
+    /// The user typed its path, or it lies in a folder of an agent.
+    User,
+    /// A hook named it, so it may lie anywhere.
+    Hook,
+}
+
+/// State of a log that a hook named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedLog {
+    /// There is none.
+    Missing,
+    /// It is ours, and only we can write it.
+    Trusted,
+    /// It is there and must not be read, for this reason.
+    Refused(String),
+}
+
+/// Looks at a log that a hook named.
+pub fn check_named_log(path: &Path) -> NamedLog {
+    if !path.is_absolute() {
+        return NamedLog::Refused("it is not an absolute path".to_string());
+    }
+    match open_log(path, LogOrigin::Hook) {
+        Ok(_) => NamedLog::Trusted,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => NamedLog::Missing,
+        Err(error) => NamedLog::Refused(error.to_string()),
+    }
+}
+
+/// Opens a log for reading.
+pub(crate) fn open_log(path: &Path, origin: LogOrigin) -> io::Result<File> {
+    match origin {
+        LogOrigin::User => open_regular(path),
+        LogOrigin::Hook => open_file(path, Privacy::OnlyWeWrite),
+    }
+}
+
+/// Whether a folder is ours and nobody else can enter it. A link is none: whoever made it can lead it elsewhere.
+pub fn is_private_folder(path: &Path) -> bool {
+    Folder::open(path, Privacy::Private).is_ok()
+}
+
+/// Reads a small file that we wrote for ourselves; `None` when there is none, or it is not ours, or larger than this.
+pub fn read_own_file(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
+    let file = open_file(path, Privacy::OnlyWeWrite).ok()?;
+    read_at_most(&file, max_bytes).ok()?
+}
+
+/// Reads a file to its end; `None` when it is longer than this.
+pub(crate) fn read_at_most(file: &File, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
+}
+
+/// Reads a regular file of at most this many bytes, whoever owns it. Anything else is an error: a pipe or device would block or never
+/// end.
+pub(crate) fn read_regular_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    // Looked at first: opening a device can have effects of its own. Judged again once it is open.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is not a regular file",
+        ));
+    }
+    read_at_most(&open_regular(path)?, max_bytes)?.ok_or_else(|| {
+        let message = format!("larger than {max_bytes} bytes");
+        io::Error::new(io::ErrorKind::FileTooLarge, message)
+    })
+}
+
+/// Checks that nobody else can change a file below a folder that the user typed, and everything on the way to it: whoever can
+/// decides what runs. What is not there yet does not matter. The error is the part that is not ours, and why.
+pub(crate) fn check_below(root: &Path, path: &Path) -> Result<(), (PathBuf, String)> {
+    let privacy = Privacy::OnlyWeWrite;
+    let mut shown = root.to_path_buf();
+    let mut folder = match unless_missing(Folder::open_typed(root, privacy)) {
+        Ok(Some(folder)) => folder,
+        Ok(None) => return Ok(()),
+        Err(reason) => return Err((shown, reason)),
+    };
+    let mut names = path.components().peekable();
+    while let Some(Component::Normal(name)) = names.next() {
+        shown.push(name);
+        let next = match names.peek() {
+            Some(_) => unless_missing(folder.open_folder(name, privacy)),
+            None => unless_missing(folder.open_file(name, privacy)).map(|_| None),
+        };
+        match next {
+            Ok(Some(next)) => folder = next,
+            Ok(None) => return Ok(()),
+            Err(reason) => return Err((shown, reason)),
+        }
+    }
+    Ok(())
+}
+
+fn unless_missing<T>(opened: io::Result<T>) -> Result<Option<T>, String> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests {
+    use std::fs::{Permissions, create_dir_all, set_permissions, write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = folder.path().join("plain");
+        std::fs::write(&plain, "four").unwrap();
+        let linked = folder.path().join("linked");
+        std::os::unix::fs::symlink(&plain, &linked).unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let check =
+            |path: &Path, max_bytes: u64, expected: std::result::Result<&str, io::ErrorKind>| {
+                let read = read_regular_file(path, max_bytes);
+                let read = read.map(|bytes| String::from_utf8(bytes).unwrap());
+                assert_eq!(
+                    read.as_deref().map_err(io::Error::kind),
+                    expected,
+                    "{}",
+                    path.display()
+                );
+            };
+        check(&plain, 4, Ok("four"));
+        check(&linked, 4, Ok("four"));
+        check(&plain, 3, Err(io::ErrorKind::FileTooLarge));
+        check(&pipe, 4, Err(io::ErrorKind::PermissionDenied));
+        check(folder.path(), 4, Err(io::ErrorKind::PermissionDenied));
+        check(
+            Path::new("/dev/zero"),
+            4,
+            Err(io::ErrorKind::PermissionDenied),
+        );
+        check(&folder.path().join("gone"), 4, Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn a_log_that_a_hook_named_is_read_only_if_nobody_else_can_write_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log.jsonl");
+        let set_mode = |mode| set_permissions(&log, Permissions::from_mode(mode)).unwrap();
+        assert_eq!(check_named_log(&log), NamedLog::Missing);
+        write(&log, "{}\n").unwrap();
+        set_mode(0o644);
+        assert_eq!(check_named_log(&log), NamedLog::Trusted);
+        set_mode(0o646);
+        assert!(matches!(check_named_log(&log), NamedLog::Refused(_)));
+        set_mode(0o600);
+        let link = folder.path().join("link.jsonl");
+        symlink(&log, &link).unwrap();
+        assert!(matches!(check_named_log(&link), NamedLog::Refused(_)));
+        assert!(matches!(
+            check_named_log(Path::new("log.jsonl")),
+            NamedLog::Refused(_)
+        ));
+        // Folders on the way to it may be links: many people keep their settings elsewhere.
+        let elsewhere = folder.path().join("elsewhere");
+        symlink(folder.path(), &elsewhere).unwrap();
+        let log = elsewhere.join("log.jsonl");
+        assert_eq!(check_named_log(&log), NamedLog::Trusted);
+    }
+
+    #[test]
+    fn nothing_on_the_way_below_a_typed_folder_may_be_changed_by_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("plugin");
+        let path = Path::new("inner/hooks/hooks.json");
+        check_below(&root, path).unwrap();
+        create_dir_all(root.join("inner/hooks")).unwrap();
+        check_below(&root, path).unwrap();
+        write(root.join(path), "{}").unwrap();
+        check_below(&root, path).unwrap();
+        for wide in ["", "inner", "inner/hooks", "inner/hooks/hooks.json"] {
+            let wide = root.join(wide);
+            let before = std::fs::metadata(&wide).unwrap().permissions();
+            set_permissions(&wide, Permissions::from_mode(0o777)).unwrap();
+            let (refused, reason) = check_below(&root, path).unwrap_err();
+            assert_eq!(refused.components().count(), wide.components().count());
+            assert!(reason.contains("others can write it"), "{reason}");
+            set_permissions(&wide, before).unwrap();
+        }
+        std::fs::rename(root.join("inner"), folder.path().join("target")).unwrap();
+        symlink(folder.path().join("target"), root.join("inner")).unwrap();
+        let (refused, _) = check_below(&root, path).unwrap_err();
+        assert_eq!(refused, root.join("inner"));
+    }
+}
