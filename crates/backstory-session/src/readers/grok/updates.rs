@@ -15,8 +15,8 @@ use super::note::{Meta, Note};
 use super::stream::{self, Speaker, Stream};
 use super::{Line, MOST_REMEMBERED, Session, history, span_of, tools};
 use crate::event::{
-    Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts, Span,
-    Title, Usage,
+    Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind, Response, SessionFacts,
+    Span, Title, Usage,
 };
 use crate::reader::Reading;
 use crate::readers::shared::{is_true, items, kept, string};
@@ -39,6 +39,27 @@ pub(super) struct Run {
     offset: u64,
     at: Option<i64>,
     mark: Mark,
+}
+
+/// A speaker's text that may go on in later records, in the same event or in another one: the program may report of tools and the
+/// model may think in between.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OpenText {
+    speaker: Speaker,
+    mark: Mark,
+    /// Where its first record lies.
+    pub(super) since: u64,
+}
+
+impl OpenText {
+    /// The text that an event is streaming.
+    pub(super) fn of_run(run: &Run) -> Self {
+        OpenText {
+            speaker: run.speaker,
+            mark: run.mark,
+            since: run.offset,
+        }
+    }
 }
 
 /// What sets fragments of one speaker apart.
@@ -138,6 +159,7 @@ impl Session {
             "tool_call" | "tool_call_update" => self.tool(note, &session, record, out),
             "turn_completed" => {
                 self.state.run = None;
+                self.state.open.clear();
                 self.usage(note, &session, record, out);
             }
             "model_changed" | "model_auto_switched" | "response_started" => {
@@ -204,7 +226,8 @@ impl Session {
         record: Record<'_>,
         out: &mut Output,
     ) {
-        let fragment = stream::content(note.update.content);
+        let mut strings = Vec::new();
+        let fragment = stream::content_and_strings(note.update.content, &mut strings);
         if fragment.is_empty() {
             return;
         }
@@ -213,6 +236,8 @@ impl Session {
             self.state.model = Some(model.into_owned());
         }
         let mark = Mark::of(&meta);
+        let begins = self.opens(speaker, mark, record.offset);
+        place_fragments(speaker as u8, begins, &strings, record, out);
         let same =
             |run: &Run| run.speaker == speaker && run.mark == mark && run.stream.takes(&fragment);
         let mut run = match self.state.run.take().filter(same) {
@@ -244,6 +269,27 @@ impl Session {
             self.put(event, out);
         }
         self.state.run = Some(run);
+    }
+
+    /// Whether a fragment is the first one of a text, which is open from now on.
+    fn opens(&mut self, speaker: Speaker, mark: Mark, offset: u64) -> bool {
+        let open = &mut self.state.open;
+        // Who prompts has heard the answer, and who answers the prompt.
+        let is_person = speaker == Speaker::Person;
+        open.retain(|text| (text.speaker == Speaker::Person) == is_person);
+        if open
+            .iter()
+            .any(|text| text.speaker == speaker && text.mark == mark)
+        {
+            return false;
+        }
+        open.retain(|text| text.speaker != speaker);
+        open.push(OpenText {
+            speaker,
+            mark,
+            since: offset,
+        });
+        true
     }
 
     /// The event of a run that has something to say.
@@ -308,6 +354,10 @@ impl Session {
 
     /// A call, its result, or both: a call may be announced before its input is known, and may come with its result.
     fn tool(&mut self, note: &Note<'_>, session: &Arc<str>, record: Record<'_>, out: &mut Output) {
+        if note.kind() == "tool_call" {
+            // The model calls a tool when it has said what it had to say. Updates are of tools that run meanwhile.
+            self.state.open.clear();
+        }
         let id = string(note.update.tool_call_id).filter(|id| !id.is_empty());
         let origin = note.origin().unwrap_or(Cow::Borrowed(session));
         let key = |what: &[u8], id: &str| {
@@ -455,6 +505,28 @@ impl Session {
                 usage,
             });
         }
+    }
+}
+
+/// Puts out where the strings of a text lie.
+pub(super) fn place_fragments(
+    channel: u8,
+    mut begins: bool,
+    strings: &[&RawValue],
+    record: Record<'_>,
+    out: &mut Output,
+) {
+    let inner = |raw: &RawValue| {
+        let length = raw.get().len();
+        record.place_of(raw.get().get(1..length.saturating_sub(1))?)
+    };
+    for (offset, length) in strings.iter().filter_map(|raw| inner(raw)) {
+        out.fragments.push(Fragment {
+            channel,
+            begins: std::mem::replace(&mut begins, false),
+            offset,
+            length,
+        });
     }
 }
 
