@@ -10,9 +10,9 @@ use crate::code::{self, Runs};
 use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover};
 use crate::error::Result;
-use crate::pipeline::{Done, Job, run};
+use crate::pipeline::{Done, Job, run, stored_end};
 use crate::retain::{RetainOptions, RetainReport};
-use crate::search::IndexUpdate;
+use crate::search::{IndexReport, IndexUpdate};
 use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
@@ -140,6 +140,11 @@ impl Memory {
         })?;
         report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
         let indexed = match index {
+            // A secret that was completed now was stored, and maybe indexed, by halves before.
+            _ if self.store.is_unclean()? => {
+                drop(index);
+                self.clean_up().map(|_| IndexReport::default())
+            }
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
         };
@@ -182,10 +187,21 @@ impl Memory {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
-        for found in discovery.files.iter().filter(|found| !found.unchanged) {
+        let changed: Vec<&Found> = discovery
+            .files
+            .iter()
+            .filter(|found| !found.unchanged)
+            .collect();
+        for found in changed.iter().copied() {
+            let cursor = self.store.cursor(&found.key)?;
+            let stored_end = cursor
+                .as_ref()
+                .filter(|_| options.redact)
+                .and_then(|cursor| stored_end(&self.store, found, cursor, changed.len()));
             jobs.push(Job {
                 found,
-                cursor: self.store.cursor(&found.key)?,
+                cursor,
+                stored_end,
             });
         }
         let redactor = if options.redact && !jobs.is_empty() {
@@ -263,7 +279,11 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
             .map(|store| store.cursor(&found.key))
             .transpose()?
             .flatten();
-        jobs.push(Job { found, cursor });
+        jobs.push(Job {
+            found,
+            cursor,
+            stored_end: None,
+        });
     }
     let redactor = options.redact.then(|| Redactor::new(random_key()));
     let mut report = SweepReport::begin(&discovery);

@@ -8,6 +8,7 @@ use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
 use backstory_store::{BLOCK_BYTES, Cursor};
 use memchr::{memchr, memrchr};
 
+use super::fragments::OpenTexts;
 use super::work::{Baton, Task};
 use super::{Budget, Job};
 use crate::discover::{Found, Problem, fingerprint};
@@ -213,12 +214,17 @@ impl<'a> Following<'a> {
             },
             state,
         );
+        let open_texts = match &job.stored_end {
+            Some(end) if resumed => OpenTexts::at_end(found, end),
+            _ => OpenTexts::default(),
+        };
         let (sender, baton) = mpsc::channel();
         // The receiver is right here: this cannot fail.
         let _ = sender.send(Baton {
             reading,
             stored: cursor.stored,
             lines: cursor.lines,
+            open_texts,
         });
         Following {
             found,

@@ -11,6 +11,7 @@ mod compress;
 mod context;
 mod crash;
 mod digest;
+mod fragments;
 mod growth;
 mod hooks;
 mod hostile;
