@@ -42,6 +42,7 @@ mod pipeline;
 mod place;
 mod project;
 mod read;
+mod redaction;
 mod replay;
 mod retain;
 mod retention;
@@ -121,6 +122,8 @@ pub struct Memory {
     store: Store,
     open_index: Option<search::OpenIndex>,
     open_model: Option<search::OpenModel>,
+    /// What the last capture was redacted with.
+    redactor: Option<backstory_session::redact::Redactor>,
 }
 
 impl Memory {
@@ -140,6 +143,7 @@ impl Memory {
             store,
             open_index: None,
             open_model: None,
+            redactor: None,
         }
     }
 

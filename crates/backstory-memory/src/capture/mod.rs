@@ -9,6 +9,7 @@ mod spool;
 mod tests;
 mod work;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::Memory;
 use crate::code::SeenFile;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::redaction::redacted_project;
 use crate::sweep::random_key;
 
 pub(crate) use self::live::live_events;
@@ -77,6 +79,14 @@ impl Capture {
     }
 
     fn redact(&mut self, redactor: &Redactor) {
+        // Names made of paths hide a secret from the rules that look at the whole.
+        for path in [&mut self.input.cwd, &mut self.input.transcript] {
+            if let Some(path) = path
+                && let Cow::Owned(redacted) = redactor.redact_path(path)
+            {
+                *path = redacted;
+            }
+        }
         let json = serde_json::to_vec(self).unwrap_or_default();
         let redacted = redactor.redact(&json, &[]);
         if redacted.count == 0 && !json.is_empty() {
@@ -135,7 +145,7 @@ impl Capture {
         }
     }
 
-    fn store(&self, store: &mut Store) -> Result<Captured> {
+    fn store(&self, store: &mut Store, redactor: Option<&Redactor>) -> Result<Captured> {
         let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
         let input = &self.input;
         let told = input.session.as_deref().map(|session| ToldSession {
@@ -165,7 +175,14 @@ impl Capture {
                 body: &body,
             })
             .collect();
-        Ok(store.capture(told.as_ref(), &items, |cwd| project_of(Path::new(cwd)))?)
+        let project = |cwd: &str| {
+            let project = project_of(Path::new(cwd));
+            match redactor {
+                Some(redactor) => redacted_project(project, redactor),
+                None => project,
+            }
+        };
+        Ok(store.capture(told.as_ref(), &items, project)?)
     }
 }
 
@@ -182,7 +199,10 @@ impl Memory {
             Some(redactor) => Some(redactor.with_key(self.redaction_key()?)),
             None => None,
         };
-        capture.clean(redactor.as_ref()).store(&mut self.store)
+        let clean = capture.clean(redactor.as_ref());
+        let captured = clean.store(&mut self.store, redactor.as_ref());
+        self.redactor = redactor;
+        captured
     }
 
     /// Leaves the store so that the next hook finds it ready.
@@ -211,7 +231,11 @@ impl Memory {
             let path = cwd.join(&touch.path);
             let is_small = std::fs::metadata(&path)
                 .is_ok_and(|file| file.is_file() && file.len() <= LARGE_FILE);
-            if path.is_absolute() && is_small {
+            let has_secret = |redactor: &Redactor| {
+                matches!(redactor.redact_path(&path.to_string_lossy()), Cow::Owned(_))
+            };
+            let has_secret = self.redactor.as_ref().is_some_and(has_secret);
+            if path.is_absolute() && is_small && !has_secret {
                 let found = self.see_file(&path, session, before, capture.at)?;
                 seen += usize::from(found != SeenFile::NotSource);
             }

@@ -93,7 +93,7 @@ impl Memory {
                 .and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
             match capture {
                 Some(capture) => {
-                    capture.store(&mut self.store)?;
+                    capture.store(&mut self.store, self.redactor.as_ref())?;
                     // Should it be stored again because it cannot be removed: it is known by its key.
                     let _ = std::fs::remove_file(&path);
                     drained += 1;

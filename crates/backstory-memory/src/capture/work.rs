@@ -192,7 +192,8 @@ fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
 /// Where to read what a session of an agent did: its log, or all logs of the agent when it did not say which; `None` when there is none to read.
 fn log_of(agent: &str, transcript: Option<&str>, known: &Sources) -> Option<Sources> {
     backstory_session::reader(agent)?;
-    match transcript {
+    // One whose name has a secret is known by another name only.
+    match transcript.filter(|path| !path.contains("[REDACTED:")) {
         Some(path) => Path::new(path).is_file().then(|| Sources::paths([path])),
         None => {
             let roots: Vec<_> = known

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::mpsc;
 
 use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
@@ -36,7 +37,7 @@ pub(super) fn feed<'a>(
         match feeder.file(job) {
             Ok(()) => {}
             Err(Stop::Problem(reason)) => problems.push(Problem {
-                path: job.found.path.clone(),
+                path: job.found.shown_path(),
                 reason,
             }),
             Err(Stop::Closed) => break,
@@ -210,7 +211,7 @@ impl<'a> Following<'a> {
         let state = old.map(|cursor| cursor.state.as_str());
         let reading = found.reader.begin(
             &SourceName {
-                path: found.path.as_path(),
+                path: Path::new(&found.key),
             },
             state,
         );

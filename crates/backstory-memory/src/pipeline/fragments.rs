@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 
 use backstory_session::redact::Redactor;
 use backstory_session::{Fragment, Output, SourceName, read_lines};
@@ -71,7 +72,7 @@ impl OpenTexts {
     /// The texts that are open at the end of a stream.
     pub(super) fn at_end(found: &Found, (offset, bytes): &(u64, Vec<u8>)) -> Self {
         let source = SourceName {
-            path: found.path.as_path(),
+            path: Path::new(&found.key),
         };
         let mut reading = found.reader.begin(&source, None);
         let mut output = Output::default();

@@ -21,6 +21,7 @@ mod header;
 mod joined;
 mod keywords;
 mod mnemonic;
+mod path;
 mod plant;
 mod plausible;
 mod private_key;
