@@ -1,9 +1,10 @@
 //! The redactor of a store, made when it is first needed: most sweeps find nothing new.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use backstory_session::redact::Redactor;
+use backstory_session::redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
 use crate::error::Result;
@@ -55,6 +56,22 @@ impl LazyRedactor {
     pub(crate) fn shown_path(&self, path: &Path) -> PathBuf {
         PathBuf::from(self.path_name(&path.to_string_lossy()))
     }
+}
+
+/// Redacts the paths that a store has from before the rules knew what is in them.
+pub(crate) fn redact_stored_paths(store: &mut Store, redactor: &LazyRedactor) -> Result<()> {
+    if redactor.key.is_none() {
+        return Ok(());
+    }
+    let mut rules = blake3::Hasher::new();
+    for rule in RULES {
+        rules.update(rule.id.as_bytes());
+    }
+    let redact = |path: &str| match redactor.get()?.redact_path(path) {
+        Cow::Owned(redacted) => Some(redacted),
+        Cow::Borrowed(_) => None,
+    };
+    Ok(store.redact_paths(rules.finalize().as_bytes(), redact)?)
 }
 
 /// A project as it may be stored.

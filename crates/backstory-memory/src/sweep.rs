@@ -10,7 +10,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover};
 use crate::error::Result;
 use crate::pipeline::{Done, Job, run, stored_end};
-use crate::redaction::{KEY_SETTING, LazyRedactor};
+use crate::redaction::{KEY_SETTING, LazyRedactor, redact_stored_paths};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
 use crate::{Memory, disk_bytes};
@@ -121,6 +121,7 @@ impl Memory {
             self.clean_up()?;
         }
         let redactor = self.lazy_redactor(options.redact)?;
+        redact_stored_paths(&mut self.store, &redactor)?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
         let taken = self.take_in(options, &discovery, &redactor, progress)?;
         let TakenIn {

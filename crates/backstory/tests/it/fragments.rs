@@ -1,5 +1,6 @@
 //! Secrets that stand in several fragments of a stream.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,6 +11,9 @@ use serde_json::{Value, json};
 use crate::environment::{Environment, prompt};
 
 const SESSION: &str = "019f0000-0000-7000-8000-00000000000a";
+
+/// So many bytes of a secret in a row must not be found anywhere.
+const PART: usize = 12;
 
 /// A log of Grok that grows.
 struct Log<'a> {
@@ -95,16 +99,12 @@ impl<'a> Log<'a> {
         }
         let files = environment.stored_files().into_iter();
         places.extend(files.map(|(path, bytes)| (path.display().to_string(), bytes)));
-        for secret in &self.secrets {
-            let windows = secret.as_bytes().windows(secret.len().min(12));
-            for part in windows {
-                for (place, bytes) in &places {
-                    assert!(
-                        memchr::memmem::find(bytes, part).is_none(),
-                        "{:?} of {secret:?} is in {place}",
-                        String::from_utf8_lossy(part),
-                    );
-                }
+        let secrets = self.secrets.iter().map(String::as_bytes);
+        let parts: HashSet<&[u8]> = secrets.flat_map(|secret| secret.windows(PART)).collect();
+        for (place, bytes) in &places {
+            if let Some(part) = bytes.windows(PART).find(|part| parts.contains(part)) {
+                let part = String::from_utf8_lossy(part);
+                panic!("{part:?} is in {place}");
             }
         }
         assert_eq!(environment.run(&["doctor"]).code, 0);
@@ -196,7 +196,6 @@ fn secrets_across_chunks_of_a_long_log_are_wiped() {
     log.write(&lines);
     let report = environment.sweep();
     assert_eq!(report["redactions"], 200);
-    log.secrets.truncate(40);
     log.check();
 }
 

@@ -156,6 +156,43 @@ fn secret_paths(secret: &str) -> [(String, Vec<u8>); 3] {
 }
 
 #[test]
+fn a_path_that_was_stored_with_its_secret_is_redacted_by_the_next_sweep() {
+    let environment = Environment::new();
+    let rule = RULES
+        .iter()
+        .find(|rule| rule.id == "anthropic-api-key")
+        .unwrap();
+    let secret = planted(rule, 12).secrets.remove(0);
+    let [(path, bytes), ..] = secret_paths(&secret);
+    let path = environment.write(&path, bytes);
+    environment.sweep();
+    // As an older program left it.
+    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    database
+        .execute_batch("DELETE FROM settings WHERE name = 'paths-redacted-by'")
+        .unwrap();
+    for column in [
+        "source_files SET path",
+        "sessions SET cwd",
+        "projects SET root",
+    ] {
+        let update = format!("UPDATE {column} = ?1");
+        database.execute(&update, [path.to_string_lossy()]).unwrap();
+    }
+    drop(database);
+    let report = environment.sweep();
+    assert_eq!(
+        (&report["ingested"], &report["skipped_unchanged"]),
+        (&json!(0), &json!(1))
+    );
+    for (path, bytes) in environment.stored_files() {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(&secret[..20]), "{}", path.display());
+    }
+    assert_eq!(environment.events("00000001"), ["prompt: hello claude"]);
+}
+
+#[test]
 fn a_secret_in_the_path_of_a_log_is_neither_stored_nor_shown() {
     let environment = Environment::new();
     let rule = RULES
