@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::Fields;
-use super::updates::place_fragments;
+use super::open_text::place_fragments;
 use super::{Line, Session, span_of, stream, tools};
 use crate::event::{Event, EventKey, Kind, Output};
 use crate::readers::shared::{items, kept, string};

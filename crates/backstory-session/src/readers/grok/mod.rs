@@ -10,6 +10,7 @@ mod edits;
 mod fields;
 mod history;
 mod note;
+mod open_text;
 pub(crate) mod stream;
 mod summary;
 pub(crate) mod tools;
@@ -26,7 +27,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use self::note::Note;
-use self::updates::{Again, OpenText, Run};
+use self::open_text::OpenText;
+use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
 use crate::edit::{self, FileEdit};
 use crate::event::{Event, EventKey, Kind, Output, Span};

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, integer};
+use super::fields::Fields;
 use super::note::{Meta, Note};
+use super::open_text::{Mark, place_fragments};
 use super::stream::{self, Speaker, Stream};
 use super::{Line, MOST_REMEMBERED, Session, history, span_of, tools};
 use crate::event::{
-    Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind, Response, SessionFacts,
-    Span, Title, Usage,
+    Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts, Span,
+    Title, Usage,
 };
 use crate::reader::Reading;
 use crate::readers::shared::{is_true, items, kept, string};
@@ -30,57 +31,15 @@ const RESULT_PART: u16 = 1;
 /// Text that is streaming, and the event that it goes to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Run {
-    speaker: Speaker,
+    pub(super) speaker: Speaker,
     stream: Stream,
     key: i64,
     /// Whether the event was put out.
     told: bool,
     /// Where the first fragment lies, and when it came.
-    offset: u64,
+    pub(super) offset: u64,
     at: Option<i64>,
-    mark: Mark,
-}
-
-/// A speaker's text that may go on in later records, in the same event or in another one: the program may report of tools and the
-/// model may think in between.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct OpenText {
-    speaker: Speaker,
-    mark: Mark,
-    /// Where its first record lies.
-    pub(super) since: u64,
-}
-
-impl OpenText {
-    /// The text that an event is streaming.
-    pub(super) fn of_run(run: &Run) -> Self {
-        OpenText {
-            speaker: run.speaker,
-            mark: run.mark,
-            since: run.offset,
-        }
-    }
-}
-
-/// What sets fragments of one speaker apart.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Mark {
-    /// The number of the prompt.
-    number: Option<u64>,
-    /// Whether people do not get to see it: the program prompts itself when a task has ended.
-    hidden: bool,
-    /// Whether the program took and answered a command itself, and the model knows nothing of it.
-    host: bool,
-}
-
-impl Mark {
-    fn of(meta: &Meta<'_>) -> Self {
-        Mark {
-            number: integer(meta.prompt_index).and_then(|number| u64::try_from(number).ok()),
-            hidden: is_true(meta.hide_from_scrollback),
-            host: is_true(meta.host_turn),
-        }
-    }
+    pub(super) mark: Mark,
 }
 
 /// A span that is read again for the text of its event.
@@ -156,7 +115,13 @@ impl Session {
             return;
         }
         match kind.as_ref() {
-            "tool_call" | "tool_call_update" => self.tool(note, &session, record, out),
+            "tool_call" | "tool_call_update" => {
+                self.tool(note, &session, record, out);
+                // The model calls a tool when it has said what it had to say. Updates are of tools that run meanwhile.
+                if kind == "tool_call" {
+                    self.close_texts();
+                }
+            }
             "turn_completed" => {
                 self.state.run = None;
                 self.state.open.clear();
@@ -271,27 +236,6 @@ impl Session {
         self.state.run = Some(run);
     }
 
-    /// Whether a fragment is the first one of a text, which is open from now on.
-    fn opens(&mut self, speaker: Speaker, mark: Mark, offset: u64) -> bool {
-        let open = &mut self.state.open;
-        // Who prompts has heard the answer, and who answers the prompt.
-        let is_person = speaker == Speaker::Person;
-        open.retain(|text| (text.speaker == Speaker::Person) == is_person);
-        if open
-            .iter()
-            .any(|text| text.speaker == speaker && text.mark == mark)
-        {
-            return false;
-        }
-        open.retain(|text| text.speaker != speaker);
-        open.push(OpenText {
-            speaker,
-            mark,
-            since: offset,
-        });
-        true
-    }
-
     /// The event of a run that has something to say.
     fn begun(&mut self, run: &Run, text: String, session: &Arc<str>, end: u64) -> Event {
         let kind = match run.speaker {
@@ -354,10 +298,6 @@ impl Session {
 
     /// A call, its result, or both: a call may be announced before its input is known, and may come with its result.
     fn tool(&mut self, note: &Note<'_>, session: &Arc<str>, record: Record<'_>, out: &mut Output) {
-        if note.kind() == "tool_call" {
-            // The model calls a tool when it has said what it had to say. Updates are of tools that run meanwhile.
-            self.state.open.clear();
-        }
         let id = string(note.update.tool_call_id).filter(|id| !id.is_empty());
         let origin = note.origin().unwrap_or(Cow::Borrowed(session));
         let key = |what: &[u8], id: &str| {
@@ -505,28 +445,6 @@ impl Session {
                 usage,
             });
         }
-    }
-}
-
-/// Puts out where the strings of a text lie.
-pub(super) fn place_fragments(
-    channel: u8,
-    mut begins: bool,
-    strings: &[&RawValue],
-    record: Record<'_>,
-    out: &mut Output,
-) {
-    let inner = |raw: &RawValue| {
-        let length = raw.get().len();
-        record.place_of(raw.get().get(1..length.saturating_sub(1))?)
-    };
-    for (offset, length) in strings.iter().filter_map(|raw| inner(raw)) {
-        out.fragments.push(Fragment {
-            channel,
-            begins: std::mem::replace(&mut begins, false),
-            offset,
-            length,
-        });
     }
 }
 
