@@ -9,6 +9,7 @@ use backstory_session::{Places, READERS, Reader, Shape};
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
+use crate::redaction::LazyRedactor;
 use crate::trusted::{LogOrigin, open_log};
 
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
@@ -68,7 +69,7 @@ impl Sources {
 pub struct Found {
     /// The file to open.
     pub path: PathBuf,
-    /// The name it is kept under: the path, without the suffix of a compressed copy.
+    /// The name it is kept under: the path without secrets and without the suffix of a compressed copy.
     pub key: String,
     /// Who wrote it.
     pub(crate) reader: &'static dyn Reader,
@@ -89,12 +90,21 @@ impl Found {
     pub fn agent(&self) -> &'static str {
         self.reader.agent()
     }
+
+    /// The path as it may be shown.
+    pub fn shown_path(&self) -> PathBuf {
+        if self.path.to_string_lossy().starts_with(&self.key) {
+            self.path.clone()
+        } else {
+            PathBuf::from(&self.key)
+        }
+    }
 }
 
 /// Something that could not be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file or folder.
+    /// The file or folder, without secrets.
     pub path: PathBuf,
     /// Why.
     pub reason: String,
@@ -107,7 +117,12 @@ pub(crate) struct Discovery {
 }
 
 /// Looks for source files. `store` knows those that were read before, `own` is its folder, never looked into.
-pub(crate) fn discover(sources: &Sources, store: Option<&Store>, own: &Path) -> Result<Discovery> {
+pub(crate) fn discover(
+    sources: &Sources,
+    store: Option<&Store>,
+    own: &Path,
+    redactor: &LazyRedactor,
+) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
         && backstory_session::reader(agent).is_none()
     {
@@ -121,6 +136,7 @@ pub(crate) fn discover(sources: &Sources, store: Option<&Store>, own: &Path) -> 
             .transpose()?
             .unwrap_or_default(),
         own,
+        redactor,
         files: HashMap::new(),
         problems: Vec::new(),
     };
@@ -168,6 +184,7 @@ struct Walk<'a> {
     store: Option<&'a Store>,
     known: HashMap<String, Fingerprint>,
     own: &'a Path,
+    redactor: &'a LazyRedactor,
     files: HashMap<String, Found>,
     problems: Vec<Problem>,
 }
@@ -182,7 +199,7 @@ impl Walk<'_> {
 
     fn problem(&mut self, path: &Path, reason: &std::io::Error) {
         self.problems.push(Problem {
-            path: path.to_path_buf(),
+            path: self.redactor.shown_path(path),
             reason: reason.to_string(),
         });
     }
@@ -235,7 +252,13 @@ impl Walk<'_> {
         origin: LogOrigin,
     ) {
         let shown = path.to_string_lossy();
-        let key = shown.strip_suffix(".zst").unwrap_or(&shown).to_string();
+        let path_name = shown.strip_suffix(".zst").unwrap_or(&shown);
+        // What is known by its path has no secret in it, so that nothing is searched while nothing is new.
+        let key = if self.known.contains_key(path_name) {
+            path_name.to_string()
+        } else {
+            self.redactor.path_name(path_name)
+        };
         let fingerprint = fingerprint(metadata);
         let unchanged = self.known.get(&key) == Some(&fingerprint);
         let (head, order) = if unchanged {

@@ -44,6 +44,7 @@ mod pipeline;
 mod place;
 mod project;
 mod read;
+mod redaction;
 mod replay;
 mod retain;
 mod retention;

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use backstory_session::SessionFacts;
+use backstory_session::redact::Redactor;
 use backstory_store::Project;
 
 use crate::git::Repository;
+use crate::redaction::redacted_project;
 
 /// Finds projects and remembers them, for sessions come back to the same folders.
 #[derive(Default)]
@@ -17,23 +19,28 @@ pub(crate) struct Projects {
 
 impl Projects {
     /// The project of every folder that these facts name.
-    pub(crate) fn of(&self, facts: &[SessionFacts]) -> HashMap<String, Project> {
+    pub(crate) fn of(
+        &self,
+        facts: &[SessionFacts],
+        redactor: Option<&Redactor>,
+    ) -> HashMap<String, Project> {
         let named = facts
             .iter()
             .filter_map(|facts| Some((facts.cwd.clone()?, facts)));
         named
-            .map(|(cwd, facts)| (cwd.clone(), self.find(&cwd, facts)))
+            .map(|(cwd, facts)| (cwd.clone(), self.find(&cwd, facts, redactor)))
             .collect()
     }
 
-    fn find(&self, cwd: &str, facts: &SessionFacts) -> Project {
-        let Ok(mut known) = self.known.lock() else {
-            return find(cwd, facts);
+    fn find(&self, cwd: &str, facts: &SessionFacts, redactor: Option<&Redactor>) -> Project {
+        let project = || match redactor {
+            Some(redactor) => redacted_project(find(cwd, facts), redactor),
+            None => find(cwd, facts),
         };
-        known
-            .entry(cwd.to_string())
-            .or_insert_with(|| find(cwd, facts))
-            .clone()
+        let Ok(mut known) = self.known.lock() else {
+            return project();
+        };
+        known.entry(cwd.to_string()).or_insert_with(project).clone()
     }
 }
 

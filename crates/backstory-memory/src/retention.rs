@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Memory;
 use crate::discover::{Found, Problem, Sources, discover};
 use crate::error::Result;
+use crate::redaction::LazyRedactor;
 
 /// What lies in the agents' folders and how much of it is kept.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +64,8 @@ impl Cleanup {
 
 /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
 pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
-    let discovery = discover(sources, memory.map(|memory| &memory.store), home)?;
+    let store = memory.map(|memory| &memory.store);
+    let discovery = discover(sources, store, home, &LazyRedactor::of_store(store)?)?;
     let mut retention = Retention {
         problems: discovery.problems,
         ..Retention::default()
@@ -96,6 +98,6 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
     let deleted = unkept.iter().find(|found| found.agent() == "claude-code");
     retention.oldest_unkept_claude_at =
         deleted.map(|found| found.fingerprint.modified_ns / 1_000_000);
-    retention.unkept = unkept.into_iter().map(|found| found.path.clone()).collect();
+    retention.unkept = unkept.into_iter().map(Found::shown_path).collect();
     Ok(retention)
 }

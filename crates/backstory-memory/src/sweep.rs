@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_session::redact::Redactor;
 use backstory_store::{Counts, Cursor, Store, lock_file, try_lock_file};
 
 use crate::code::{self, Runs};
 use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover};
 use crate::error::Result;
-use crate::pipeline::{Done, Job, run};
+use crate::pipeline::{Done, Job, run, stored_end};
+use crate::redaction::{KEY_SETTING, LazyRedactor, redact_stored_paths};
 use crate::retain::{RetainOptions, RetainReport};
-use crate::search::IndexUpdate;
+use crate::search::{IndexReport, IndexUpdate};
 use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
@@ -120,8 +120,10 @@ impl Memory {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             self.finish_forgetting()?;
         }
-        let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
-        let taken = self.take_in(options, &discovery, progress)?;
+        let redactor = self.lazy_redactor(options.redact)?;
+        redact_stored_paths(&mut self.store, &redactor)?;
+        let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
+        let taken = self.take_in(options, &discovery, &redactor, progress)?;
         let TakenIn {
             mut report,
             mut under_way,
@@ -140,6 +142,11 @@ impl Memory {
         })?;
         report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
         let indexed = match index {
+            // A secret that was completed now was stored, and maybe indexed, by halves before.
+            _ if self.store.is_unclean()? => {
+                drop(index);
+                self.clean_up().map(|_| IndexReport::default())
+            }
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
         };
@@ -160,7 +167,8 @@ impl Memory {
         if self.store.is_unclean()? {
             return Ok(false);
         }
-        let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
+        let redactor = self.lazy_redactor(options.redact)?;
+        let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
         let sizes = discovery.files.iter().filter(|found| !found.unchanged);
         let mut bytes = 0;
         for found in sizes {
@@ -170,7 +178,7 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        self.take_in(options, &discovery, &mut |_| {})?;
+        self.take_in(options, &discovery, &redactor, &mut |_| {})?;
         Ok(true)
     }
 
@@ -179,19 +187,31 @@ impl Memory {
         &mut self,
         options: &SweepOptions,
         discovery: &Discovery,
+        redactor: &LazyRedactor,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
-        for found in discovery.files.iter().filter(|found| !found.unchanged) {
+        let changed: Vec<&Found> = discovery
+            .files
+            .iter()
+            .filter(|found| !found.unchanged)
+            .collect();
+        for found in changed.iter().copied() {
+            let cursor = self.store.cursor(&found.key)?;
+            let stored_end = cursor
+                .as_ref()
+                .filter(|_| options.redact)
+                .and_then(|cursor| stored_end(&self.store, found, cursor, changed.len()));
             jobs.push(Job {
                 found,
-                cursor: self.store.cursor(&found.key)?,
+                cursor,
+                stored_end,
             });
         }
-        let redactor = if options.redact && !jobs.is_empty() {
-            Some(Redactor::new(self.redaction_key()?))
-        } else {
+        let redactor = if jobs.is_empty() {
             None
+        } else {
+            redactor.get()
         };
         let mut report = SweepReport::begin(discovery);
         let bytes_total = jobs
@@ -218,7 +238,7 @@ impl Memory {
             ..Progress::default()
         };
         under_way.bytes_total = bytes_total;
-        let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
+        let problems = run(&jobs, redactor, options.workers.max(1), |done| {
             report.count(&done);
             under_way.bytes_read = report.bytes_read;
             under_way.files_read = report.ingested;
@@ -243,10 +263,13 @@ impl Memory {
         })
     }
 
+    fn lazy_redactor(&self, redact: bool) -> Result<LazyRedactor> {
+        let key = redact.then(|| self.redaction_key()).transpose()?;
+        Ok(LazyRedactor::new(key))
+    }
+
     pub(crate) fn redaction_key(&self) -> Result<[u8; 32]> {
-        let value = self
-            .store
-            .setting("redaction-key", || random_key().to_vec())?;
+        let value = self.store.setting(KEY_SETTING, || random_key().to_vec())?;
         Ok(*blake3::hash(&value).as_bytes())
     }
 }
@@ -255,7 +278,12 @@ impl Memory {
 pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
-    let discovery = discover(&options.sources, store.as_ref(), home)?;
+    let redactor = if options.redact {
+        LazyRedactor::of_store(store.as_ref())?
+    } else {
+        LazyRedactor::new(None)
+    };
+    let discovery = discover(&options.sources, store.as_ref(), home, &redactor)?;
     let mut jobs = Vec::new();
     for found in discovery.files.iter().filter(|found| !found.unchanged) {
         let cursor = store
@@ -263,11 +291,14 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
             .map(|store| store.cursor(&found.key))
             .transpose()?
             .flatten();
-        jobs.push(Job { found, cursor });
+        jobs.push(Job {
+            found,
+            cursor,
+            stored_end: None,
+        });
     }
-    let redactor = options.redact.then(|| Redactor::new(random_key()));
     let mut report = SweepReport::begin(&discovery);
-    let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
+    let problems = run(&jobs, redactor.get(), options.workers.max(1), |done| {
         report.count(&done);
         report.events += done.chunk.output.events.len() as u64;
         report.skipped_records += done.chunk.output.skipped.len() as u64;

@@ -17,6 +17,21 @@ pub struct Output {
     pub facts: Vec<SessionFacts>,
     /// Records that could not be read.
     pub skipped: Vec<Skipped>,
+    /// Places of text that is read together with the text of other places: a secret may begin in one and end in another.
+    pub fragments: Vec<Fragment>,
+}
+
+/// A JSON string whose text goes on in another one: streamed messages, and messages of several blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// Which of the texts that the file streams side by side, a number of the reader's own.
+    pub channel: u8,
+    /// Whether a new text begins here, rather than going on from the last fragment of the channel.
+    pub begins: bool,
+    /// First byte behind the opening quote, in the stored bytes.
+    pub offset: u64,
+    /// Number of bytes up to the closing quote.
+    pub length: u64,
 }
 
 /// One normalised record of a session.

@@ -41,7 +41,7 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
 }
 
 /// Where a position of the repaired text lies in the line: every run of bytes that is no UTF-8 became one U+FFFD.
-fn original(line: &[u8], at: usize) -> usize {
+pub(crate) fn original(line: &[u8], at: usize) -> usize {
     let (mut repaired, mut place) = (0, 0);
     for chunk in line.utf8_chunks() {
         let valid = chunk.valid().len();

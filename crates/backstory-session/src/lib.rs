@@ -21,8 +21,8 @@ mod time;
 
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
 pub use event::{
-    Action, Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts,
-    Skipped, Span, Title, Touch, Usage,
+    Action, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind, Response,
+    SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
 pub use reader::{Places, Reader, Reading, Shape, SourceName, is_agent, reader};

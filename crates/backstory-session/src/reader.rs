@@ -44,6 +44,12 @@ pub trait Reader: Sync {
     /// Begins to read a source file, or goes on where `state`, from [`Reading::state`], left off.
     fn begin(&self, source: &SourceName<'_>, state: Option<&str>) -> Box<dyn Reading>;
 
+    /// Offset in the stored bytes of the first record whose text may go on in records after `state`, from [`Reading::state`];
+    /// `None` when no text is open.
+    fn open_since(&self, _state: &str) -> Option<u64> {
+        None
+    }
+
     /// The text of an event, from the stored bytes of its span.
     fn text(&self, span: &[u8], part: u16) -> String;
 

@@ -16,6 +16,26 @@ pub struct Record<'a> {
     pub offset: u64,
     /// How many bytes it has there.
     pub length: u64,
+    /// Those bytes. They differ from the JSON text where they are no valid UTF-8.
+    pub bytes: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Offset and length in the stored bytes of a part of [`Record::json`]; `None` when it is no part of it.
+    pub(crate) fn place_of(&self, part: &str) -> Option<(u64, u64)> {
+        let start = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.json.as_ptr().addr())?;
+        let mut range = start..start + part.len();
+        if range.end > self.json.len() {
+            return None;
+        }
+        if self.bytes.len() != self.json.len() {
+            range = json::original(self.bytes, range.start)..json::original(self.bytes, range.end);
+        }
+        Some((self.offset + range.start as u64, range.len() as u64))
+    }
 }
 
 /// Reads a chunk of whole lines. `offset` is where the chunk begins in the stored bytes, `line` the number of its first line.
@@ -57,6 +77,7 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
         json,
         offset,
         length: content.len() as u64,
+        bytes: content,
     };
     // Nearly every line is one good record: it is read in a single pass.
     if let Ok(json) = std::str::from_utf8(content)
@@ -71,6 +92,7 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
             json,
             offset: offset + range.start as u64,
             length: range.len() as u64,
+            bytes: content.get(range.clone()).unwrap_or_default(),
         };
         read_to = range.end;
         let result = reading

@@ -17,7 +17,7 @@ pub use relearn::RemainingFacts;
 /// The setting of the key that hashes are made with: without it nobody can tell whether a session was forgotten.
 const KEY: &str = "forget-key";
 
-/// The setting that says that something was forgotten whose traces have not been cleaned up yet.
+/// The setting that says that something was forgotten or redacted whose traces have not been cleaned up yet.
 const UNCLEAN: &str = "forget-unclean";
 
 /// The setting with what is about to be forgotten, until it is.
@@ -25,6 +25,11 @@ const INTENT: &str = "forget-intent";
 
 /// How much of a hash is kept.
 const HASH_BYTES: usize = 16;
+
+/// Takes note, within a transaction, that what it takes out must not be left in free pages, the journal or the index.
+pub(crate) fn mark_unclean(connection: &Connection) -> Result<()> {
+    keep(connection, UNCLEAN, b"yes")
+}
 
 /// Recognises what was forgotten.
 pub(crate) struct Forgotten {
@@ -156,8 +161,8 @@ impl Store {
         Ok(false)
     }
 
-    /// Whether something is about to be forgotten, or what was forgotten may still lie in free pages, the journal, the index or
-    /// vectors.
+    /// Whether something is about to be forgotten, or what was forgotten or redacted may still lie in free pages, the journal, the
+    /// index or vectors.
     pub fn is_unclean(&self) -> Result<bool> {
         Ok(self.kept(UNCLEAN)?.is_some() || self.forget_intent()?.is_some())
     }
@@ -261,7 +266,7 @@ impl Store {
         self.connection.pragma_update(None, "secure_delete", "ON")?;
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        keep(&transaction, UNCLEAN, b"yes")?;
+        mark_unclean(&transaction)?;
         transaction.execute_batch(
             "CREATE TEMP TABLE IF NOT EXISTS going (session INTEGER PRIMARY KEY); DELETE FROM going; \
              CREATE TEMP TABLE IF NOT EXISTS going_streams (stream INTEGER PRIMARY KEY); DELETE FROM going_streams;",

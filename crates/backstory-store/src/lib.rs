@@ -48,7 +48,7 @@ pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,
 };
-pub use ingest::{Batch, Chunk, Counts, Project, Stored, Taken};
+pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken};
 pub use open::{Store, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,

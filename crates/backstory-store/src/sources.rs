@@ -2,10 +2,14 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::error::Result;
-use crate::open::Store;
+use crate::forget::mark_unclean;
+use crate::open::{Store, keep};
+
+/// The setting that says which rules the stored paths were last searched with.
+const REDACTED_BY: &str = "paths-redacted-by";
 
 /// What tells whether a file is still the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,6 +115,52 @@ impl Store {
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Calls `redact` with every path that is stored, and with names made of paths, unless that was done before by the same `rules`;
+    /// what it returns is stored instead. What was there before is left in free pages then, see [`Store::is_unclean`].
+    pub fn redact_paths(
+        &mut self,
+        rules: &[u8],
+        redact: impl Fn(&str) -> Option<String>,
+    ) -> Result<()> {
+        const COLUMNS: [(&str, &str); 7] = [
+            ("source_files", "path"),
+            ("projects", "root"),
+            ("projects", "remote"),
+            ("sessions", "session"),
+            ("sessions", "parent"),
+            ("sessions", "cwd"),
+            ("sessions", "transcript"),
+        ];
+        if self.kept(REDACTED_BY)?.is_some_and(|known| known == rules) {
+            return Ok(());
+        }
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (table, column) in COLUMNS {
+            let query = format!("SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL");
+            let mut statement = transaction.prepare(&query)?;
+            let mut rows = statement.query([])?;
+            let mut changed: Vec<(i64, String)> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let redacted = redact(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
+                if let Some(redacted) = redacted {
+                    changed.push((row.get(0)?, redacted));
+                }
+            }
+            // Two paths that are one now were the same file in the time of another program.
+            let update = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE id = ?1");
+            for (id, text) in changed {
+                if transaction.execute(&update, (id, &text))? == 0 {
+                    transaction.execute(&update, (id, format!("{text}~{id}")))?;
+                }
+                mark_unclean(&transaction)?;
+            }
+        }
+        keep(&transaction, REDACTED_BY, rules)?;
+        Ok(transaction.commit()?)
     }
 
     /// Paths of all source files with their agents.

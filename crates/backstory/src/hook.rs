@@ -153,7 +153,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
     let cleaned = Arc::new(capture.clean(redactor.as_ref()));
     watchdog.expect_stored(&cleaned, limit);
     let stored = opened.and_then(|mut memory| {
-        let captured = memory.capture(&cleaned)?;
+        let captured = memory.capture(&cleaned, redactor.as_ref())?;
         Ok((memory, captured))
     });
     match stored {
@@ -213,7 +213,7 @@ fn follow_up(
         let drained = memory.drain(&spool, TAKEN_ALONG, redactor);
         drained.map_err(|error| error.to_string())?;
     }
-    let done = read_log_or_files(setting, memory, capture, session);
+    let done = read_log_or_files(setting, memory, capture, session, redactor);
     let tidied = memory.tidy_now().map_err(|error| error.to_string());
     done.and(tidied)
 }
@@ -224,12 +224,15 @@ fn read_log_or_files(
     memory: &mut Memory,
     capture: &Capture,
     session: Option<i64>,
+    redactor: Option<&Redactor>,
 ) -> Result<(), String> {
     let in_words = |error: backstory_memory::Error| error.to_string();
     match (&capture.input.happening, session) {
         (Happening::ToolUsed(_), Some(session)) => {
             let started = Instant::now();
-            let seen = memory.see_written(capture, session).map_err(in_words)?;
+            let seen = memory
+                .see_written(capture, session, redactor)
+                .map_err(in_words)?;
             if seen > 0 {
                 let mut event = LogEvent::new("ast.snapshot", now()).with("files", seen);
                 event.duration_us = Some(started.elapsed().as_micros() as u64);

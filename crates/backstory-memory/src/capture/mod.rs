@@ -9,6 +9,7 @@ mod spool;
 mod tests;
 mod work;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::Memory;
 use crate::code::SeenFile;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::redaction::redacted_project;
 use crate::sweep::random_key;
 
 pub(crate) use self::live::live_events;
@@ -111,6 +113,14 @@ impl Capture {
     }
 
     fn redact(&mut self, redactor: &Redactor) {
+        // Names made of paths hide a secret from the rules that look at the whole.
+        for path in [&mut self.input.cwd, &mut self.input.transcript] {
+            if let Some(path) = path
+                && let Cow::Owned(redacted) = redactor.redact_path(path)
+            {
+                *path = redacted;
+            }
+        }
         let json = serde_json::to_vec(self).unwrap_or_default();
         let redacted = redactor.redact(&json, &[]);
         if redacted.count == 0 && !json.is_empty() {
@@ -186,7 +196,7 @@ impl Capture {
         }
     }
 
-    fn store(&self, store: &mut Store) -> Result<Captured> {
+    fn store(&self, store: &mut Store, redactor: Option<&Redactor>) -> Result<Captured> {
         let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
         let input = &self.input;
         let told = input.session.as_deref().map(|session| ToldSession {
@@ -217,7 +227,14 @@ impl Capture {
                 body: &body,
             })
             .collect();
-        Ok(store.capture(told.as_ref(), &items, |cwd| project_of(Path::new(cwd)))?)
+        let project = |cwd: &str| {
+            let project = project_of(Path::new(cwd));
+            match redactor {
+                Some(redactor) => redacted_project(project, redactor),
+                None => project,
+            }
+        };
+        Ok(store.capture(told.as_ref(), &items, project)?)
     }
 }
 
@@ -227,9 +244,9 @@ impl Memory {
         Ok(Memory::of(home, Store::open_within(home, wait)?))
     }
 
-    /// Stores what an agent told a hook; told twice, it is stored once. It must have been cleaned.
-    pub fn capture(&mut self, cleaned: &Capture) -> Result<Captured> {
-        cleaned.store(&mut self.store)
+    /// Stores a hook event; received twice, it is stored once. It must have been cleaned, with this redactor if there is one.
+    pub fn capture(&mut self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
+        cleaned.store(&mut self.store, redactor)
     }
 
     /// Gives a redactor the key of the store, so that the same secret has the same marker everywhere.
@@ -242,8 +259,14 @@ impl Memory {
         Ok(self.store.tidy_now()?)
     }
 
-    /// Renews the function maps of the files that a captured tool use wrote; how many. Large ones are left to a sweep.
-    pub fn see_written(&mut self, capture: &Capture, session: i64) -> Result<usize> {
+    /// Renews the function maps of the files that a captured tool use wrote; how many. Large ones are left to a sweep, those with a
+    /// secret in their path are left out.
+    pub fn see_written(
+        &mut self,
+        capture: &Capture,
+        session: i64,
+        redactor: Option<&Redactor>,
+    ) -> Result<usize> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {
             return Ok(0);
         };
@@ -263,7 +286,11 @@ impl Memory {
             let path = cwd.join(&touch.path);
             let is_small = std::fs::metadata(&path)
                 .is_ok_and(|file| file.is_file() && file.len() <= LARGE_FILE);
-            if path.is_absolute() && is_small {
+            let has_secret = |redactor: &Redactor| {
+                matches!(redactor.redact_path(&path.to_string_lossy()), Cow::Owned(_))
+            };
+            let has_secret = redactor.is_some_and(has_secret);
+            if path.is_absolute() && is_small && !has_secret {
                 let found = self.see_file(&path, session, before, capture.at)?;
                 seen += usize::from(found != SeenFile::NotSource);
             }

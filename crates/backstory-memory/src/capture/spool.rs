@@ -283,7 +283,7 @@ impl Memory {
             let capture = json.and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
             match capture {
                 Some(capture) => {
-                    capture.clean(redactor).store(&mut self.store)?;
+                    capture.clean(redactor).store(&mut self.store, redactor)?;
                     // Should it be stored again because it cannot be removed: it is known by its key.
                     let _ = file.folder.remove_file(&file.name);
                     report.stored += 1;

@@ -222,6 +222,8 @@ fn log_of(
     if backstory_session::reader(agent).is_none() {
         return Ok(None);
     }
+    // The path of a log with a secret in its name is not stored; the agent's folders are searched for it.
+    let transcript = transcript.filter(|path| !path.contains("[REDACTED:"));
     match transcript.map(PathBuf::from) {
         Some(path) => match check_named_log(&path) {
             NamedLog::Missing => Ok(None),

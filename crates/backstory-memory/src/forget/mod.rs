@@ -20,6 +20,7 @@ use self::outside::Intent;
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve};
 use crate::error::Result;
+use crate::redaction::LazyRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
@@ -163,12 +164,13 @@ impl Memory {
         let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
         let mut logs = self.store.logs_of_sessions(&rows)?;
         let left = self.forget_outside(sessions, intent, &names, &probes)?;
+        let redactor = LazyRedactor::of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
-                let (lost, remaining) = sieve.remaining(|each| {
+                let (lost, remaining) = sieve.remaining(&redactor, |each| {
                     Ok(forgetting.rewrite(stream.id, |start, bytes| {
                         each(start, bytes);
                         false

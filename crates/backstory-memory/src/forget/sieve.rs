@@ -15,6 +15,7 @@ use memchr::memmem::Finder;
 
 use crate::error::Result;
 use crate::project::Projects;
+use crate::redaction::LazyRedactor;
 
 /// Shorter ids stand in other texts by chance.
 const LEAST_ID: usize = 8;
@@ -155,8 +156,12 @@ fn ranked(title: &Title) -> (u8, &str) {
 }
 
 /// Brings together what lines say of each session: the folder where it began, the branch where it ended, its best title.
-fn remaining_facts(facts: &[SessionFacts], prompts: &[(Arc<str>, String)]) -> Vec<RemainingFacts> {
-    let projects = Projects::default().of(facts);
+fn remaining_facts(
+    facts: &[SessionFacts],
+    prompts: &[(Arc<str>, String)],
+    redactor: &LazyRedactor,
+) -> Vec<RemainingFacts> {
+    let projects = Projects::default().of(facts, redactor.get());
     let mut sessions: Vec<RemainingFacts> = Vec::new();
     let place = |sessions: &mut Vec<RemainingFacts>, name: &str| {
         let known = sessions.iter().position(|facts| facts.session == name);
@@ -285,6 +290,7 @@ impl<'a> Sieve<'a> {
     /// Returns what only blanked lines named, and what the others say of their sessions. `each_block` reads the stream as it is now.
     pub(super) fn remaining(
         &self,
+        redactor: &LazyRedactor,
         mut each_block: impl FnMut(&mut dyn FnMut(u64, &[u8])) -> Result<()>,
     ) -> Result<(HashSet<String>, Vec<RemainingFacts>)> {
         let mut lost = self.lost.clone();
@@ -308,7 +314,7 @@ impl<'a> Sieve<'a> {
                 }
             })?;
         }
-        Ok((lost, remaining_facts(&facts, &prompts)))
+        Ok((lost, remaining_facts(&facts, &prompts, redactor)))
     }
 
     fn verdict(&mut self, output: &Output) -> Verdict {

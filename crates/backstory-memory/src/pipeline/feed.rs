@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::mpsc;
 
 use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
 use backstory_store::{BLOCK_BYTES, Cursor};
 use memchr::{memchr, memrchr};
 
+use super::fragments::OpenTexts;
 use super::work::{Baton, Task};
 use super::{Budget, Job};
 use crate::discover::{Found, Problem, fingerprint};
@@ -36,7 +38,7 @@ pub(super) fn feed<'a>(
         match feeder.file(job) {
             Ok(()) => {}
             Err(Stop::Problem(reason)) => problems.push(Problem {
-                path: job.found.path.clone(),
+                path: job.found.shown_path(),
                 reason,
             }),
             Err(Stop::Closed) => break,
@@ -210,16 +212,21 @@ impl<'a> Following<'a> {
         let state = old.map(|cursor| cursor.state.as_str());
         let reading = found.reader.begin(
             &SourceName {
-                path: found.path.as_path(),
+                path: Path::new(&found.key),
             },
             state,
         );
+        let open_texts = match &job.stored_end {
+            Some(end) if resumed => OpenTexts::at_end(found, end),
+            _ => OpenTexts::default(),
+        };
         let (sender, baton) = mpsc::channel();
         // The receiver is right here: this cannot fail.
         let _ = sender.send(Baton {
             reading,
             stored: cursor.stored,
             lines: cursor.lines,
+            open_texts,
         });
         Following {
             found,

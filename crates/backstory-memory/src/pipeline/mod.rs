@@ -6,6 +6,7 @@
 //! is stopped anywhere leaves a beginning of the same history behind.
 
 mod feed;
+mod fragments;
 mod work;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::sync::{Condvar, Mutex, mpsc};
 use backstory_session::redact::Redactor;
 use backstory_store::{Chunk, Cursor};
 
+pub(crate) use self::fragments::stored_end;
 use crate::discover::{Found, Problem};
 use crate::error::{Error, Result};
 use crate::project::Projects;
@@ -25,6 +27,8 @@ const BYTES_UNDER_WAY: usize = 8 << 20;
 pub(crate) struct Job<'a> {
     pub(crate) found: &'a Found,
     pub(crate) cursor: Option<Cursor>,
+    /// The end of what is stored of it, when texts are open there.
+    pub(crate) stored_end: Option<(u64, Vec<u8>)>,
 }
 
 /// What the caller gets of each chunk.

@@ -1,6 +1,7 @@
 //! What is done to each chunk.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Mutex, mpsc};
 
 use backstory_session::redact::Redactor;
@@ -8,6 +9,7 @@ use backstory_session::{Output, Reading, Shape, Skipped, attachment, read_docume
 use backstory_store::{Chunk, Cursor, Packer};
 
 use super::Done;
+use super::fragments::{OpenTexts, Overwritten};
 use crate::discover::Found;
 use crate::error::{Error, Result};
 use crate::project::Projects;
@@ -37,6 +39,7 @@ pub(super) struct Baton {
     pub(super) reading: Box<dyn Reading>,
     pub(super) stored: u64,
     pub(super) lines: u64,
+    pub(super) open_texts: OpenTexts,
 }
 
 /// Works on chunks until there are no more.
@@ -115,6 +118,18 @@ fn one<'a>(
         }
         Shape::Document => {}
     }
+    let mut overwritten = Overwritten::default();
+    if let Some(redactor) = redactor {
+        let (fragments, start) = (&output.fragments, baton.stored);
+        overwritten = baton
+            .open_texts
+            .redact(redactor, fragments, start, &mut kept);
+        redactions += overwritten.count;
+        if !overwritten.in_chunk.is_empty() {
+            attachments = attachment::find(&kept);
+            read_texts_again(found, &overwritten.in_chunk, start, &kept, &mut output);
+        }
+    }
     baton.stored += kept.len() as u64;
     cursor.state = baton.reading.state();
     cursor.stored = baton.stored;
@@ -126,7 +141,7 @@ fn one<'a>(
     } else {
         Some(packer.pack(&kept, &attachments)?)
     };
-    let projects = projects.of(&output.facts);
+    let projects = projects.of(&output.facts, redactor);
     let chunk = Chunk {
         agent: found.agent(),
         path: &found.key,
@@ -137,6 +152,7 @@ fn one<'a>(
         output,
         projects,
         redactions,
+        rewrites: overwritten.earlier,
     };
     Ok(Done {
         found,
@@ -144,4 +160,25 @@ fn one<'a>(
         bytes_read: bytes.len() as u64,
         last: task.last,
     })
+}
+
+/// Gives events another text of which bytes were overwritten. `changed` is sorted; the chunk begins at `start`.
+fn read_texts_again(
+    found: &Found,
+    changed: &[Range<u64>],
+    start: u64,
+    chunk: &[u8],
+    output: &mut Output,
+) {
+    for event in &mut output.events {
+        let (from, to) = (event.span.offset, event.span.offset + event.span.length);
+        let next = changed.partition_point(|range| range.end <= from);
+        if changed.get(next).is_none_or(|range| range.start >= to) {
+            continue;
+        }
+        let span = from
+            .checked_sub(start)
+            .and_then(|from| chunk.get(from as usize..(to - start) as usize));
+        event.text = span.map_or_else(String::new, |span| found.reader.text(span, event.span.part));
+    }
 }

@@ -11,16 +11,17 @@
 //! Promised and tested: valid JSON stays valid JSON, redacting twice changes nothing, protected ranges keep their bytes.
 //!
 //! Deliberately not done: no value is checked with its provider, nothing is decoded from base64 or archives, a passphrase of
-//! plain words is not told from prose, and a secret split over two records is not put together again. Hashes, identifiers and
-//! signatures are not secrets and stay.
+//! plain words is not told from prose. Hashes, identifiers and signatures are not secrets and stay.
 
 mod assignment;
 mod boundary;
 mod escape;
 mod generic;
 mod header;
+mod joined;
 mod keywords;
 mod mnemonic;
+mod path;
 mod plant;
 mod plausible;
 mod private_key;
@@ -34,6 +35,7 @@ mod url;
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub use joined::Overwritten;
 pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
@@ -171,15 +173,10 @@ impl Redactor {
             while let Some(range) = protected.next_if(|range| range.start < finding.range.start) {
                 *range = range.start - at + output.len()..range.end - at + output.len();
             }
-            let id = RULES.get(finding.rule).map_or("secret", |rule| rule.id);
             let secret = bytes.get(finding.range.clone()).unwrap_or_default();
             let value = finding.value.clone().unwrap_or_else(|| unescape(secret));
-            let hash = blake3::keyed_hash(&self.key, &value);
-            let short = hash.as_bytes().get(..4).unwrap_or_default();
             output.extend_from_slice(bytes.get(at..finding.range.start).unwrap_or_default());
-            output.extend_from_slice(
-                format!("{MARKER}{id}:{}]", data_encoding::HEXLOWER.encode(short)).as_bytes(),
-            );
+            output.extend_from_slice(self.marker(finding.rule, &value).as_bytes());
             at = finding.range.end;
         }
         for range in protected {

@@ -91,6 +91,22 @@ fn body(text: &[u8], start: usize) -> Option<Found> {
     })
 }
 
+/// The end of the lines that go on with a block whose lines before `at` were redacted already.
+pub(super) fn rest_of_block(text: &[u8], at: usize) -> Option<usize> {
+    let text = text.get(..text.len().min(at + LONGEST_BLOCK))?;
+    let mut end = None;
+    let mut next = skip_break(text, at);
+    while let Some(start) = next {
+        let line = base64_line(text, skip_prefix(text, start));
+        if !is_key_line(text, &line, false) {
+            break;
+        }
+        end = Some(line.end);
+        next = skip_break(text, line.end);
+    }
+    end
+}
+
 /// Whether the base64 at `line` is a line of a key and not a word of the prose after a key that was cut off.
 fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
     let content = text.get(line.clone()).unwrap_or_default();

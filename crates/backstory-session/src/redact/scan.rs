@@ -105,6 +105,11 @@ impl Scanner {
         });
     }
 
+    /// Calls `found` with each place where a keyword stands.
+    pub(super) fn each_keyword(&self, text: &[u8], mut found: impl FnMut(usize)) {
+        self.index.scan(text, |_, at| found(at));
+    }
+
     fn find(&self, rule: &Rule, number: usize, text: &[u8], hit: &Range<usize>) -> Option<Found> {
         let found = match rule.matcher {
             Matcher::Token(_) => self.token(number, text, hit.start),

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use backstory_session::{Event, Output};
 
+use super::rewrite::Rewrite;
 use crate::blocks::Packed;
 use crate::sources::Cursor;
 
@@ -26,8 +27,10 @@ pub struct Chunk<'a> {
     pub output: Output,
     /// The project of each folder that the output's facts name.
     pub projects: HashMap<String, Project>,
-    /// How many secrets were taken out.
+    /// How many secrets were redacted.
     pub redactions: usize,
+    /// Bytes of earlier pieces that this one showed to be part of a secret.
+    pub rewrites: Vec<Rewrite>,
 }
 
 /// What identifies a project.

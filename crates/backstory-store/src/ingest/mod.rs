@@ -1,6 +1,7 @@
 //! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
 
 mod chunk;
+mod rewrite;
 mod session;
 mod unkept;
 
@@ -12,12 +13,12 @@ use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, Sessio
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
+pub use self::rewrite::Rewrite;
 use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
 use crate::error::Result;
-use crate::index;
 use crate::open::Store;
 use crate::sources;
 use crate::usage::{self, Tally};
@@ -29,6 +30,8 @@ pub struct Batch<'a> {
     names: HashMap<String, i64>,
     sessions: HashMap<(&'static str, Arc<str>), Session>,
     streams: HashMap<String, (i64, i64)>,
+    /// The first byte that this batch added to each stream.
+    first_offsets: HashMap<i64, u64>,
     tally: Tally,
     unkept: Unkept,
     taken: Taken,
@@ -61,6 +64,7 @@ impl Store {
             names: HashMap::new(),
             sessions: HashMap::new(),
             streams: HashMap::new(),
+            first_offsets: HashMap::new(),
             tally: Tally::default(),
             unkept: Unkept::new(connection)?,
             taken: Taken::default(),
@@ -100,8 +104,10 @@ impl Batch<'_> {
         let state = &mut chunk.cursor.state;
         self.unkept.forget_state(&self.transaction, file, state)?;
         self.take_output(&chunk, output, stream)?;
+        self.rewrite(stream, &chunk.rewrites)?;
         if let Some(packed) = chunk.packed.take() {
             let start = chunk.cursor.stored - packed.length;
+            self.first_offsets.entry(stream).or_insert(start);
             let packed = self.unkept.take_out(packed, start)?;
             blocks::append(&self.transaction, stream, start, packed)?;
         }
@@ -323,16 +329,7 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
-        self.taken.extended.insert(session);
-        self.transaction
-            .prepare_cached(
-                "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
-            )?
-            .execute((session, seq))?;
-        self.transaction
-            .prepare_cached("UPDATE sessions SET coded = ?2 - 1 WHERE id = ?1 AND coded >= ?2")?
-            .execute((session, seq))?;
-        index::mark_changed(&self.transaction, session, seq)
+        self.mark_text_changed(session, seq)
     }
 
     fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {

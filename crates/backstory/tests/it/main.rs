@@ -12,6 +12,7 @@ mod context;
 mod crash;
 mod digest;
 mod forgetting;
+mod fragments;
 mod growth;
 mod hooks;
 mod hostile;

@@ -3,7 +3,7 @@
 use backstory_session::redact::{RULES, planted};
 use serde_json::json;
 
-use crate::environment::{Environment, claude_path, prompt, record};
+use crate::environment::{Environment, claude_id, claude_path, prompt, record};
 
 #[test]
 fn one_secret_per_rule_in_every_place_leaves_no_byte_behind() {
@@ -127,4 +127,135 @@ fn nobody_else_may_read_the_store() {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
     }
+}
+
+/// A secret that is a folder, as each agent writes it into the path of a log, and a name made of one.
+fn secret_paths(secret: &str) -> [(String, Vec<u8>); 3] {
+    let grok = "019f0000-0000-7000-8000-00000000000a";
+    let update = json!({"timestamp": 1_770_000_000, "params": {"sessionId": grok, "update":
+        {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "hello grok"}}}});
+    [
+        (
+            format!(".claude/projects/-work-{secret}/{}.jsonl", claude_id(1)),
+            prompt(1, 0, "hello claude").into_bytes(),
+        ),
+        (
+            format!(
+                ".claude/projects/-work-shop/{}/subagents/agent-{secret}.jsonl",
+                claude_id(2)
+            ),
+            prompt(2, 0, "hello agent")
+                .replace("\"cwd\"", "\"isSidechain\":true,\"cwd\"")
+                .into_bytes(),
+        ),
+        (
+            format!(".grok/sessions/%2Fwork%2F{secret}/{grok}/updates.jsonl"),
+            format!("{update}\n").into_bytes(),
+        ),
+    ]
+}
+
+#[test]
+fn a_path_that_was_stored_with_its_secret_is_redacted_by_the_next_sweep() {
+    let environment = Environment::new();
+    let rule = RULES
+        .iter()
+        .find(|rule| rule.id == "anthropic-api-key")
+        .unwrap();
+    let secret = planted(rule, 12).secrets.remove(0);
+    let [(path, bytes), ..] = secret_paths(&secret);
+    let path = environment.write(&path, bytes);
+    environment.sweep();
+    // As an older program left it.
+    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    database
+        .execute_batch("DELETE FROM settings WHERE name = 'paths-redacted-by'")
+        .unwrap();
+    for column in [
+        "source_files SET path",
+        "sessions SET cwd",
+        "projects SET root",
+    ] {
+        let update = format!("UPDATE {column} = ?1");
+        database.execute(&update, [path.to_string_lossy()]).unwrap();
+    }
+    drop(database);
+    let report = environment.sweep();
+    assert_eq!(
+        (&report["ingested"], &report["skipped_unchanged"]),
+        (&json!(0), &json!(1))
+    );
+    for (path, bytes) in environment.stored_files() {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(&secret[..20]), "{}", path.display());
+    }
+    assert_eq!(environment.events("00000001"), ["prompt: hello claude"]);
+}
+
+#[test]
+fn a_secret_in_the_path_of_a_log_is_neither_stored_nor_shown() {
+    let environment = Environment::new();
+    let rule = RULES
+        .iter()
+        .find(|rule| rule.id == "anthropic-api-key")
+        .unwrap();
+    let secret = planted(rule, 11).secrets.remove(0);
+    for (path, bytes) in secret_paths(&secret) {
+        environment.write(&path, bytes);
+    }
+    // Something that cannot be read is shown by its path.
+    environment.write(
+        &format!(".claude/projects/-work-{secret}/{}.jsonl", claude_id(3)),
+        "no json at all\n",
+    );
+    environment.write(
+        &format!(
+            ".codex/sessions/2026/{secret}/rollout-2026-01-02T03-04-05-{}.jsonl.zst",
+            claude_id(4)
+        ),
+        "no archive at all\n",
+    );
+    let mut shown = Vec::new();
+    for arguments in [
+        &["sweep", "--dry-run", "--json"][..],
+        &["sweep", "--json"],
+        &["sweep"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["sessions", "--json"],
+        &["show", "00000001", "--json"],
+        &["show", "00000001", "--format", "original"],
+        &["show", "019f0000", "--json"],
+        &["search", "hello", "--json"],
+        &["usage", "session", "--json"],
+    ] {
+        let outcome = environment.run(arguments);
+        shown.push((format!("{arguments:?}"), outcome.stdout + &outcome.stderr));
+    }
+    for (path, bytes) in environment.stored_files() {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        shown.push((path.display().to_string(), text));
+    }
+    for part in secret.as_bytes().windows(12) {
+        let part = std::str::from_utf8(part).unwrap();
+        for (place, text) in &shown {
+            assert!(!text.contains(part), "{part} is in {place}: {text}");
+        }
+    }
+    // The files are known again by what is stored of their paths.
+    let report = environment.sweep();
+    assert_eq!(report["skipped_unchanged"], 4, "{report}");
+    assert_eq!(environment.events("00000001"), ["prompt: hello claude"]);
+    environment.write(
+        &secret_paths(&secret)[0].0,
+        prompt(1, 0, "hello claude") + &prompt(1, 1, "again"),
+    );
+    assert_eq!(environment.sweep()["events"], 1);
+    assert_eq!(
+        environment.events("00000001"),
+        ["prompt: hello claude", "prompt: again"]
+    );
+    // And are left alone when they were forgotten.
+    assert_eq!(environment.run(&["forget", "00000001", "--yes"]).code, 0);
+    assert_eq!(environment.sweep()["ingested"], 0);
 }

@@ -14,7 +14,11 @@ fn mark(story: &mut Story, second: i64, event: &str, fields: &Value) {
     let told = told.to_string();
     let input = hook::read(Some("claude-code"), Some(event), told.as_bytes()).unwrap();
     let marker = Capture::new(input, NOW + second * 1000).marker(told.len() as u64);
-    story.trial.memory.capture(&marker.clean(None)).unwrap();
+    story
+        .trial
+        .memory
+        .capture(&marker.clean(None), None)
+        .unwrap();
 }
 
 fn mark_all(story: &mut Story) {

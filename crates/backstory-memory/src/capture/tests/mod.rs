@@ -72,7 +72,9 @@ impl Story {
         let capture = Capture::new(input.unwrap(), NOW + second * 1000);
         let memory = &mut self.trial.memory;
         let redactor = memory.with_own_key(Redactor::new([7; 32])).unwrap();
-        memory.capture(&capture.clean(Some(&redactor))).unwrap()
+        memory
+            .capture(&capture.clean(Some(&redactor)), Some(&redactor))
+            .unwrap()
     }
 
     fn log(&mut self, second: i64, kind: &str, content: &Value) {

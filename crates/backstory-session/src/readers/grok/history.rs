@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::fields::Fields;
+use super::open_text::place_fragments;
 use super::{Line, Session, span_of, stream, tools};
 use crate::event::{Event, EventKey, Kind, Output};
 use crate::readers::shared::{items, kept, string};
@@ -15,6 +16,8 @@ use crate::record::Record;
 const TEXT_PART: u16 = 0;
 /// The part that the old format's reasoning is, which stands in the record of the reply.
 const REASONING_PART: u16 = u16::MAX;
+/// The channel of texts that one message has in several blocks; those of speakers come before it.
+const BLOCKS_CHANNEL: u8 = 8;
 
 /// Whether the first line of a file is like one of a cache of messages and of no other agent's log. `old` also takes the old format, which is
 /// everyone's, so the name must vouch for it.
@@ -73,6 +76,7 @@ impl Session {
         if parts.is_empty() {
             return;
         }
+        self.place_blocks(&message, record, out);
         let session = self.session(None);
         let model = string(message.model_id).filter(|model| !model.is_empty());
         let model = model.map(|model| self.models.share(&model));
@@ -114,6 +118,21 @@ impl Session {
             event.command = part.call.command;
             event.touches = part.call.touches;
             self.put(event, out);
+        }
+    }
+}
+
+impl Session {
+    /// Puts out where the blocks of a message lie that are read as one text.
+    fn place_blocks(&self, message: &Message<'_>, record: Record<'_>, out: &mut Output) {
+        for content in [message.content, message.reasoning_content] {
+            let mut strings = Vec::new();
+            if content.is_some_and(|content| content.get().starts_with('[')) {
+                stream::content_and_strings(content, &mut strings);
+            }
+            if strings.len() > 1 {
+                place_fragments(BLOCKS_CHANNEL, true, &strings, record, out);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod edits;
 mod fields;
 mod history;
 mod note;
+mod open_text;
 pub(crate) mod stream;
 mod summary;
 pub(crate) mod tools;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use self::note::Note;
+use self::open_text::OpenText;
 use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
 use crate::edit::{self, FileEdit};
@@ -89,15 +91,18 @@ impl Reader for Grok {
             .file_name()
             .is_some_and(|name| name == "summary.json");
         Box::new(Session {
-            state: state
-                .and_then(|state| serde_json::from_str(state).ok())
-                .unwrap_or_default(),
+            state: state.map(State::read).unwrap_or_default(),
             is_summary,
             id: folder.and_then(trailing_uuid),
             other_name: Arc::from(folder.unwrap_or_else(|| source.stem())),
             names: LastName::default(),
             models: LastName::default(),
         })
+    }
+
+    fn open_since(&self, state: &str) -> Option<u64> {
+        let open = State::read(state).open;
+        open.iter().map(|text| text.since).min()
     }
 
     fn text(&self, span: &[u8], part: u16) -> String {
@@ -142,6 +147,8 @@ struct State {
     seen: Vec<(i64, u32)>,
     /// The text that is streaming.
     run: Option<Run>,
+    /// Texts that later records may carry on.
+    open: Vec<OpenText>,
     /// Calls that were announced before their input was known: no event yet.
     announced: OpenCalls,
     /// Calls that wait for their result.
@@ -156,6 +163,17 @@ struct State {
     last: Option<i64>,
     /// The event that the next prompt answers, after a rewind.
     branch: Option<i64>,
+}
+
+impl State {
+    fn read(state: &str) -> Self {
+        let mut state: State = serde_json::from_str(state).unwrap_or_default();
+        // Versions before did not keep which texts are open.
+        if state.open.is_empty() {
+            state.open.extend(state.run.as_ref().map(OpenText::of_run));
+        }
+        state
+    }
 }
 
 /// Bounds of what the state remembers. What is forgotten only loses a join.

@@ -168,15 +168,27 @@ pub(crate) fn whole_prompt(text: &str) -> (String, bool) {
 
 /// The text of content: a string, a block, or several.
 pub(super) fn content(raw: Option<&RawValue>) -> String {
+    content_and_strings(raw, &mut Vec::new())
+}
+
+/// The text of content; the JSON strings that it is made of are added to `strings`.
+pub(super) fn content_and_strings<'a>(
+    raw: Option<&'a RawValue>,
+    strings: &mut Vec<&'a RawValue>,
+) -> String {
     match raw {
-        Some(raw) if raw.get().starts_with('[') => items(raw).into_iter().map(block_text).collect(),
-        Some(raw) => block_text(raw),
+        Some(raw) if raw.get().starts_with('[') => items(raw)
+            .into_iter()
+            .map(|block| block_text(block, strings))
+            .collect(),
+        Some(raw) => block_text(raw, strings),
         None => String::new(),
     }
 }
 
-fn block_text(raw: &RawValue) -> String {
+fn block_text<'a>(raw: &'a RawValue, strings: &mut Vec<&'a RawValue>) -> String {
     if let Some(text) = string(Some(raw)) {
+        strings.push(raw);
         return text.into_owned();
     }
     let block = Fields::read(raw.get());
@@ -186,9 +198,12 @@ fn block_text(raw: &RawValue) -> String {
         // The file is named and not quoted: its contents are not what the person said.
         Some("resource_link") => named(&block),
         Some("resource") => named(&Fields::of(block.get(&["resource"]))),
-        _ => string(block.get(&["text"]))
-            .unwrap_or_default()
-            .into_owned(),
+        _ => {
+            let raw = block.get(&["text"]);
+            let text = string(raw).unwrap_or_default().into_owned();
+            strings.extend(raw.filter(|_| !text.is_empty()));
+            text
+        }
     }
 }
 

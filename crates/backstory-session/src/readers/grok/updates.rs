@@ -10,8 +10,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::fields::{Fields, integer};
+use super::fields::Fields;
 use super::note::{Meta, Note};
+use super::open_text::{Mark, place_fragments};
 use super::stream::{self, Speaker, Stream};
 use super::{Line, MOST_REMEMBERED, Session, history, span_of, tools};
 use crate::event::{
@@ -30,36 +31,15 @@ const RESULT_PART: u16 = 1;
 /// Text that is streaming, and the event that it goes to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Run {
-    speaker: Speaker,
+    pub(super) speaker: Speaker,
     stream: Stream,
     key: i64,
     /// Whether the event was put out.
     told: bool,
     /// Where the first fragment lies, and when it came.
-    offset: u64,
+    pub(super) offset: u64,
     at: Option<i64>,
-    mark: Mark,
-}
-
-/// What sets fragments of one speaker apart.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Mark {
-    /// The number of the prompt.
-    number: Option<u64>,
-    /// Whether people do not get to see it: the program prompts itself when a task has ended.
-    hidden: bool,
-    /// Whether the program took and answered a command itself, and the model knows nothing of it.
-    host: bool,
-}
-
-impl Mark {
-    fn of(meta: &Meta<'_>) -> Self {
-        Mark {
-            number: integer(meta.prompt_index).and_then(|number| u64::try_from(number).ok()),
-            hidden: is_true(meta.hide_from_scrollback),
-            host: is_true(meta.host_turn),
-        }
-    }
+    pub(super) mark: Mark,
 }
 
 /// A span that is read again for the text of its event.
@@ -135,9 +115,16 @@ impl Session {
             return;
         }
         match kind.as_ref() {
-            "tool_call" | "tool_call_update" => self.tool(note, &session, record, out),
+            "tool_call" | "tool_call_update" => {
+                self.tool(note, &session, record, out);
+                // The model calls a tool when it has said what it had to say. Updates are of tools that run meanwhile.
+                if kind == "tool_call" {
+                    self.close_texts();
+                }
+            }
             "turn_completed" => {
                 self.state.run = None;
+                self.state.open.clear();
                 self.usage(note, &session, record, out);
             }
             "model_changed" | "model_auto_switched" | "response_started" => {
@@ -204,7 +191,8 @@ impl Session {
         record: Record<'_>,
         out: &mut Output,
     ) {
-        let fragment = stream::content(note.update.content);
+        let mut strings = Vec::new();
+        let fragment = stream::content_and_strings(note.update.content, &mut strings);
         if fragment.is_empty() {
             return;
         }
@@ -213,6 +201,8 @@ impl Session {
             self.state.model = Some(model.into_owned());
         }
         let mark = Mark::of(&meta);
+        let begins = self.opens(speaker, mark, record.offset);
+        place_fragments(speaker as u8, begins, &strings, record, out);
         let same =
             |run: &Run| run.speaker == speaker && run.mark == mark && run.stream.takes(&fragment);
         let mut run = match self.state.run.take().filter(same) {
