@@ -11,6 +11,11 @@ use super::files::is_foreign;
 use crate::discover::Problem;
 use crate::project::worktree_root;
 
+/// No more files and folders of a folder are looked at; walking so many takes a few seconds.
+const MAX_ENTRIES: usize = 500_000;
+/// No more source files of a folder are read.
+const MAX_SOURCE_FILES: usize = 20_000;
+
 /// What is in a source file.
 #[derive(Debug, Clone)]
 pub struct SourceOutline {
@@ -29,6 +34,8 @@ pub struct SourceFolder {
     pub files: Vec<SourceOutline>,
     /// Those that could not be read.
     pub problems: Vec<Problem>,
+    /// Where the walk ended because there was too much to look at.
+    pub stopped_at: Option<PathBuf>,
 }
 
 /// Looks into a source file; `None` when it is in no language that is known here.
@@ -37,23 +44,40 @@ pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
     language.map(|language| scan(path, language)).transpose()
 }
 
-/// Looks into every source file below a folder, but for those that git would ignore.
+/// Looks into every source file below a folder, but for those that git would ignore and those on other file systems. Ends early
+/// in a folder that has too many.
 pub fn scan_folder(folder: &Path) -> SourceFolder {
+    scan_at_most(folder, MAX_ENTRIES, MAX_SOURCE_FILES)
+}
+
+fn scan_at_most(folder: &Path, max_entries: usize, max_files: usize) -> SourceFolder {
     let foreign = |entry: &ignore::DirEntry| {
         let name = entry.file_name().to_str().unwrap_or_default();
         entry.depth() > 0 && is_foreign(name)
     };
     let walk = WalkBuilder::new(folder)
         .require_git(false)
+        .same_file_system(true)
         .sort_by_file_name(Ord::cmp)
         .filter_entry(move |entry| !foreign(entry))
         .build();
-    let files: Vec<(PathBuf, &'static Language)> = walk
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| Some((entry.path().to_path_buf(), Language::of_path(entry.path())?)))
-        .collect();
-    outlines(&files)
+    let mut files: Vec<(PathBuf, &'static Language)> = Vec::new();
+    let mut stopped_at = None;
+    for (number, entry) in walk.filter_map(Result::ok).enumerate() {
+        if number >= max_entries || files.len() >= max_files {
+            stopped_at = Some(entry.into_path());
+            break;
+        }
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && let Some(language) = Language::of_path(entry.path())
+        {
+            files.push((entry.into_path(), language));
+        }
+    }
+    SourceFolder {
+        stopped_at,
+        ..outlines(&files)
+    }
 }
 
 /// The repository around a folder, or the folder itself.
@@ -104,4 +128,28 @@ fn scan(path: &Path, language: &'static Language) -> std::io::Result<SourceOutli
         language,
         outline,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_too_much_in_it_is_looked_at_in_part() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.py", "b.txt", "c.py", "d.py"] {
+            std::fs::write(folder.path().join(name), "x = 1\n").unwrap();
+        }
+        let check = |entries, files, count: usize, stopped: Option<&str>| {
+            let found = scan_at_most(folder.path(), entries, files);
+            let stopped = stopped.map(|name| folder.path().join(name));
+            assert_eq!((found.files.len(), found.stopped_at), (count, stopped));
+        };
+        check(100, 100, 3, None);
+        check(100, 3, 3, None);
+        check(100, 2, 2, Some("d.py"));
+        // The folder itself is the first entry.
+        check(3, 100, 1, Some("c.py"));
+    }
 }

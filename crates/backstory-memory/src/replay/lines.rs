@@ -58,12 +58,16 @@ impl Interner {
         self.texts.get(id as usize).map_or("", String::as_str)
     }
 
-    /// Counts comparisons of lines. Returns false once they are too many for the size of the edits: whoever searches stops
+    /// Counts comparisons of lines. Returns false when they are too many for the size of the edits: whoever searches stops
     /// then, and the edit's place counts as not found.
     pub(crate) fn count_comparisons(&self, lines: usize) -> bool {
         let compared = self.compared.get().saturating_add(lines as u64);
-        self.compared.set(compared);
-        compared <= BASE_COMPARISONS + COMPARISONS_PER_LINE.saturating_mul(self.interned)
+        let most = BASE_COMPARISONS + COMPARISONS_PER_LINE.saturating_mul(self.interned);
+        let fits = compared <= most;
+        if fits {
+            self.compared.set(compared);
+        }
+        fits
     }
 
     /// Comparisons made to locate edits, and the most that may be made.

@@ -1,6 +1,7 @@
 //! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
 
 mod chunk;
+mod generation;
 mod session;
 mod unkept;
 
@@ -12,12 +13,12 @@ use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, Sessio
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
+use self::generation::Moved;
 use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
 use crate::error::Result;
-use crate::index;
 use crate::open::Store;
 use crate::sources;
 use crate::usage::{self, Tally};
@@ -31,6 +32,10 @@ pub struct Batch<'a> {
     streams: HashMap<String, (i64, i64)>,
     tally: Tally,
     unkept: Unkept,
+    /// Events of the chunk at hand that an older generation of its file had.
+    moved: Vec<Moved>,
+    /// The stream that was looked at last, and whether it is a later generation of its file.
+    generation: Option<(i64, bool)>,
     taken: Taken,
 }
 
@@ -63,6 +68,8 @@ impl Store {
             streams: HashMap::new(),
             tally: Tally::default(),
             unkept: Unkept::new(connection)?,
+            moved: Vec::new(),
+            generation: None,
             taken: Taken::default(),
         })
     }
@@ -100,6 +107,7 @@ impl Batch<'_> {
         let state = &mut chunk.cursor.state;
         self.unkept.forget_state(&self.transaction, file, state)?;
         self.take_output(&chunk, output, stream)?;
+        self.compare_moved(&chunk)?;
         if let Some(packed) = chunk.packed.take() {
             let start = chunk.cursor.stored - packed.length;
             let packed = self.unkept.take_out(packed, start)?;
@@ -205,7 +213,7 @@ impl Batch<'_> {
         let (id, seq) = (session.id, session.events + 1);
         if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
-            self.link_to_origin(chunk.agent, &event)?;
+            self.link_to_origin(chunk.agent, &event, stream)?;
             return Ok(None);
         }
         self.unkept.keep(event.span);
@@ -273,7 +281,7 @@ impl Batch<'_> {
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(&mut self, agent: &'static str, event: &Event) -> Result<()> {
+    fn link_to_origin(&mut self, agent: &'static str, event: &Event, stream: i64) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
@@ -281,7 +289,7 @@ impl Batch<'_> {
             .known(&self.transaction, origin, seq, event.span)?;
         let session = self.session(agent, &event.session)?;
         if origin == session.id {
-            return Ok(());
+            return self.move_event((origin, seq), event, stream);
         }
         session.parent_seq = Some(seq);
         session.changed = true;
@@ -323,16 +331,7 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
-        self.taken.extended.insert(session);
-        self.transaction
-            .prepare_cached(
-                "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
-            )?
-            .execute((session, seq))?;
-        self.transaction
-            .prepare_cached("UPDATE sessions SET coded = ?2 - 1 WHERE id = ?1 AND coded >= ?2")?
-            .execute((session, seq))?;
-        index::mark_changed(&self.transaction, session, seq)
+        self.mark_changed(session, seq)
     }
 
     fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
