@@ -116,7 +116,7 @@ fn sessions_without_events_are_evicted_but_not_counted() {
     trial.sweep();
     let listed = trial.memory.sessions(&crate::SessionFilter::default());
     assert_eq!(listed.unwrap().len(), 1);
-    trial.caps.raw_max_age_days = Some(3);
+    trial.caps.raw_soft_cap_bytes = Some(1);
     let plan = trial.memory.retain_plan(&trial.retain_options()).unwrap();
     let report = trial.memory.retain(&trial.retain_options()).unwrap();
     assert_eq!((plan.evictions.len(), report.evictions.len()), (1, 1));
