@@ -51,6 +51,26 @@ fn functions_come_change_and_go() {
     );
 }
 
+/// Each turn parses the file again: without a limit a log of a few megabytes takes hours.
+#[test]
+fn small_edits_of_a_large_file_are_understood_up_to_a_limit() {
+    let mut bench = Bench::new();
+    let padding = "# nothing to see here, but it has to be parsed again\n".repeat(2000);
+    bench.ask(1, "make a shop");
+    bench.write(1, "shop.py", &format!("{SHOP}{padding}"));
+    for turn in 0..40 {
+        bench.ask(1, "charge more");
+        let (old, new) = (turn, turn + 1);
+        let total = |times: usize| format!("return total{}\n", " * 2".repeat(times));
+        bench.edit(1, "shop.py", &total(old), &total(new));
+    }
+    bench.sweep();
+    let told = bench.told();
+    assert_eq!(told.len(), 41);
+    assert_eq!(told[1], "1#2 mshop.py m:Shop.pay");
+    assert_eq!(told[40], "1#41 mshop.py");
+}
+
 #[test]
 fn a_turn_is_told_as_one_however_often_it_edits() {
     check(
