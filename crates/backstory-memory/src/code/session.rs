@@ -188,7 +188,12 @@ impl<'s> SessionReading<'s> {
         }
         let place = self.open.iter().position(|open| open.file == *file);
         let place = place.unwrap_or_else(|| {
-            let before = lane.whole(&self.interner);
+            let lines = lane.text.as_ref().map_or(0, Vec::len);
+            let is_affordable = self.interner.count_comparisons(lines);
+            let before = match is_affordable {
+                true => lane.whole(&self.interner),
+                false => None,
+            };
             let is_written = matches!(edit.change, FileChange::Written(_));
             let open = self.begin(file, language, before, is_written);
             self.open.push(open);
