@@ -64,22 +64,31 @@ impl Parsed {
     }
 }
 
-/// Comparing takes as long as there are pairs of lines, when none is like another.
-const MOST_PAIRS: usize = 16 << 20;
+/// Texts that differ in more lines than this are not compared: up to here that takes 50 ms, whatever the lines are.
+const MAX_DIFFERING_LINES: usize = 40_000;
 
-/// The lines that differ, old and new; of texts that have little in common, all between their first and last difference.
+/// Telling the tree of more stretches than this takes longer than to parse the text anew: each is looked for among all nodes.
+const MAX_STRETCHES: usize = 100;
+
+/// The lines that differ, old and new; of texts that differ in many places, all between the first and the last of them.
 fn stretches(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[start..], &new[start..]);
     let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
     let end = ends.take_while(|(a, b)| a == b).count();
     let (removed, added) = (old_rest.len() - end, new_rest.len() - end);
-    if removed.saturating_mul(added) > MOST_PAIRS {
+    if removed + added > MAX_DIFFERING_LINES {
         return vec![(start..start + removed, start..start + added)];
     }
     let ops = capture_diff_slices(Algorithm::Patience, old, new);
     let differ = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-    differ.map(|op| (op.old_range(), op.new_range())).collect()
+    let stretches: Vec<_> = differ.map(|op| (op.old_range(), op.new_range())).collect();
+    match (stretches.first(), stretches.last()) {
+        (Some(first), Some(last)) if stretches.len() > MAX_STRETCHES => {
+            vec![(first.0.start..last.0.end, first.1.start..last.1.end)]
+        }
+        _ => stretches,
+    }
 }
 
 /// The stretches of lines that differ between two texts, each as if those before it were not there.
@@ -100,7 +109,7 @@ fn differences(old: &str, new: &str) -> Vec<InputEdit> {
     for (old_range, new_range) in stretches(&old_lines, &new_lines) {
         let (from, to) = (old_at[old_range.start], old_at[old_range.end]);
         let written = &new[new_at[new_range.start]..new_at[new_range.end]];
-        let start = point(old, from);
+        let start = line_start(&old_lines, old_range.start);
         let rows = written.matches('\n').count();
         let last = written.rfind('\n').map_or(0, |newline| newline + 1);
         let mut end = Point {
@@ -115,22 +124,23 @@ fn differences(old: &str, new: &str) -> Vec<InputEdit> {
             old_end_byte: to,
             new_end_byte: from + written.len(),
             start_position: start,
-            old_end_position: point(old, to),
+            old_end_position: line_start(&old_lines, old_range.end),
             new_end_position: end,
         });
     }
     edits
 }
 
-fn point(text: &str, offset: usize) -> Point {
-    let before = &text.as_bytes()[..offset];
-    let column = before
-        .iter()
-        .rev()
-        .take_while(|byte| **byte != b'\n')
-        .count();
-    Point {
-        row: before.iter().filter(|byte| **byte == b'\n').count(),
-        column,
+/// The beginning of a line, or the end of the text behind its last line, which may lack its newline.
+fn line_start(lines: &[&str], line: usize) -> Point {
+    match lines.last() {
+        Some(last) if line == lines.len() && !last.ends_with('\n') => Point {
+            row: line - 1,
+            column: last.len(),
+        },
+        _ => Point {
+            row: line,
+            column: 0,
+        },
     }
 }

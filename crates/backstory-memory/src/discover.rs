@@ -260,7 +260,8 @@ impl Walk<'_> {
             self.redactor.path_name(path_name)
         };
         let fingerprint = fingerprint(metadata);
-        let unchanged = self.known.get(&key) == Some(&fingerprint);
+        let known = self.known.get(&key);
+        let unchanged = known.is_some_and(|known| known.is_unchanged(&fingerprint));
         let (head, order) = if unchanged {
             (Vec::new(), (i64::MIN, i64::MIN))
         } else {
@@ -370,16 +371,19 @@ pub(crate) fn fingerprint(metadata: &Metadata) -> Fingerprint {
         .and_then(|time| i64::try_from(time.as_nanos()).ok())
         .unwrap_or(0);
     #[cfg(unix)]
-    let (device, inode) = {
+    let (device, inode, changed_ns) = {
         use std::os::unix::fs::MetadataExt;
-        (metadata.dev(), metadata.ino())
+        let seconds = metadata.ctime().saturating_mul(1_000_000_000);
+        let changed_ns = seconds.saturating_add(metadata.ctime_nsec());
+        (metadata.dev(), metadata.ino(), changed_ns)
     };
     #[cfg(not(unix))]
-    let (device, inode) = (0, 0);
+    let (device, inode, changed_ns) = (0, 0, 0);
     Fingerprint {
         device,
         inode,
         size: metadata.len(),
         modified_ns,
+        changed_ns,
     }
 }

@@ -140,6 +140,11 @@ impl Memory {
         Ok(Store::open_existing(home)?.map(|store| Memory::of(home, store)))
     }
 
+    /// Like [`Memory::open_existing`], for a short look that leaves even the files alone that readers share.
+    pub fn open_untouched(home: &Path) -> Result<Option<Self>> {
+        Ok(Store::open_untouched(home)?.map(|store| Memory::of(home, store)))
+    }
+
     fn of(home: &Path, store: Store) -> Self {
         Memory {
             home: home.to_path_buf(),

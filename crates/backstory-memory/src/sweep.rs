@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_store::{Counts, Cursor, Store, lock_file, try_lock_file};
+use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
 
 use crate::code::{self, Runs};
 use crate::digest::Digester;
-use crate::discover::{Discovery, Found, Problem, Sources, discover};
+use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
-use crate::pipeline::{Done, Job, run, stored_end};
+use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
 use crate::redaction::{KEY_SETTING, LazyRedactor, redact_stored_paths};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
@@ -17,6 +17,9 @@ use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
 const BATCH_BYTES: u64 = 8 << 20;
+
+/// At most about so many bytes of logs that an older version read are hashed in one sweep.
+const MAX_BACKFILLED_BYTES: u64 = 64 << 20;
 
 /// With so much to read, events are indexed as they are stored; of less they are read again, or searched beside the index.
 const BULK_BYTES: u64 = 4 << 20;
@@ -131,6 +134,7 @@ impl Memory {
             digester,
             runs,
         } = taken;
+        self.backfill_content_hashes(&discovery)?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
@@ -268,6 +272,34 @@ impl Memory {
         Ok(LazyRedactor::new(key))
     }
 
+    /// Hashes files that an older version read and that look as they did then, a few in each sweep.
+    fn backfill_content_hashes(&self, discovery: &Discovery) -> Result<()> {
+        let unhashed = self.store.sources_without_hash()?;
+        if unhashed.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = 0;
+        // Compressed files are compared as a whole anyway.
+        let is_plain = |found: &&Found| found.path.as_os_str() == found.key.as_str();
+        let unchanged = discovery.files.iter().filter(|found| found.unchanged);
+        for found in unchanged.filter(is_plain) {
+            let Some(length) = unhashed.get(&found.key) else {
+                continue;
+            };
+            if bytes >= MAX_BACKFILLED_BYTES {
+                break;
+            }
+            bytes += length;
+            // One that cannot be read or was changed meanwhile is looked at again by the next sweep.
+            if let Ok(Some(hash)) = hash_unchanged(found, *length) {
+                let fingerprint = &found.fingerprint;
+                self.store
+                    .save_content_hash(&found.key, &hash, fingerprint)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn redaction_key(&self) -> Result<[u8; 32]> {
         let value = self.store.setting(KEY_SETTING, || random_key().to_vec())?;
         Ok(*blake3::hash(&value).as_bytes())
@@ -310,10 +342,25 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     Ok(report)
 }
 
-/// Bytes of a file that have not been read, as far as its size tells.
+/// Bytes of a file that are to be read, as far as its size tells: those behind the cursor, and all of a file that did not grow,
+/// for it is compared with what was read before.
 fn remaining(found: &Found, cursor: Option<&Cursor>) -> u64 {
-    let read = cursor.map_or(0, |cursor| cursor.offset);
-    found.fingerprint.size.saturating_sub(read)
+    let size = found.fingerprint.size;
+    match cursor {
+        Some(cursor) if size > cursor.fingerprint.size => size.saturating_sub(cursor.offset),
+        _ => size,
+    }
+}
+
+/// Hashes the first bytes of a file; `None` when it is not as it was found.
+fn hash_unchanged(found: &Found, length: u64) -> std::io::Result<Option<ContentHash>> {
+    let mut file = std::fs::File::open(&found.path)?;
+    if fingerprint(&file.metadata()?) != found.fingerprint {
+        return Ok(None);
+    }
+    let hasher = ContentHasher::of_file(&mut file, length)?;
+    let is_unchanged = fingerprint(&file.metadata()?) == found.fingerprint;
+    Ok(hasher.filter(|_| is_unchanged).map(|hasher| hasher.value()))
 }
 
 /// What was stored, and what is to be made of it.

@@ -94,8 +94,8 @@ impl Packer {
 }
 
 impl Packed {
-    /// The same piece with spaces in place of these ranges, so that all else stays where it is.
-    pub(crate) fn blanked(self, ranges: &[Range<usize>]) -> Result<Packed> {
+    /// The bytes that were packed.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let text = decompress(&self.data)?;
         let mut bytes = Vec::with_capacity(self.length as usize);
         let mut copied = 0;
@@ -110,6 +110,12 @@ impl Packed {
             }
         }
         bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
+        Ok(bytes)
+    }
+
+    /// The same piece with spaces in place of these ranges, so that all else stays where it is.
+    pub(crate) fn blanked(self, ranges: &[Range<usize>]) -> Result<Packed> {
+        let mut bytes = self.bytes()?;
         blank(&mut bytes, ranges);
         let attachments = attachment::find(&bytes);
         Packer::new()?.pack(&bytes, &attachments)

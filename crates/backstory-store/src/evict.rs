@@ -185,7 +185,8 @@ impl Store {
             )?;
         }
         transaction.execute(
-            "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, head_length = 0, head_hash = zeroblob(32) \
+            "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, changed_ns = 0, content_hash = NULL, \
+             head_length = 0, head_hash = zeroblob(32) \
              WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
             [session],
         )?;
@@ -328,11 +329,6 @@ impl Evictor<'_> {
                 .and_modify(|uses| *uses -= unused);
         }
         Ok(())
-    }
-
-    /// Bytes of the database that are in use.
-    pub fn used_bytes(&self) -> Result<u64> {
-        self.store.used_bytes()
     }
 }
 

@@ -56,6 +56,6 @@ pub use queue::{
 };
 pub use recall::{ChangedName, RecalledSession};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
-pub use sources::{Cursor, Fingerprint, SkippedRow};
+pub use sources::{ContentHash, Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};
 pub use vectors::{VectorError, VectorKey, VectorWriter, Vectors};

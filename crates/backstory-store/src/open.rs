@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::private;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("schema/0005_live.sql"),
     include_str!("schema/0006_observations.sql"),
     include_str!("schema/0007_compress.sql"),
+    include_str!("schema/0009_content.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.
@@ -91,8 +92,8 @@ impl Store {
         }
     }
 
-    /// Like [`Store::open_existing`], but writes nothing at all, not even the files that readers share. For a short look: while
-    /// nobody has the store open, SQLite takes no lock then.
+    /// Like [`Store::open_existing`], but writes nothing at all, not even the files that readers share, unless the schema is older.
+    /// For a short look: while nobody has the store open, SQLite takes no lock then.
     pub fn open_untouched(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         for path in [folder, &path] {
@@ -100,8 +101,9 @@ impl Store {
                 return Ok(None);
             }
         }
-        let journal = path.with_extension("db-wal").exists();
-        let how = if journal {
+        // An empty one is as good as none, and not to open it leaves even its times alone.
+        let journal = std::fs::metadata(path.with_extension("db-wal"));
+        let how = if journal.is_ok_and(|journal| journal.len() > 0) {
             "readonly_shm=1"
         } else {
             "immutable=1"
@@ -116,7 +118,13 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
-        Store::connect(uri, flags)?.if_laid_out()
+        match Store::connect(uri, flags)?.if_laid_out() {
+            Ok(Some(store)) if store.version()? < MIGRATIONS.len() as i64 => {
+                drop(store);
+                Store::open_existing(folder)
+            }
+            store => store,
+        }
     }
 
     fn if_laid_out(self) -> Result<Option<Self>> {
@@ -156,6 +164,13 @@ impl Store {
     /// Keeps a value.
     pub fn keep(&self, name: &str, value: &[u8]) -> Result<()> {
         keep(&self.connection, name, value)
+    }
+
+    /// Removes a value.
+    pub fn remove_setting(&self, name: &str) -> Result<()> {
+        let delete = "DELETE FROM settings WHERE name = ?1";
+        self.connection.execute(delete, [name])?;
+        Ok(())
     }
 
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.

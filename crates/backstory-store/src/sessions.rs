@@ -175,7 +175,9 @@ impl SessionFilter {
         if let Some(project) = &filter.project {
             let name = project.trim_end_matches('/');
             add(
-                "(root = ? OR substr(root, 1, length(?) + 1) = ? || '/' OR root LIKE '%/' || ? OR remote LIKE '%/' || ?)",
+                // Not LIKE: names have letters that are patterns to it, and long ones are too complex.
+                "(root = ? OR substr(root, 1, length(?) + 1) = ? || '/' OR lower(substr(root, -length(?) - 1)) = '/' || lower(?) \
+                 OR lower(substr(remote, -length(?) - 1)) = '/' || lower(?))",
                 name.to_string().into(),
             );
         }

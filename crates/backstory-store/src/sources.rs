@@ -22,7 +22,26 @@ pub struct Fingerprint {
     pub size: u64,
     /// When it was last written, in nanoseconds.
     pub modified_ns: i64,
+    /// When its inode changed last, in nanoseconds: writing changes it too, and no program can set it back. 0 when not known.
+    pub changed_ns: i64,
 }
+
+impl Fingerprint {
+    /// Returns whether a file that looks like this now is as it was when it was read.
+    pub fn is_unchanged(&self, now: &Fingerprint) -> bool {
+        self.device == now.device && self.size == now.size && self.has_same_times(now)
+    }
+
+    /// Returns whether it is the same inode, written and changed at the same times.
+    pub fn has_same_times(&self, now: &Fingerprint) -> bool {
+        self.inode == now.inode
+            && self.modified_ns == now.modified_ns
+            && (self.changed_ns == now.changed_ns || self.changed_ns == 0)
+    }
+}
+
+/// Hash of the beginning of a source file.
+pub type ContentHash = [u8; 16];
 
 /// How far a source file has been read.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +58,8 @@ pub struct Cursor {
     pub tail: (u64, [u8; 32]),
     /// Bytes of the file that have been read.
     pub offset: u64,
+    /// Hash of those bytes; `None` when an older version read them.
+    pub content_hash: Option<ContentHash>,
     /// Newlines in them.
     pub lines: u64,
     /// What the reader must remember.
@@ -65,20 +86,21 @@ pub struct SkippedRow {
 }
 
 const COLUMNS: &str = "source_files.id, agent, device, inode, size, modified_ns, head_length, head_hash, tail_length, tail_hash, \
-     offset, lines, state, stream, streams.length";
+     offset, lines, state, stream, streams.length, changed_ns, content_hash";
 
 impl Store {
     /// The fingerprints of all source files by path: all that is needed to see that nothing changed.
     pub fn fingerprints(&self) -> Result<HashMap<String, Fingerprint>> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT path, device, inode, size, modified_ns FROM source_files")?;
+        let mut statement = self.connection.prepare(
+            "SELECT path, device, inode, size, modified_ns, changed_ns FROM source_files",
+        )?;
         let rows = statement.query_map([], |row| {
             let fingerprint = Fingerprint {
                 device: row.get::<_, i64>(1)? as u64,
                 inode: row.get::<_, i64>(2)? as u64,
                 size: row.get(3)?,
                 modified_ns: row.get(4)?,
+                changed_ns: row.get(5)?,
             };
             Ok((row.get(0)?, fingerprint))
         })?;
@@ -95,6 +117,29 @@ impl Store {
             .prepare_cached(&query)?
             .query_row([path], cursor_from_row)
             .optional()?)
+    }
+
+    /// Source files that an older version read, without a hash of what it read, and how far each was read.
+    pub fn sources_without_hash(&self) -> Result<HashMap<String, u64>> {
+        let query = "SELECT path, offset FROM source_files WHERE content_hash IS NULL";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Stores the hash of what was read of a source file, which still looks as it did then.
+    pub fn save_content_hash(
+        &self,
+        path: &str,
+        hash: &ContentHash,
+        fingerprint: &Fingerprint,
+    ) -> Result<()> {
+        self.connection
+            .prepare_cached(
+                "UPDATE source_files SET content_hash = ?2, changed_ns = ?3 WHERE path = ?1",
+            )?
+            .execute((path, hash, fingerprint.changed_ns))?;
+        Ok(())
     }
 
     /// Every record that could not be read, newest files first.
@@ -182,7 +227,9 @@ fn cursor_from_row(row: &Row<'_>) -> rusqlite::Result<Cursor> {
             inode: row.get::<_, i64>(3)? as u64,
             size: row.get(4)?,
             modified_ns: row.get(5)?,
+            changed_ns: row.get(15)?,
         },
+        content_hash: row.get(16)?,
         head: (row.get(6)?, row.get(7)?),
         tail: (row.get(8)?, row.get(9)?),
         offset: row.get(10)?,
@@ -198,7 +245,8 @@ pub(crate) fn save(connection: &Connection, cursor: &Cursor) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE source_files SET device = ?2, inode = ?3, size = ?4, modified_ns = ?5, head_length = ?6, head_hash = ?7, \
-             tail_length = ?8, tail_hash = ?9, offset = ?10, lines = ?11, state = ?12, stream = ?13 WHERE id = ?1",
+             tail_length = ?8, tail_hash = ?9, offset = ?10, lines = ?11, state = ?12, stream = ?13, changed_ns = ?14, \
+             content_hash = ?15 WHERE id = ?1",
         )?
         .execute((
             cursor.source,
@@ -214,6 +262,8 @@ pub(crate) fn save(connection: &Connection, cursor: &Cursor) -> Result<()> {
             cursor.lines,
             &cursor.state,
             cursor.stream,
+            cursor.fingerprint.changed_ns,
+            cursor.content_hash,
         ))?;
     connection
         .prepare_cached("UPDATE streams SET length = ?2 WHERE id = ?1")?

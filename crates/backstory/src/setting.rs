@@ -143,7 +143,16 @@ impl Setting {
 
     /// The memory, to read it; an error that helps when there is none yet.
     pub(crate) fn memory(&self) -> Result<Memory, Error> {
-        Memory::open_existing(&self.store)?.ok_or_else(|| {
+        self.if_any(Memory::open_existing(&self.store)?)
+    }
+
+    /// The memory, for a dry run: no file of it is touched.
+    pub(crate) fn memory_untouched(&self) -> Result<Memory, Error> {
+        self.if_any(Memory::open_untouched(&self.store)?)
+    }
+
+    fn if_any(&self, memory: Option<Memory>) -> Result<Memory, Error> {
+        memory.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("nothing has been swept into {} yet", self.store.display()))
                 .hint("`backstory sweep` takes in your agents' logs, `backstory sweep --sample` shows how it looks")
         })

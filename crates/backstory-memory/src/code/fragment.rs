@@ -1,10 +1,15 @@
 //! What a change did to symbols when only the changed lines are known, not the file around them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use backstory_code::{Change, Language, Symbol, SymbolChange, outline};
 use backstory_session::{Change as FileChange, Hunk, HunkLine};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// Fragments of more lines than this are not compared line by line: all of them count as changed.
+const MAX_COMPARED_LINES: usize = 40_000;
 
 /// The symbols that a change can be seen to have touched: those that begin or end to be defined in it, and those around a line that
 /// it added or removed, as far as their beginning is in sight.
@@ -63,11 +68,9 @@ fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let (mut removed, mut added) = (Vec::new(), Vec::new());
-    for op in capture_diff_slices(Algorithm::Patience, &old, &new) {
-        if op.tag() != DiffTag::Equal {
-            removed.extend(op.old_range().filter(|line| !old[*line].trim().is_empty()));
-            added.extend(op.new_range().filter(|line| !new[*line].trim().is_empty()));
-        }
+    for (old_range, new_range) in differing_ranges(&old, &new) {
+        removed.extend(old_range.filter(|line| !old[*line].trim().is_empty()));
+        added.extend(new_range.filter(|line| !new[*line].trim().is_empty()));
     }
     let names = |symbols: &[Symbol]| -> BTreeSet<String> {
         symbols.iter().map(|symbol| symbol.name.clone()).collect()
@@ -76,10 +79,7 @@ fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
     let mut changes = Vec::new();
     let mut told = BTreeSet::new();
     for (symbols, lines) in [(&after, &added), (&before, &removed)] {
-        for line in lines {
-            let Some(symbol) = around(symbols, line + 1) else {
-                continue;
-            };
+        for symbol in innermost_symbols(symbols, lines) {
             if !told.insert(symbol.name.clone()) {
                 continue;
             }
@@ -99,12 +99,46 @@ fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
     changes
 }
 
-/// The innermost symbol around a line.
-fn around(symbols: &[Symbol], line: usize) -> Option<&Symbol> {
-    let around = symbols
-        .iter()
-        .filter(|symbol| (symbol.line_start..=symbol.line_end).contains(&line));
-    around.min_by_key(|symbol| symbol.line_end - symbol.line_start)
+/// The lines that differ, old and new. All of them when there are too many to be compared.
+fn differing_ranges(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+    if old.len() + new.len() > MAX_COMPARED_LINES {
+        return vec![(0..old.len(), 0..new.len())];
+    }
+    let ops = capture_diff_slices(Algorithm::Patience, old, new);
+    let differ = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+    differ.map(|op| (op.old_range(), op.new_range())).collect()
+}
+
+/// The innermost symbol around each of these lines, which are in order and counted from 0; lines outside of all have none.
+fn innermost_symbols<'s>(symbols: &'s [Symbol], lines: &[usize]) -> Vec<&'s Symbol> {
+    let mut by_start: Vec<&Symbol> = symbols.iter().collect();
+    by_start.sort_by_key(|symbol| (symbol.line_start, Reverse(symbol.line_end)));
+    let mut rest = by_start.into_iter().peekable();
+    // Symbols that have begun, each within the one before it.
+    let mut around: Vec<&Symbol> = Vec::new();
+    let mut found = Vec::new();
+    for line in lines {
+        let line = line + 1;
+        while let Some(symbol) = rest.next_if(|symbol| symbol.line_start <= line) {
+            while around
+                .last()
+                .is_some_and(|outer| outer.line_end < symbol.line_start)
+            {
+                around.pop();
+            }
+            let is_same = |outer: &&Symbol| {
+                (outer.line_start, outer.line_end) == (symbol.line_start, symbol.line_end)
+            };
+            if !around.last().is_some_and(is_same) {
+                around.push(symbol);
+            }
+        }
+        while around.last().is_some_and(|symbol| symbol.line_end < line) {
+            around.pop();
+        }
+        found.extend(around.last());
+    }
+    found
 }
 
 #[cfg(test)]

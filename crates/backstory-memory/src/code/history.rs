@@ -1,11 +1,13 @@
 //! Function history out of logs: what sessions did to source files since they were last looked at, with no hook ever installed.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_store::{Store, Uncoded};
 
+use super::files::SourceFile;
 use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
 use super::session::{SessionReading, Step};
@@ -112,8 +114,10 @@ fn store_all(
     let mut coding = store.coding()?;
     for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
         let facts = Teller::new(&coding).tell(reading.steps)?;
+        let last_looks = last_looks(&facts);
         for (place, fact) in facts.iter().enumerate() {
-            if !is_outdated(fact, &facts[place + 1..]) {
+            // An earlier look at a file only says how it looked before it was looked at again.
+            if !matches!(fact, Fact::Seen { .. }) || last_looks.contains(&place) {
                 save(&mut coding, session.session, fact)?;
             }
         }
@@ -123,11 +127,13 @@ fn store_all(
     Ok(coding.commit()?)
 }
 
-/// Whether it only tells how a file looked before it was looked at again.
-fn is_outdated(fact: &Fact, later: &[Fact]) -> bool {
-    let is_look = |fact: &Fact| matches!(fact, Fact::Seen { .. });
-    is_look(fact)
-        && later
-            .iter()
-            .any(|other| is_look(other) && other.file() == fact.file())
+/// Places of the last look at each file.
+fn last_looks(facts: &[Fact]) -> HashSet<usize> {
+    let mut last: HashMap<&SourceFile, usize> = HashMap::new();
+    for (place, fact) in facts.iter().enumerate() {
+        if let Fact::Seen { file, .. } = fact {
+            last.insert(file, place);
+        }
+    }
+    last.into_values().collect()
 }

@@ -19,6 +19,11 @@ const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 /// Limit for such a file.
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
+/// No more files and folders of a folder are looked at; walking so many takes a few seconds.
+const MAX_ENTRIES: usize = 500_000;
+/// No more source files of a folder are read.
+const MAX_SOURCE_FILES: usize = 20_000;
+
 /// What is in a source file.
 #[derive(Debug, Clone)]
 pub struct SourceOutline {
@@ -37,6 +42,8 @@ pub struct SourceFolder {
     pub files: Vec<SourceOutline>,
     /// Those that could not be read.
     pub problems: Vec<Problem>,
+    /// Where the walk ended because there was too much to look at.
+    pub stopped_at: Option<PathBuf>,
 }
 
 /// Looks into a source file; `None` when it is in no language that is known here.
@@ -45,12 +52,17 @@ pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
     language.map(|language| scan(path, language)).transpose()
 }
 
-/// Looks into every source file below a folder, but for those that git would ignore.
+/// Looks into every source file below a folder, but for those that git would ignore and those on other file systems. Ends early
+/// in a folder that has too many.
 pub fn scan_folder(folder: &Path) -> SourceFolder {
+    scan_at_most(folder, MAX_ENTRIES, MAX_SOURCE_FILES)
+}
+
+fn scan_at_most(folder: &Path, max_entries: usize, max_files: usize) -> SourceFolder {
     if let Some(unreadable) = unreadable_ignore_file(folder) {
         return SourceFolder {
-            files: Vec::new(),
             problems: vec![unreadable],
+            ..SourceFolder::default()
         };
     }
     let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
@@ -79,15 +91,25 @@ pub fn scan_folder(folder: &Path) -> SourceFolder {
         // The walker would follow links of worktrees without any limit.
         .git_exclude(false)
         .parents(above.is_none())
+        .same_file_system(true)
         .sort_by_file_name(Ord::cmp)
         .filter_entry(is_wanted)
         .build();
-    let files: Vec<(PathBuf, &'static Language)> = walk
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| Some((entry.path().to_path_buf(), Language::of_path(entry.path())?)))
-        .collect();
+    let mut files: Vec<(PathBuf, &'static Language)> = Vec::new();
+    let mut stopped_at = None;
+    for (number, entry) in walk.filter_map(Result::ok).enumerate() {
+        if number >= max_entries || files.len() >= max_files {
+            stopped_at = Some(entry.into_path());
+            break;
+        }
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && let Some(language) = Language::of_path(entry.path())
+        {
+            files.push((entry.into_path(), language));
+        }
+    }
     let mut found = outlines(&files);
+    found.stopped_at = stopped_at;
     found.problems.extend(above);
     if let Ok(mut unreadable) = unreadable.lock() {
         found.problems.append(&mut unreadable);
@@ -157,4 +179,28 @@ fn scan(path: &Path, language: &'static Language) -> std::io::Result<SourceOutli
         language,
         outline,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_too_much_in_it_is_looked_at_in_part() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.py", "b.txt", "c.py", "d.py"] {
+            std::fs::write(folder.path().join(name), "x = 1\n").unwrap();
+        }
+        let check = |entries, files, count: usize, stopped: Option<&str>| {
+            let found = scan_at_most(folder.path(), entries, files);
+            let stopped = stopped.map(|name| folder.path().join(name));
+            assert_eq!((found.files.len(), found.stopped_at), (count, stopped));
+        };
+        check(100, 100, 3, None);
+        check(100, 3, 3, None);
+        check(100, 2, 2, Some("d.py"));
+        // The folder itself is the first entry.
+        check(3, 100, 1, Some("c.py"));
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_code::{Language, Parsed, SymbolChange};
-use backstory_session::{Change as FileChange, FileEdit};
+use backstory_session::{Change as FileChange, FileEdit, HunkLine};
 use backstory_store::{BlockReader, EventRange, EventRow, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
@@ -18,6 +18,11 @@ use crate::replay::{Interner, Lane, edits_of};
 const MOST_EARLIER: usize = 24;
 /// Of so many files that one turn changes the syntax tree is held until its end; others are parsed twice.
 const MOST_OPEN_TREES: usize = 16;
+
+/// Bytes of source text that are parsed for one session, however little it edited.
+const BASE_PARSED_BYTES: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
+/// Further bytes for each byte of its edits, so that small edits of a large file in many turns do not take for ever.
+const PARSED_BYTES_PER_EDITED: usize = 8;
 
 /// What a session did, in its order.
 pub(super) enum Step {
@@ -79,6 +84,8 @@ pub(super) struct SessionReading<'s> {
     turn: i64,
     open: Vec<Open>,
     trees: &'s mut Trees,
+    /// Bytes that may still be parsed. When there are none left, files count as not understood.
+    parsable: usize,
     steps: Vec<Step>,
 }
 
@@ -94,8 +101,16 @@ impl<'s> SessionReading<'s> {
             turn: 0,
             open: Vec::new(),
             trees,
+            parsable: BASE_PARSED_BYTES,
             steps: Vec::new(),
         }
+    }
+
+    /// Counts a text that is to be parsed; false when that would be too much.
+    fn may_parse(&mut self, text: &str) -> bool {
+        let left = self.parsable.checked_sub(text.len());
+        self.parsable = left.unwrap_or(self.parsable);
+        left.is_some()
     }
 
     /// What all successful edits of source files did.
@@ -136,6 +151,8 @@ impl<'s> SessionReading<'s> {
         let Some(language) = language_of(&file.name) else {
             return Ok(());
         };
+        let parsable = edited_bytes(&edit).saturating_mul(PARSED_BYTES_PER_EDITED);
+        self.parsable = self.parsable.saturating_add(parsable);
         let moved_to = edit.moved_to.take();
         if edit.change != FileChange::Hunks(Vec::new()) {
             self.change(&file, language, &mut edit, call, at)?;
@@ -171,7 +188,12 @@ impl<'s> SessionReading<'s> {
         }
         let place = self.open.iter().position(|open| open.file == *file);
         let place = place.unwrap_or_else(|| {
-            let before = lane.whole(&self.interner);
+            let lines = lane.text.as_ref().map_or(0, Vec::len);
+            let is_affordable = self.interner.count_comparisons(lines);
+            let before = match is_affordable {
+                true => lane.whole(&self.interner),
+                false => None,
+            };
             let is_written = matches!(edit.change, FileChange::Written(_));
             let open = self.begin(file, language, before, is_written);
             self.open.push(open);
@@ -202,6 +224,9 @@ impl<'s> SessionReading<'s> {
             None if is_written => (State::Overwritten, None),
             None => (State::Unknown, None),
             Some(text) if text.is_empty() => (State::Absent, None),
+            Some(text) if !self.trees.has(file, text) && !self.may_parse(text) => {
+                (State::Odd, None)
+            }
             Some(text) => match self.trees.look(file, language, text) {
                 Ok((parsed, look)) => (State::Seen(look), Some(parsed)),
                 Err(_) => (State::Odd, None),
@@ -234,6 +259,7 @@ impl<'s> SessionReading<'s> {
             _ if open.is_deleted => State::Absent,
             None => State::Unknown,
             Some(text) if open.before_text.as_deref() == Some(&text) => return,
+            Some(text) if !self.may_parse(&text) => State::Odd,
             Some(text) => {
                 let parsed = match &open.parsed {
                     Some(parsed) => parsed.then(text),
@@ -299,6 +325,28 @@ impl<'s> SessionReading<'s> {
         }
         Ok(())
     }
+}
+
+/// Bytes of text that an edit names.
+fn edited_bytes(edit: &FileEdit) -> usize {
+    let change = match &edit.change {
+        FileChange::Written(text) => text.len(),
+        FileChange::Deleted => 0,
+        FileChange::Hunks(hunks) => hunks
+            .iter()
+            .flat_map(|hunk| &hunk.lines)
+            .map(|line| match line {
+                HunkLine::Kept(line) | HunkLine::Removed(line) | HunkLine::Added(line) => {
+                    line.len() + 1
+                }
+            })
+            .sum(),
+        FileChange::Strings(strings) => strings
+            .iter()
+            .map(|string| string.old.len() + string.new.len())
+            .sum(),
+    };
+    change + edit.before.as_ref().map_or(0, String::len)
 }
 
 /// The language of a source file.

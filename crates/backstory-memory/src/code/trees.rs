@@ -16,6 +16,12 @@ pub(super) struct Trees {
 }
 
 impl Trees {
+    /// Returns whether this text of a file was looked at last, so that looking again costs nothing.
+    pub(super) fn has(&self, file: &SourceFile, text: &str) -> bool {
+        let mut kept = self.kept.iter();
+        kept.any(|(known, parsed, _)| known == file && parsed.text() == text)
+    }
+
     /// A look at a text of a file.
     pub(super) fn look(
         &mut self,

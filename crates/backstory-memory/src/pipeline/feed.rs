@@ -9,6 +9,7 @@ use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
 use backstory_store::{BLOCK_BYTES, Cursor};
 use memchr::{memchr, memrchr};
 
+use super::content::{ContentHasher, skip_hole};
 use super::fragments::OpenTexts;
 use super::work::{Baton, Task};
 use super::{Budget, Job};
@@ -17,6 +18,10 @@ use crate::trusted::open_log;
 
 /// How much of the beginning of a file, and of what lies before the cursor, is hashed to know it again.
 const MARK_BYTES: u64 = 4096;
+
+/// Of a file that has grown this much is compared with what was read before, which takes a fraction of a millisecond. More is
+/// compared only when the file may have been replaced.
+const MAX_COMPARED_GROWN_BYTES: u64 = 1 << 20;
 
 /// A compressed log may grow to so many times its size, and a bit: more is a bomb.
 const MOST_EXPANSION: u64 = 24;
@@ -77,11 +82,12 @@ impl<'a> Feeder<'a, '_> {
 
     fn lines(&mut self, job: &'a Job<'a>) -> Result<(), Stop> {
         let mut source = Source::open(job.found)?;
-        let resumed = match &job.cursor {
+        let content = match &job.cursor {
             Some(cursor) => source.resume(cursor)?,
-            None => false,
+            None => None,
         };
-        let mut file = Following::start(job, resumed, source.fingerprint);
+        let resumed = content.is_some();
+        let mut file = Following::start(job, content, source.fingerprint);
         if !resumed {
             if job.cursor.is_some() {
                 source = Source::open(job.found)?;
@@ -103,7 +109,7 @@ impl<'a> Feeder<'a, '_> {
                 self.send(&mut file, chunk, 0, false)?;
                 wanted = BLOCK_BYTES.max(buffer.len());
             } else if buffer.len() > MAX_RECORD_BYTES {
-                let length = source.skip_record(&mut buffer)?;
+                let length = source.skip_record(&mut buffer, &mut file.content)?;
                 self.send(&mut file, Vec::new(), length, false)?;
                 wanted = BLOCK_BYTES;
             } else {
@@ -131,7 +137,9 @@ impl<'a> Feeder<'a, '_> {
             .cursor
             .as_ref()
             .is_some_and(|cursor| cursor.head == head);
-        let mut file = Following::start(job, same, source.fingerprint);
+        // The hash of its beginning is that of all of it.
+        let content = same.then(ContentHasher::default);
+        let mut file = Following::start(job, content, source.fingerprint);
         file.cursor.head = head;
         if same {
             return self.send(&mut file, Vec::new(), 0, true);
@@ -151,6 +159,8 @@ impl<'a> Feeder<'a, '_> {
             return Err(Stop::Closed);
         }
         file.cursor.offset += bytes.len() as u64 + skipped;
+        file.content.update(&bytes);
+        file.cursor.content_hash = Some(file.content.value());
         if !bytes.is_empty() {
             let mark = &bytes[bytes.len().saturating_sub(MARK_BYTES as usize)..];
             file.cursor.tail = (mark.len() as u64, *blake3::hash(mark).as_bytes());
@@ -184,12 +194,20 @@ struct Following<'a> {
     found: &'a Found,
     begins: bool,
     cursor: Cursor,
+    /// Hash of all that is before the cursor.
+    content: ContentHasher,
     baton: mpsc::Receiver<Baton>,
 }
 
 impl<'a> Following<'a> {
-    fn start(job: &'a Job<'a>, resumed: bool, fingerprint: backstory_store::Fingerprint) -> Self {
+    /// Begins a file, or goes on with one of which what was read before has this hash.
+    fn start(
+        job: &'a Job<'a>,
+        content: Option<ContentHasher>,
+        fingerprint: backstory_store::Fingerprint,
+    ) -> Self {
         let found = job.found;
+        let resumed = content.is_some();
         let old = job.cursor.as_ref().filter(|_| resumed);
         let cursor = match old {
             Some(cursor) => Cursor {
@@ -203,6 +221,7 @@ impl<'a> Following<'a> {
                 head: (0, [0; 32]),
                 tail: (0, [0; 32]),
                 offset: 0,
+                content_hash: None,
                 lines: 0,
                 state: String::new(),
                 stream: 0,
@@ -232,6 +251,7 @@ impl<'a> Following<'a> {
             found,
             begins: !resumed,
             cursor,
+            content: content.unwrap_or_default(),
             baton,
         }
     }
@@ -277,27 +297,29 @@ impl Source {
         })
     }
 
-    /// Goes to the cursor if the file is still the one that was read up to there.
-    fn resume(&mut self, cursor: &Cursor) -> Result<bool, Stop> {
+    /// Goes to the cursor if the file is still the one that was read up to there; returns the hash of what was read then.
+    fn resume(&mut self, cursor: &Cursor) -> Result<Option<ContentHasher>, Stop> {
+        match &mut self.input {
+            Input::Plain(file) => resume_plain(file, cursor, &self.fingerprint),
+            Input::Compressed { .. } => self.resume_compressed(cursor),
+        }
+    }
+
+    /// What is before the cursor must be decompressed anyway, so all of it is compared.
+    fn resume_compressed(&mut self, cursor: &Cursor) -> Result<Option<ContentHasher>, Stop> {
         let (head_length, head_hash) = cursor.head;
         let (tail_length, tail_hash) = cursor.tail;
-        if let Input::Plain(file) = &mut self.input {
-            if self.fingerprint.size < cursor.offset {
-                return Ok(false);
-            }
-            let head = mark(file, 0, head_length)?;
-            let tail = mark(
-                file,
-                cursor.offset - tail_length.min(cursor.offset),
-                tail_length,
-            )?;
-            file.seek(SeekFrom::Start(cursor.offset))?;
-            return Ok(head == head_hash && (tail_length == 0 || tail == tail_hash));
-        }
         let mut read = Vec::new();
         self.fill(&mut read, head_length as usize)?;
-        let head = *blake3::hash(&read[..read.len().min(head_length as usize)]).as_bytes();
-        let mut passed = read.len() as u64;
+        if *blake3::hash(&read).as_bytes() != head_hash {
+            return Ok(None);
+        }
+        // The mark may reach beyond the cursor.
+        let at_cursor = (read.len() as u64).min(cursor.offset);
+        self.ahead = read.split_off(at_cursor as usize);
+        let mut content = ContentHasher::default();
+        content.update(&read);
+        let mut passed = at_cursor;
         while passed < cursor.offset {
             // Only what lies right before the cursor is needed of what is passed.
             let keep = read.len().saturating_sub(MARK_BYTES as usize);
@@ -306,13 +328,19 @@ impl Source {
             let wanted = before + ((cursor.offset - passed) as usize).min(BLOCK_BYTES);
             self.fill(&mut read, wanted)?;
             if read.len() == before {
-                return Ok(false);
+                return Ok(None);
             }
+            content.update(&read[before..]);
             passed += (read.len() - before) as u64;
         }
-        let tail =
-            *blake3::hash(&read[read.len().saturating_sub(tail_length as usize)..]).as_bytes();
-        Ok(head == head_hash && (tail_length == 0 || tail == tail_hash))
+        let same = match cursor.content_hash {
+            Some(hash) => content.value() == hash,
+            None => {
+                let tail = &read[read.len().saturating_sub(tail_length as usize)..];
+                tail_length == 0 || *blake3::hash(tail).as_bytes() == tail_hash
+            }
+        };
+        Ok(same.then_some(content))
     }
 
     /// The mark of the beginning; what is read for it is given again by `fill`.
@@ -347,14 +375,26 @@ impl Source {
     }
 
     /// Passes over a record that is too long to keep, up to and with its newline. Returns its length.
-    fn skip_record(&mut self, buffer: &mut Vec<u8>) -> Result<u64, Stop> {
+    fn skip_record(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        content: &mut ContentHasher,
+    ) -> Result<u64, Stop> {
         let mut length = 0;
         loop {
             if let Some(newline) = memchr(b'\n', buffer) {
+                content.update(&buffer[..=newline]);
                 buffer.drain(..=newline);
                 return Ok(length + newline as u64 + 1);
             }
+            content.update(buffer);
             length += buffer.len() as u64;
+            if let Input::Plain(file) = &mut self.input {
+                // What a crash left of a file can be a hole of any size.
+                let zeros = skip_hole(file, u64::MAX)?;
+                content.update_zeros(zeros);
+                length += zeros;
+            }
             buffer.clear();
             buffer.shrink_to(BLOCK_BYTES);
             if !self.fill(buffer, BLOCK_BYTES)? && buffer.is_empty() {
@@ -362,6 +402,49 @@ impl Source {
             }
         }
     }
+}
+
+/// Goes to the cursor if the file is still the one that was read up to there; returns the hash of what was read then.
+///
+/// A file whose times or inode changed, but that did not grow, is compared as a whole. One that has grown is compared as a whole
+/// when it is short or another inode; else by its first and last bytes before the cursor, for logs are appended to.
+fn resume_plain(
+    file: &mut File,
+    cursor: &Cursor,
+    now: &backstory_store::Fingerprint,
+) -> Result<Option<ContentHasher>, Stop> {
+    let (head_length, head_hash) = cursor.head;
+    let (tail_length, tail_hash) = cursor.tail;
+    if now.size < cursor.offset || mark(file, 0, head_length)? != head_hash {
+        return Ok(None);
+    }
+    let tail_start = cursor.offset - tail_length.min(cursor.offset);
+    if tail_length > 0 && mark(file, tail_start, tail_length)? != tail_hash {
+        return Ok(None);
+    }
+    let before = &cursor.fingerprint;
+    let has_grown = now.size > before.size;
+    let compares_all = match has_grown {
+        true => before.inode != now.inode || cursor.offset <= MAX_COMPARED_GROWN_BYTES,
+        false => !before.has_same_times(now),
+    };
+    let content = match cursor.content_hash {
+        Some(hash) if compares_all => {
+            let content = ContentHasher::of_file(file, cursor.offset)?;
+            content.filter(|content| content.value() == hash)
+        }
+        Some(hash) => {
+            let length = ContentHasher::rest_length(cursor.offset);
+            let mut rest = Vec::new();
+            file.seek(SeekFrom::Start(cursor.offset - length))?;
+            file.take(length).read_to_end(&mut rest)?;
+            ContentHasher::resume(&hash, &rest)
+        }
+        // An older version read it.
+        None => ContentHasher::of_file(file, cursor.offset)?,
+    };
+    file.seek(SeekFrom::Start(cursor.offset))?;
+    Ok(content)
 }
 
 fn mark(file: &mut File, at: u64, length: u64) -> Result<[u8; 32], Stop> {

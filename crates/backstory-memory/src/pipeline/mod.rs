@@ -5,6 +5,7 @@
 //! like a baton; all else runs on every core. The caller gets chunks in exactly the order of the files, so that a sweep that
 //! is stopped anywhere leaves a beginning of the same history behind.
 
+mod content;
 mod feed;
 mod fragments;
 mod work;
@@ -15,6 +16,7 @@ use std::sync::{Condvar, Mutex, mpsc};
 use backstory_session::redact::Redactor;
 use backstory_store::{Chunk, Cursor};
 
+pub(crate) use self::content::ContentHasher;
 pub(crate) use self::fragments::stored_end;
 use crate::discover::{Found, Problem};
 use crate::error::{Error, Result};

@@ -9,6 +9,13 @@ use super::lines::{Interner, Line, Replacement, rewritten};
 /// A hunk that nearly fits is looked for this far from where most of its lines are.
 const NEAR: usize = 3;
 
+/// Texts over this size are not searched for strings; nor are larger ones made by replacing strings everywhere. Source files
+/// of this size are not parsed either.
+const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// Searching and copying this many bytes takes about as long as comparing two lines.
+const BYTES_PER_COMPARISON: usize = 8;
+
 /// A file as far as it is known.
 #[derive(Default)]
 pub(crate) struct Lane {
@@ -98,10 +105,10 @@ impl Lane {
                 continue;
             };
             let mut fitting = starts.iter().filter_map(|at| at.checked_sub(offset));
-            let fits = |at: &usize| matches_at(lines, *at, &whole);
-            let first = fitting.find(fits);
+            let fits = |at| matches_at(lines, at, &whole, interner);
+            let first = first_match(&mut fitting, fits);
             if let Some(at) = first
-                && fitting.find(fits).is_none()
+                && first_match(fitting, fits).is_none()
             {
                 for (offset, (_, added)) in fragment.lines.iter().enumerate() {
                     if *added {
@@ -191,10 +198,42 @@ fn fragment(replacement: &Replacement, step: u32) -> Fragment {
     }
 }
 
-fn matches_at(lines: &[Line], at: usize, ids: &[u32]) -> bool {
-    lines
-        .get(at..at + ids.len())
-        .is_some_and(|found| found.iter().zip(ids).all(|(line, id)| line.id == *id))
+/// Returns whether these lines are at a place; `None` when too much has been compared to look any further.
+fn matches_at(lines: &[Line], at: usize, ids: &[u32], interner: &Interner) -> Option<bool> {
+    let Some(found) = lines.get(at..at + ids.len()) else {
+        return Some(false);
+    };
+    let same = found.iter().zip(ids);
+    let same = same.take_while(|(line, id)| line.id == **id).count();
+    interner
+        .count_comparisons(same + 1)
+        .then_some(same == ids.len())
+}
+
+/// Returns the first of these places where the lines are.
+fn first_match(
+    mut places: impl Iterator<Item = usize>,
+    matches: impl Fn(usize) -> Option<bool>,
+) -> Option<usize> {
+    places.find_map(|at| match matches(at) {
+        Some(true) => Some(Some(at)),
+        Some(false) => None,
+        None => Some(None),
+    })?
+}
+
+/// Returns the place that is nearest to the expected one where these lines are, the earlier one of two.
+fn nearest(text: &[Line], ids: &[u32], expected: usize, interner: &Interner) -> Option<usize> {
+    let last = text.len().checked_sub(ids.len())?;
+    let start = expected.min(last);
+    let around = (1..=last).flat_map(|distance| {
+        let before = start.checked_sub(distance);
+        let after = start.checked_add(distance).filter(|at| *at <= last);
+        [before, after].into_iter().flatten()
+    });
+    first_match(std::iter::once(start).chain(around), |at| {
+        matches_at(text, at, ids, interner)
+    })
 }
 
 /// Where a hunk belongs: where its number says, else where its lines are, as the tools look for them: exactly, then without
@@ -214,8 +253,7 @@ fn locate(
         return Some(expected.map_or(text.len(), |at| at.min(text.len())));
     }
     if let Some(at) = expected {
-        let places = (0..=last).filter(|place| matches_at(text, *place, old));
-        return places.min_by_key(|place| place.abs_diff(at));
+        return nearest(text, old, at, interner);
     }
     let looks: [fn(&str) -> &str; 3] = [|line| line, str::trim_end, str::trim];
     let alike = |look: fn(&str) -> &str, a: u32, b: u32| {
@@ -226,18 +264,22 @@ fn locate(
         let found = looks.iter().find_map(|look| {
             let rest = text.iter().enumerate().skip(from);
             rest.map(|(at, line)| (at, interner.text(line.id)))
+                .take_while(|_| interner.count_comparisons(1))
                 .find(|(_, line)| look(line) == look(above))
         });
         from = found.map_or(from, |(at, _)| at + 1);
     }
-    let starts = [if hunk.at_end { last } else { from }, from, 0];
+    let mut starts = vec![if hunk.at_end { last } else { from }, from, 0];
+    starts.dedup();
     starts.iter().find_map(|start| {
         looks.iter().find_map(|look| {
-            (*start..=last).find(|at| {
-                let found = text[*at..].iter().zip(old);
-                found
-                    .into_iter()
-                    .all(|(line, id)| alike(*look, line.id, *id))
+            first_match(*start..=last, |at| {
+                let found = text[at..].iter().zip(old);
+                let same = found.take_while(|(line, id)| alike(*look, line.id, **id));
+                let same = same.count();
+                interner
+                    .count_comparisons(same + 1)
+                    .then_some(same == old.len())
             })
         })
     })
@@ -246,6 +288,9 @@ fn locate(
 /// Brings the text in line with what a hunk found, when most of its lines are close together somewhere: the others were changed
 /// outside. Gives where the hunk then belongs.
 fn mend(text: &mut Vec<Line>, old: &[u32], interner: &Interner) -> Option<usize> {
+    if !interner.count_comparisons(text.len()) {
+        return None;
+    }
     let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
     for (offset, id) in old
         .iter()
@@ -269,10 +314,17 @@ fn mend(text: &mut Vec<Line>, old: &[u32], interner: &Interner) -> Option<usize>
             .iter()
             .filter(move |(other, ..)| other.abs_diff(start) <= NEAR)
     };
+    let mut starts: Vec<usize> = votes.iter().map(|(start, ..)| *start).collect();
+    starts.sort_unstable();
+    let votes_near = |start: usize| {
+        let from = starts.partition_point(|other| *other < start.saturating_sub(NEAR));
+        let to = starts.partition_point(|other| *other <= start.saturating_add(NEAR));
+        to - from
+    };
     let (start, ..) = *votes
         .iter()
         .take(1000)
-        .max_by_key(|(start, ..)| near(*start).count())?;
+        .max_by_key(|(start, ..)| votes_near(*start))?;
     if near(start).count() * 2 <= telling {
         return None;
     }
@@ -295,12 +347,17 @@ fn substitute(
     interner: &mut Interner,
 ) -> Option<()> {
     let old = string.old.replace("\r\n", "\n");
+    if old.is_empty() || !interner.count_comparisons(text.len()) {
+        return None;
+    }
     let whole = interner.whole(text);
-    if old.is_empty() {
+    let bytes = whole.len();
+    if bytes > MAX_TEXT_BYTES || !interner.count_comparisons(bytes / BYTES_PER_COMPARISON) {
         return None;
     }
     if string.all {
-        if !whole.contains(&old) {
+        let places = whole.matches(&old).count();
+        if places == 0 || places.saturating_mul(string.new.len()) > MAX_TEXT_BYTES {
             return None;
         }
         let new = interner.lines(&whole.replace(&old, &string.new));

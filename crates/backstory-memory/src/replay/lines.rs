@@ -1,14 +1,20 @@
 //! Texts as lists of lines, each with the step that last wrote it.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use backstory_session::{Hunk, HunkLine};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Up to so many lines that differ the shortest script is looked for; its cost may grow with their square.
-const MOST_EXACT: usize = 20_000;
-/// Up to so many the lines that occur once guide the search; beyond that all of them are new.
-const MOST_GUIDED: usize = 200_000;
+/// Texts that differ in more lines than this are not compared: all lines of the new one count as written. Up to here a
+/// comparison takes at most 0.2 s, whatever the lines are (Myers with bounded splits; its histogram is quadratic when every
+/// second line differs).
+const MAX_DIFFERING_LINES: usize = 100_000;
+
+/// Line comparisons that are spent on locating edits, however few lines they have.
+const BASE_COMPARISONS: u64 = if cfg!(test) { 500_000 } else { 50_000_000 };
+/// Further line comparisons for each line that was interned, so that the work stays linear in the size of the log.
+const COMPARISONS_PER_LINE: u64 = 500;
 
 /// A line: what it says, and the step that wrote it; `None` when no agent did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,17 +23,22 @@ pub(crate) struct Line {
     pub(crate) by: Option<u32>,
 }
 
-/// Gives equal lines equal numbers.
+/// Gives equal lines equal numbers, and limits how long edits are searched for in them.
 #[derive(Default)]
 pub(crate) struct Interner {
     ids: HashMap<String, u32>,
     texts: Vec<String>,
+    /// Lines that were asked for, repeated ones included.
+    interned: u64,
+    /// Line comparisons made to locate edits.
+    compared: Cell<u64>,
 }
 
 impl Interner {
     /// The number of a line.
     pub(crate) fn id(&mut self, text: &str) -> u32 {
         let text = text.strip_suffix('\r').unwrap_or(text);
+        self.interned += 1;
         if let Some(id) = self.ids.get(text) {
             return *id;
         }
@@ -45,6 +56,25 @@ impl Interner {
     /// What a line says.
     pub(crate) fn text(&self, id: u32) -> &str {
         self.texts.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// Counts comparisons of lines. Returns false when they are too many for the size of the edits: whoever searches stops
+    /// then, and the edit's place counts as not found.
+    pub(crate) fn count_comparisons(&self, lines: usize) -> bool {
+        let compared = self.compared.get().saturating_add(lines as u64);
+        let most = BASE_COMPARISONS + COMPARISONS_PER_LINE.saturating_mul(self.interned);
+        let fits = compared <= most;
+        if fits {
+            self.compared.set(compared);
+        }
+        fits
+    }
+
+    /// Comparisons made to locate edits, and the most that may be made.
+    #[cfg(test)]
+    pub(super) fn comparisons(&self) -> (u64, u64) {
+        let most = BASE_COMPARISONS + COMPARISONS_PER_LINE * self.interned;
+        (self.compared.get(), most)
     }
 
     /// Lines as one text.
@@ -167,13 +197,8 @@ fn same(old: &[Line], new: &[u32]) -> Vec<(usize, usize, usize)> {
     let new_middle = &new_rest[..new_rest.len() - tail];
     let mut runs = vec![(0, 0, head)];
     let differing = old_middle.len() + new_middle.len();
-    if !old_middle.is_empty() && !new_middle.is_empty() && differing <= MOST_GUIDED {
-        let algorithm = if differing <= MOST_EXACT {
-            Algorithm::Myers
-        } else {
-            Algorithm::Patience
-        };
-        for op in capture_diff_slices(algorithm, old_middle, new_middle) {
+    if !old_middle.is_empty() && !new_middle.is_empty() && differing <= MAX_DIFFERING_LINES {
+        for op in capture_diff_slices(Algorithm::Myers, old_middle, new_middle) {
             if let DiffOp::Equal {
                 old_index,
                 new_index,

@@ -2,6 +2,8 @@
 
 mod lane;
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use backstory_session::FileEdit;
 use backstory_store::{BlockReader, EventRow};

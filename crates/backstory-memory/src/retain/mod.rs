@@ -4,14 +4,15 @@
 //! its events goes only when the hard cap leaves no choice, and is reported as lost.
 
 mod plan;
+mod round;
 #[cfg(test)]
 mod tests;
 
-use backstory_store::{VectorWriter, lock_file, try_lock_file};
+use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
 use crate::error::{Error, Result};
-use crate::{Memory, disk_bytes, observe};
+use crate::{Memory, disk_bytes};
 
 /// Bounds of what is kept; those that are `None` bound nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,6 +100,13 @@ impl RetainReport {
         evictions.filter(|eviction| eviction.pass == pass).count() as u64
     }
 
+    /// Counts a session that goes. One without events is not listed either: only its bytes go.
+    fn count(&mut self, session: &Evictable, pass: Pass, now: i64) {
+        if session.events > 0 {
+            self.evictions.push(plan::eviction(session, pass, now));
+        }
+    }
+
     /// Sessions that went before their digest had all their events.
     pub fn lost(&self) -> impl Iterator<Item = &Eviction> {
         self.evictions.iter().filter(|eviction| !eviction.analysed)
@@ -120,16 +128,14 @@ impl Memory {
         // The index and vectors shrink with the events that they are of.
         let beside = usage.saturating_sub(self.store.used_bytes()?) / plan.events().max(1);
         for pass in Pass::ALL {
-            let Some(bound) = plan.bound(pass) else {
+            let Some(bound) = plan.bound(pass).filter(|bound| usage > *bound) else {
                 continue;
             };
-            while usage > bound
-                && let Some(next) = plan.next(pass)
-            {
+            for next in self.choose_round(&mut plan, pass, usage, bound)? {
                 let freed = next.bytes + next.events * beside;
                 report.freed_bytes += freed;
                 usage = usage.saturating_sub(freed);
-                report.evictions.push(plan.eviction(&next, pass));
+                report.count(&next, pass, options.now);
             }
             plan.explain(pass, usage, bound, &mut report.alerts);
         }
@@ -181,6 +187,7 @@ impl Memory {
     }
 
     fn evict(&mut self, options: &RetainOptions, report: &mut RetainReport) -> Result<()> {
+        self.finish_round(options, report)?;
         let caps = &options.caps;
         let bounds = [caps.raw_soft_cap_bytes, caps.raw_hard_cap_bytes];
         let least = bounds.iter().flatten().min();
@@ -189,7 +196,7 @@ impl Memory {
             return Ok(());
         }
         if exceeded {
-            // What an earlier run evicted may still take room: it was stopped, or a reader was in its way.
+            // What was evicted or removed before may still take room: a reader was in the way, or a run was stopped.
             self.reclaim()?;
         }
         let mut plan = Plan::new(self.store.evictable()?, options, &mut report.alerts);
@@ -199,12 +206,11 @@ impl Memory {
             };
             let mut usage = disk_bytes(&self.home);
             while usage > bound {
-                let chosen = self.evict_some(&mut plan, pass, usage - bound, options.now)?;
-                if chosen.is_empty() {
+                let round = self.choose_round(&mut plan, pass, usage, bound)?;
+                if round.is_empty() {
                     break;
                 }
-                report.evictions.extend(chosen);
-                self.reclaim()?;
+                self.evict_round(&round, pass, options, report)?;
                 usage = disk_bytes(&self.home);
             }
             plan.explain(pass, usage, bound, &mut report.alerts);
@@ -212,40 +218,10 @@ impl Memory {
         Ok(())
     }
 
-    /// Evicts sessions until about so many bytes are free.
-    fn evict_some(
-        &mut self,
-        plan: &mut Plan,
-        pass: Pass,
-        wanted: u64,
-        now: i64,
-    ) -> Result<Vec<Eviction>> {
-        let used = self.store.used_bytes()?;
-        let beside = disk_bytes(&self.home).saturating_sub(used) as f64;
-        let all_events = plan.events().max(1) as f64;
-        let mut chosen = Vec::new();
-        let mut events = 0;
-        let mut evictor = self.store.evictor()?;
-        let mut freed = 0;
-        while freed < wanted
-            && let Some(next) = plan.next(pass)
-        {
-            let kept = observe::to_keep(evictor.store(), &next)?;
-            evictor.evict(next.session, now, &kept)?;
-            events += next.events;
-            let share = (events as f64 / all_events * beside) as u64;
-            freed = used.saturating_sub(evictor.used_bytes()?) + share;
-            chosen.push(plan.eviction(&next, pass));
-        }
-        Ok(chosen)
-    }
-
     /// Makes the room of evicted sessions free on disk: in the index, in the vectors, in the database.
     fn reclaim(&mut self) -> Result<()> {
-        if self.store.index_has_evicted()? {
-            // An index that cannot be written is made anew by a later sweep, which says what is wrong with it.
-            let _ = self.refresh_index(true, &mut |_, _| {});
-        }
+        // An index that cannot be written is made anew by a later sweep, which says what is wrong with it.
+        let _ = self.reclaim_index(self.store.index_has_evicted()?);
         self.reclaim_vectors()?;
         Ok(self.store.reclaim()?)
     }

@@ -98,17 +98,6 @@ impl Plan {
         next.map(|(_, session)| session)
     }
 
-    pub(super) fn eviction(&self, session: &Evictable, pass: Pass) -> Eviction {
-        Eviction {
-            session: session.name.clone(),
-            agent: session.agent.clone(),
-            at: active_at(session, self.options.now),
-            bytes: session.bytes,
-            pass,
-            analysed: session.analysed,
-        }
-    }
-
     /// How many events are left.
     pub(super) fn events(&self) -> u64 {
         let unpinned = self.analysed.iter().chain(&self.others);
@@ -139,6 +128,18 @@ impl Plan {
             pass.name(),
             reasons.join(", ")
         ));
+    }
+}
+
+/// What is told of a session that goes.
+pub(super) fn eviction(session: &Evictable, pass: Pass, now: i64) -> Eviction {
+    Eviction {
+        session: session.name.clone(),
+        agent: session.agent.clone(),
+        at: active_at(session, now),
+        bytes: session.bytes,
+        pass,
+        analysed: session.analysed,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{
     EventRange, IndexError, IndexedEvent, Store, Taken, TextIndex, TextIndexWriter, Unindexed,
-    lock_file,
+    lock_file, try_lock_file,
 };
 
 use super::document::Documents;
@@ -47,6 +47,26 @@ impl Memory {
             return Ok(IndexReport::default());
         }
         IndexUpdate::open(&self.home, &self.store)?.finish(&mut self.store, all, progress)
+    }
+}
+
+impl Memory {
+    /// Makes the index as small as it can be: without evicted events, if it has some, and without what a writer left that was
+    /// stopped, be it files of this generation or others.
+    pub(crate) fn reclaim_index(&mut self, has_evicted: bool) -> Result<()> {
+        let folder = index_folder(&self.home);
+        let seal = self.store.seal()?;
+        let is_whole = seal.is_none_or(|seal| seal.looks_whole(&folder));
+        if has_evicted || !is_whole {
+            self.refresh_index(true, &mut |_, _| {})?;
+        }
+        // Whoever holds the lock may be about to write a new generation.
+        if let Some(_lock) = try_lock_file(&self.home.join("index.lock"))?
+            && let Some(seal) = self.store.seal()?
+        {
+            seal.remove_other_generations(&folder);
+        }
+        Ok(())
     }
 }
 

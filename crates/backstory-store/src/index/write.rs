@@ -119,7 +119,27 @@ impl TextIndexWriter {
         living.insert(PathBuf::from("meta.json"));
         let collected = index.directory_mut().garbage_collect(|| living);
         collected.map_err(failed)?;
+        remove_strangers(
+            &generation_folder(&self.folder, self.generation),
+            &index.directory().list_managed_files(),
+        );
         Seal::of(&self.folder, self.generation)
+    }
+}
+
+/// Removes files that Tantivy knows nothing of: it could not note them any more before it was stopped.
+fn remove_strangers(folder: &Path, managed: &HashSet<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = PathBuf::from(entry.file_name());
+        let is_ours = name
+            .extension()
+            .is_some_and(|extension| extension == "lock")
+            || name.as_os_str() == ".managed.json"
+            || name.as_os_str() == "meta.json";
+        if !is_ours && !managed.contains(&name) {
+            // What cannot be removed now will be the next time.
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

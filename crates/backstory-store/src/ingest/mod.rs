@@ -1,6 +1,7 @@
 //! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
 
 mod chunk;
+mod generation;
 mod rewrite;
 mod session;
 mod unkept;
@@ -13,6 +14,7 @@ use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, Sessio
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
+use self::generation::Moved;
 pub use self::rewrite::Rewrite;
 use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
@@ -34,6 +36,10 @@ pub struct Batch<'a> {
     first_offsets: HashMap<i64, u64>,
     tally: Tally,
     unkept: Unkept,
+    /// Events of the chunk at hand that an older generation of its file had.
+    moved: Vec<Moved>,
+    /// The stream that was looked at last, and whether it is a later generation of its file.
+    generation: Option<(i64, bool)>,
     taken: Taken,
 }
 
@@ -67,6 +73,8 @@ impl Store {
             first_offsets: HashMap::new(),
             tally: Tally::default(),
             unkept: Unkept::new(connection)?,
+            moved: Vec::new(),
+            generation: None,
             taken: Taken::default(),
         })
     }
@@ -105,6 +113,7 @@ impl Batch<'_> {
         self.unkept.forget_state(&self.transaction, file, state)?;
         self.take_output(&chunk, output, stream)?;
         self.rewrite(stream, &chunk.rewrites)?;
+        self.compare_moved(&chunk)?;
         if let Some(packed) = chunk.packed.take() {
             let start = chunk.cursor.stored - packed.length;
             self.first_offsets.entry(stream).or_insert(start);
@@ -211,7 +220,7 @@ impl Batch<'_> {
         let (id, seq) = (session.id, session.events + 1);
         if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
-            self.link_to_origin(chunk.agent, &event)?;
+            self.link_to_origin(chunk.agent, &event, stream)?;
             return Ok(None);
         }
         self.unkept.keep(event.span);
@@ -279,7 +288,7 @@ impl Batch<'_> {
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(&mut self, agent: &'static str, event: &Event) -> Result<()> {
+    fn link_to_origin(&mut self, agent: &'static str, event: &Event, stream: i64) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
@@ -287,7 +296,7 @@ impl Batch<'_> {
             .known(&self.transaction, origin, seq, event.span)?;
         let session = self.session(agent, &event.session)?;
         if origin == session.id {
-            return Ok(());
+            return self.move_event((origin, seq), event, stream);
         }
         session.parent_seq = Some(seq);
         session.changed = true;

@@ -38,9 +38,17 @@ fn memory_if_any(setting: &Setting) -> Option<Memory> {
     setting.memory().ok()
 }
 
-/// Looks into the source files of a folder, and says which could not be read.
+/// Looks into the source files of a folder, and says which could not be read and where it stopped.
 fn scanned(folder: &Path) -> SourceFolder {
     let found = scan_folder(folder);
+    if let Some(stopped_at) = &found.stopped_at {
+        warn(&format!(
+            "{} has too many files: stopped at {} after {} source files; name a smaller folder",
+            folder.display(),
+            shown(stopped_at),
+            found.files.len()
+        ));
+    }
     for problem in &found.problems {
         warn(&format!("{}: {}", problem.path.display(), problem.reason));
     }

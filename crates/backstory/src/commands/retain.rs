@@ -25,7 +25,7 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
     }
     let options = retain_options(setting);
     let report = if arguments.dry_run {
-        setting.memory()?.retain_plan(&options)?
+        setting.memory_untouched()?.retain_plan(&options)?
     } else {
         setting.memory_to_write()?.retain(&options)?
     };

@@ -11,6 +11,7 @@ mod compress;
 mod context;
 mod crash;
 mod digest;
+mod edited;
 mod forgetting;
 mod fragments;
 mod growth;

@@ -37,6 +37,79 @@ fn the_sample_has_sessions_of_all_agents_and_says_what_to_do_next() {
     assert_eq!(environment.run(&["sweep", "--sample"]).code, 0);
 }
 
+/// Sizes and times of the store's files.
+#[cfg(unix)]
+fn looks(environment: &Environment) -> Vec<(std::path::PathBuf, u64, i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let files = crate::environment::files_below(&environment.store()).into_iter();
+    let mut looks: Vec<_> = files
+        .map(|path| {
+            let metadata = path.metadata().unwrap();
+            (
+                path,
+                metadata.len(),
+                metadata.ctime(),
+                metadata.ctime_nsec(),
+            )
+        })
+        .collect();
+    looks.sort();
+    looks
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dry_run_leaves_even_the_times_of_files_alone() {
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "first")]);
+    environment.sweep();
+    // As root, SQLite gives a journal that it reads the owner of the database, which changes its time.
+    let is_root = rustix::process::geteuid().is_root();
+    for has_journal in [true, false] {
+        if !has_journal {
+            let database = environment.store().join("backstory.db");
+            drop(
+                rusqlite::Connection::open(&database)
+                    .unwrap()
+                    .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"),
+            );
+            std::fs::write(database.with_extension("db-wal"), "").unwrap();
+        } else if is_root {
+            continue;
+        }
+        let before = looks(&environment);
+        for arguments in [["sweep", "--dry-run"], ["retain", "--dry-run"]] {
+            environment.json(&arguments);
+            assert_eq!(looks(&environment), before, "{arguments:?} {has_journal}");
+        }
+    }
+}
+
+#[test]
+fn a_project_may_have_any_name() {
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "first")]);
+    environment.sweep();
+    let count = |project: &str| {
+        let outcome = environment.run(&["sessions", "--json", "--project", project]);
+        assert!(outcome.code < 2, "{}", outcome.stderr);
+        outcome.answer()["sessions"].as_array().unwrap().len()
+    };
+    assert_eq!(count(&"x".repeat(100_000)), 0);
+    assert_eq!(count(&"%".repeat(60_000)), 0);
+    let root = environment.json(&["sessions"])["sessions"][0]["project"].clone();
+    let name = root
+        .as_str()
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap()
+        .to_string();
+    assert_eq!((count(&name), count(&name.to_uppercase())), (1, 1));
+    // Letters that are patterns to SQL are letters.
+    assert_eq!((count(&"_".repeat(name.len())), count("%")), (0, 0));
+}
+
 #[test]
 fn a_dry_run_writes_nothing_at_all() {
     let environment = Environment::new();

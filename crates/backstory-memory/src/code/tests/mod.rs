@@ -51,6 +51,31 @@ fn functions_come_change_and_go() {
     );
 }
 
+/// Each turn parses the file again: without a limit a log of a few megabytes takes hours.
+#[test]
+fn small_edits_of_a_large_file_are_understood_up_to_a_limit() {
+    let mut bench = Bench::new();
+    let padding = "+# nothing to see here, but it has to be parsed again\n".repeat(2000);
+    let total = |times: usize| format!("    return total{}\n", " * 2".repeat(times));
+    bench.ask(10, "make a till");
+    let patch = format!(
+        "*** Add File: till.py\n+def pay(total):\n+{}{padding}+end = 1",
+        total(0)
+    );
+    bench.patch(10, &patch);
+    for turn in 0..40 {
+        bench.ask(10, "charge more");
+        let (old, new) = (total(turn), total(turn + 1));
+        let patch = format!("*** Update File: till.py\n@@\n-{old}+{new}");
+        bench.patch(10, patch.trim_end());
+    }
+    bench.sweep();
+    let told = bench.told();
+    assert_eq!(told.len(), 41);
+    assert_eq!(told[1], "10#2 mtill.py m:pay");
+    assert_eq!(told[40], "10#41 mtill.py");
+}
+
 #[test]
 fn a_turn_is_told_as_one_however_often_it_edits() {
     check(

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod sequences;
+mod stopped;
 
 use super::*;
 use crate::trial::{DAY, NOW, Trial, id, noise, prompt, record};
