@@ -188,11 +188,7 @@ fn what_is_not_ours_is_left_alone() {
             &other,
             "it is there, and not ours",
         ),
-        (
-            environment.home().join("nested"),
-            &nested,
-            "Not a directory",
-        ),
+        (environment.home().join("nested"), &nested, "not a folder"),
     ] {
         let outcome = environment.run(&["setup", "--plugin", folder.to_str().unwrap()]);
         assert_eq!(outcome.code, 2);
