@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::assignment::backslashes;
+use super::examined::{count_leading, examined};
 use super::rule::Found;
+use super::search::Search;
 
 const LONGEST_BLOCK: usize = 64 * 1024;
 /// The first line of a real key is at least this long; shorter ones are documentation.
@@ -15,13 +17,12 @@ const SHORTEST_FIRST_LINE: usize = 16;
 const SHORTEST_FULL_LINE: usize = 40;
 
 /// The body of the block in whose first line `PRIVATE KEY` stands at `hit`.
-pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
     let before = text.get(hit.start.saturating_sub(40)..hit.start)?;
-    let label = before
-        .iter()
-        .rev()
-        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ')
-        .count();
+    let label = count_leading(before.iter().rev(), |byte| {
+        byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
+    });
     let label = before.get(before.len() - label..)?;
     let dashes = before.get(..before.len() - label.len())?;
     if !label.starts_with(b"BEGIN ") || !dashes.ends_with(b"----") {
@@ -31,11 +32,7 @@ pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
     if text.get(start..)?.starts_with(b" BLOCK") {
         start += b" BLOCK".len();
     }
-    let closing = text
-        .iter()
-        .skip(start)
-        .take_while(|byte| **byte == b'-')
-        .count();
+    let closing = count_leading(text.iter().skip(start), |byte| byte == b'-');
     if closing < 4 {
         return None;
     }
@@ -43,13 +40,11 @@ pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
 }
 
 /// The private lines of a PuTTY key file, after `Private-Lines:` at `hit`.
-pub(super) fn putty(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let digits = text
-        .iter()
-        .skip(hit.end)
-        .take(8)
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b' ')
-        .count();
+pub(super) fn putty(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
+    let digits = count_leading(text.iter().skip(hit.end).take(8), |byte| {
+        byte.is_ascii_digit() || byte == b' '
+    });
     body(text, hit.end + digits)
 }
 
@@ -106,11 +101,9 @@ fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
 }
 
 fn base64_line(text: &[u8], start: usize) -> Range<usize> {
-    let length = text
-        .iter()
-        .skip(start)
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-        .count();
+    let length = count_leading(text.iter().skip(start), |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+    });
     start..start + length
 }
 
@@ -161,18 +154,14 @@ fn skip_break(text: &[u8], mut at: usize) -> Option<usize> {
             _ => break,
         }
     }
+    examined(at - from);
     (at > from).then_some(at)
 }
 
 /// Past line numbers, quote marks, diff markers and indentation.
 fn skip_prefix(text: &[u8], start: usize) -> usize {
     let mut at = start;
-    let digits = text
-        .iter()
-        .skip(at)
-        .take(7)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let digits = count_leading(text.iter().skip(at).take(7), |byte| byte.is_ascii_digit());
     if digits > 0 {
         let rest = text.get(at + digits..).unwrap_or_default();
         let arrow = [
@@ -202,27 +191,24 @@ fn skip_prefix(text: &[u8], start: usize) -> usize {
             _ => break,
         }
     }
+    examined(at - start);
     at
 }
 
 /// `Proc-Type: 4,ENCRYPTED`, `DEK-Info: …`, `Version: …`
 fn is_header(text: &[u8], line: &Range<usize>) -> bool {
     let rest = text.get(line.start..).unwrap_or_default();
-    let name = rest
-        .iter()
-        .take(24)
-        .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
-        .count();
+    let name = count_leading(rest.iter().take(24), |byte| {
+        byte.is_ascii_alphabetic() || byte == b'-'
+    });
     name >= 3 && rest.get(name..).unwrap_or_default().starts_with(b": ")
 }
 
 fn end_of_line(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .take(200)
-        .position(|byte| matches!(byte, b'\n' | b'\\' | b'"'))
-        .unwrap_or(rest.len().min(200))
+    at + count_leading(rest.iter().take(200), |byte| {
+        !matches!(byte, b'\n' | b'\\' | b'"')
+    })
 }
 
 fn at_line_end(text: &[u8], at: usize) -> bool {
@@ -234,6 +220,7 @@ fn at_line_end(text: &[u8], at: usize) -> bool {
 
 /// Whether a short line is rather the tail of a key than a word.
 fn looks_random(line: &[u8]) -> bool {
+    examined(line.len() * 2);
     line.ends_with(b"=")
         || line.iter().any(u8::is_ascii_digit)
             && line.iter().any(u8::is_ascii_uppercase)
@@ -244,13 +231,14 @@ fn looks_random(line: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::redact::plant::expand;
+    use crate::redact::search::{RuleProgress, ValueMemo};
 
     /// Shows the text with the body, if one is found, replaced by `#`.
     fn shown(text: &str) -> String {
         let Some(at) = text.find("PRIVATE KEY") else {
             return text.to_owned();
         };
-        armoured(text.as_bytes(), &(at..at + "PRIVATE KEY".len())).map_or_else(
+        found(text, at..at + "PRIVATE KEY".len()).map_or_else(
             || text.to_owned(),
             |found| {
                 format!(
@@ -260,6 +248,16 @@ mod tests {
                 )
             },
         )
+    }
+
+    /// The body of the block whose label is at `hit`.
+    fn found(text: &str, hit: Range<usize>) -> Option<Found> {
+        let mut search = Search {
+            text: text.as_bytes(),
+            values: &mut ValueMemo::default(),
+            progress: &mut RuleProgress::default(),
+        };
+        armoured(&mut search, &hit)
     }
 
     fn block() -> String {
@@ -304,7 +302,7 @@ mod tests {
 
     #[test]
     fn all_forms_have_the_same_value() {
-        let value = |text: &str| armoured(text.as_bytes(), &(15..26)).and_then(|found| found.value);
+        let value = |text: &str| found(text, 15..26).and_then(|found| found.value);
         let plain = block();
         assert!(value(&plain).is_some());
         assert_eq!(value(&plain), value(&plain.replace('\n', "\\n")));

@@ -2,28 +2,25 @@
 
 use std::ops::Range;
 
+use super::examined::count_leading;
 use super::plausible::is_placeholder;
 use super::rule::Found;
+use super::search::Search;
 
 const LONGEST_USER: usize = 128;
 const LONGEST_PASSWORD: usize = 512;
 
 /// The password of the URL whose `://` is at `hit`.
-pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let rest = text.get(hit.end..)?;
-    let user = rest
-        .iter()
-        .take(LONGEST_USER)
-        .position(|byte| ends_part(*byte) || matches!(byte, b':' | b'@'))?;
+pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let user = count_leading(rest.iter().take(LONGEST_USER), |byte| {
+        !ends_part(byte) && !matches!(byte, b':' | b'@')
+    });
     if rest.get(user) != Some(&b':') {
         return None;
     }
     let after = rest.get(user + 1..)?;
-    let length = after
-        .iter()
-        .take(LONGEST_PASSWORD)
-        .take_while(|byte| !ends_part(**byte))
-        .count();
+    let length = count_leading(after.iter().take(LONGEST_PASSWORD), |byte| !ends_part(byte));
     // The host begins after the last `@`; the ones before belong to the password.
     let length = memchr::memrchr(b'@', after.get(..length)?)?;
     let secret = after.get(..length)?;
@@ -80,11 +77,17 @@ fn is_secret(user: &[u8], password: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::search::{RuleProgress, ValueMemo};
 
     fn check(text: &str, expected: Option<&str>) {
         let at = text.find("://").unwrap();
+        let mut search = Search {
+            text: text.as_bytes(),
+            values: &mut ValueMemo::default(),
+            progress: &mut RuleProgress::default(),
+        };
         assert_eq!(
-            password(text.as_bytes(), &(at..at + 3)).map(|found| &text[found.range]),
+            password(&mut search, &(at..at + 3)).map(|found| &text[found.range]),
             expected,
             "{text}"
         );
