@@ -20,6 +20,7 @@ mod escape;
 mod examined;
 mod generic;
 mod header;
+mod hostile;
 mod keywords;
 mod mnemonic;
 mod pattern;
@@ -39,6 +40,7 @@ use std::ops::Range;
 
 #[cfg(any(test, feature = "count-examined"))]
 pub use examined::count_examined_bytes;
+pub use hostile::{hostile_pieces, repeat_to};
 pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
@@ -67,7 +69,7 @@ pub struct Redacted<'a> {
 const MARKER: &str = "[REDACTED:";
 
 /// Number of times that text is searched. Ordinary text is done after two.
-const MAX_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 3;
 /// Number of bytes before and behind a marker that are searched again: a rule sees no further.
 const REACH_BEFORE_BYTES: usize = 9 * 1024;
 const REACH_BEHIND_BYTES: usize = 256;
@@ -303,6 +305,9 @@ fn widened(mut findings: Vec<Finding>, bytes: &[u8], protected: &[Range<usize>])
     };
     let mut from = 0;
     for finding in &mut findings {
+        if finding.range.end <= from {
+            continue;
+        }
         let next = protected.partition_point(|range| range.start < finding.range.end);
         let ceiling = protected.get(next).map_or(bytes.len(), |range| range.start);
         let floor = next

@@ -124,8 +124,7 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
     let mut left = 0;
     let mut rest = value;
     while let Some((first, after)) = rest.split_first() {
-        let words = WORDS.iter().filter(|word| starts_with(rest, word));
-        if let Some(length) = words.map(|word| word.len()).max() {
+        if let Some(length) = words_at(rest, &WORDS).map(|word| word.len()).max() {
             shown = true;
             rest = rest.get(length..).unwrap_or_default();
         } else {
@@ -139,14 +138,12 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
 
 /// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.
 pub(super) fn is_reference(value: &[u8]) -> bool {
-    examined(value.len() * 9);
+    examined(value.len() * 3);
     const PARTS: [&[u8]; 8] = [b"://", b"::", b"->", b"=>", b"()", b"](", b"/.", b"&&"];
     matches!(
         value,
         [b'/' | b'~' | b'@' | b'[' | b'{' | b'(', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..]
-    ) || PARTS
-        .iter()
-        .any(|part| memchr::memmem::find(value, part).is_some())
+    ) || contains_any(value, &PARTS)
         || is_dotted_name(value)
         || is_image(value)
 }
@@ -256,22 +253,23 @@ fn distinct(value: &[u8]) -> usize {
 }
 
 /// Whether one of `words`, which are in lower case, stands in `value` in any case.
-fn contains_any(value: &[u8], words: &[&[u8]]) -> bool {
+pub(super) fn contains_any(value: &[u8], words: &[&[u8]]) -> bool {
     examined(value.len());
     (0..value.len()).any(|at| {
         let rest = value.get(at..).unwrap_or_default();
-        words.iter().any(|word| starts_with(rest, word))
+        words_at(rest, words).next().is_some()
     })
 }
 
-/// Whether `value` begins with `word`, which is in lower case.
-fn starts_with(value: &[u8], word: &[u8]) -> bool {
-    value
-        .iter()
-        .zip(word)
-        .take_while(|(one, other)| one.to_ascii_lowercase() == **other)
-        .count()
-        == word.len()
+/// Those of `words`, which are in lower case, that `value` begins with in any case.
+fn words_at<'w>(value: &'w [u8], words: &'w [&'w [u8]]) -> impl Iterator<Item = &'w &'w [u8]> {
+    let first = value.first().map(u8::to_ascii_lowercase);
+    words.iter().filter(move |word| {
+        word.first().copied() == first
+            && value
+                .get(..word.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::boundary::{after_escape, begins_token, ends_token};
 use super::examined::{count_leading, examined};
 use super::keywords::{Keyword, KeywordIndex};
 use super::pattern::Pattern;
-use super::plausible::{is_placeholder, is_words};
+use super::plausible::{contains_any, is_placeholder, is_words};
 use super::rule::{Case, Found, Matcher, Rule};
 use super::search::{Look, RuleProgress, Search, ValueMemo, plain_end};
 
@@ -43,20 +43,23 @@ pub(super) struct Finding {
     pub(super) keyword: usize,
 }
 
+/// Length in bytes of the longest marker.
+const MAX_MARKER_BYTES: usize = 80;
+
 /// What a variable that holds a secret has in its name, besides the name of the service.
-const SECRET_NAMES: [&str; 12] = [
-    "key",
-    "token",
-    "secret",
-    "pass",
-    "pwd",
-    "auth",
-    "credential",
-    "pat",
-    "jwt",
-    "dsn",
-    "license",
-    "webhook",
+const SECRET_NAMES: [&[u8]; 12] = [
+    b"key",
+    b"token",
+    b"secret",
+    b"pass",
+    b"pwd",
+    b"auth",
+    b"credential",
+    b"pat",
+    b"jwt",
+    b"dsn",
+    b"license",
+    b"webhook",
 ];
 
 impl Scanner {
@@ -194,11 +197,7 @@ impl Scanner {
         if !(pattern.min_bytes..=pattern.max_bytes).contains(&found.value.len()) {
             return None;
         }
-        let name = search.text.get(found.name)?.to_ascii_lowercase();
-        examined(name.len() * SECRET_NAMES.len());
-        let named = SECRET_NAMES
-            .iter()
-            .any(|part| memchr::memmem::find(&name, part.as_bytes()).is_some());
+        let named = contains_any(search.text.get(found.name)?, &SECRET_NAMES);
         let fits = |value: &[u8]| {
             examined(value.len());
             pattern.match_length(value).is_some()
@@ -245,8 +244,10 @@ fn word_start(text: &[u8], at: usize, before: usize) -> usize {
 
 /// Whether `at` is within a marker that an earlier run has left.
 fn is_in_marker(text: &[u8], at: usize) -> bool {
-    let before = text.get(at.saturating_sub(80)..at).unwrap_or_default();
-    examined(before.len());
-    memchr::memmem::rfind(before, super::MARKER.as_bytes())
-        .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
+    let before = text.get(..at).unwrap_or_default();
+    let is_within = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':');
+    let length = count_leading(before.iter().rev().take(MAX_MARKER_BYTES), is_within);
+    before
+        .get(before.len().saturating_sub(length + 1)..)
+        .is_some_and(|marker| marker.starts_with(super::MARKER.as_bytes()))
 }
