@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::assignment::{Assignment, Separator, assignment};
-use super::examined::examined;
+use super::examined::{count_leading, examined};
 use super::plausible::{
     classes, entropy, is_demonstration, is_mostly_words, is_reference, is_uuid, is_words,
 };
@@ -14,15 +14,21 @@ use super::rule::Found;
 use super::search::Search;
 
 const SHORTEST_PASSWORD: usize = 8;
+/// In a `.env` file and in a shell there is nothing but the value.
+const SHORTEST_ENVIRONMENT_PASSWORD: usize = 6;
 const SHORTEST_KEY: usize = 12;
+
+/// What the names of passwords end with.
+const PASSWORD_NAMES: [&str; 5] = ["password", "passwd", "pwd", "passphrase", "passcode"];
 
 /// A password assigned to a name that has the keyword at `hit` in it.
 pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
-    let found = assignment_of(
-        search,
-        hit,
-        &["password", "passwd", "pwd", "passphrase", "passcode"],
-    )?;
+    let found = assignment_of(search, hit, &PASSWORD_NAMES).or_else(|| {
+        let found = assignment_at(search, hit)?;
+        let name = search.text.get(found.name.clone())?;
+        // The word alone is too common to be trusted without quotes.
+        (is_short_password_name(name) || name == b"pass" && found.quoted).then_some(found)
+    })?;
     let text = search.text;
     let is_password = |value: &[u8]| {
         let text_like =
@@ -30,13 +36,19 @@ pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
         let unlike_text =
             || classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
         (found.quoted || is_bare_literal(text, &found))
-            && (unlike_text() || is_environment(text, &found) || is_small_word(text, &found))
+            && (unlike_text()
+                || value.len() >= SHORTEST_PASSWORD && is_environment(text, &found)
+                || is_small_word(text, &found))
             && !is_demonstration(value)
             && !is_reference(value)
     };
-    ((SHORTEST_PASSWORD..=128).contains(&found.value.len())
-        && search.judge_value(&found.value, is_password))
-    .then(|| Found::plain(found.value))
+    let shortest = if is_environment(text, &found) {
+        SHORTEST_ENVIRONMENT_PASSWORD
+    } else {
+        SHORTEST_PASSWORD
+    };
+    ((shortest..=128).contains(&found.value.len()) && search.judge_value(&found.value, is_password))
+        .then(|| Found::plain(found.value))
 }
 
 /// Whether this is a quoted word of small letters: a poor password, but what else stands there? Labels and translations begin
@@ -59,13 +71,53 @@ fn is_small_word(text: &[u8], found: &Assignment) -> bool {
         "bitwarden",
     ];
     let value = text.get(found.value.clone()).unwrap_or_default();
-    found.quoted
-        && matches!(
-            found.separator,
-            Separator::Tight | Separator::Equals | Separator::Colon
-        )
+    let assigned = matches!(
+        found.separator,
+        Separator::Tight | Separator::Equals | Separator::Colon
+    );
+    (found.quoted && assigned || is_yaml_variable(text, found))
         && value.iter().all(u8::is_ascii_lowercase)
         && !OTHERS.iter().any(|other| other.as_bytes() == value)
+}
+
+/// Whether this is a line `NAME: value` of YAML that sets a variable of the environment.
+fn is_yaml_variable(text: &[u8], found: &Assignment) -> bool {
+    let name = text.get(found.name.clone()).unwrap_or_default();
+    let next = text.get(found.value.end);
+    found.separator == Separator::Colon
+        && !found.broken
+        && name.contains(&b'_')
+        && !name.iter().any(u8::is_ascii_lowercase)
+        && matches!(next, None | Some(b'\n' | b'\r' | b'\\' | b'"'))
+}
+
+/// Whether the last word of a name is `pass` or `pw`, as in `DB_PASS`, `smtp-pass`, `adminPw` and `dbpass`.
+fn is_short_password_name(name: &[u8]) -> bool {
+    const OWNERS: [&str; 16] = [
+        "db", "sql", "smtp", "mail", "email", "user", "admin", "root", "auth", "ftp", "store",
+        "key", "ldap", "redis", "login", "become",
+    ];
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let name = name.get(..name.len() - digits.count()).unwrap_or_default();
+    ["pass", "pw"].iter().any(|word| {
+        let Some((owner, last)) = name
+            .len()
+            .checked_sub(word.len())
+            .filter(|owner| *owner > 0)
+            .and_then(|owner| name.split_at_checked(owner))
+        else {
+            return false;
+        };
+        let apart = owner
+            .last()
+            .is_some_and(|before| matches!(before, b'_' | b'-' | b'.'));
+        let camel = last.first().is_some_and(u8::is_ascii_uppercase)
+            && owner.last().is_some_and(u8::is_ascii_lowercase);
+        let owned = OWNERS
+            .iter()
+            .any(|known| owner.to_ascii_lowercase().ends_with(known.as_bytes()));
+        last.eq_ignore_ascii_case(word.as_bytes()) && (apart || camel || owned)
+    })
 }
 
 /// Whether this is a line of a `.env` file or a shell, where whatever follows `NAME=` is the value and never code.
@@ -185,19 +237,22 @@ fn assignment_of(
     hit: &Range<usize>,
     endings: &[&str],
 ) -> Option<Assignment> {
-    let text = search.text;
-    // Some keywords have what follows the name in them, to be rarer.
-    let name = text
-        .get(hit.clone())?
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-        .count();
-    let found = assignment(search, &(hit.start..hit.start + name))?;
-    let name = plain_name(text.get(found.name.clone())?);
+    let found = assignment_at(search, hit)?;
+    let name = plain_name(search.text.get(found.name.clone())?);
     endings
         .iter()
         .any(|ending| name.ends_with(ending.as_bytes()))
         .then_some(found)
+}
+
+/// The assignment around `hit`.
+fn assignment_at(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Assignment> {
+    // Some keywords have what follows the name in them, to be rarer.
+    let keyword = search.text.get(hit.clone())?.iter();
+    let name = count_leading(keyword, |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+    });
+    assignment(search, &(hit.start..hit.start + name))
 }
 
 /// The name in lower case, without what stands between its words and without numbers at its end.
@@ -224,7 +279,7 @@ fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
     let goes_on = matches!(next, Some(b'(' | b'[' | b'{' | b'|'))
         || next == Some(&b'<') && found.separator != Separator::Tag
         || value.ends_with(b":")
-        || value.ends_with(b"=") && value.len() < 24;
+        || value.ends_with(b"=") && value.len() < 24 && !is_base64(value);
     let spaced = matches!(
         found.separator,
         Separator::Equals | Separator::Comma | Separator::Prose
@@ -232,4 +287,12 @@ fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
     // On the next line there is more often the next thing than the value.
     let near = !found.broken || value.len() >= 16;
     digits && !goes_on && near && (!spaced || !is_mostly_words(value))
+}
+
+/// Whether a value is padded base64, as in a Kubernetes Secret.
+fn is_base64(value: &[u8]) -> bool {
+    examined(value.len());
+    value.len() >= 8
+        && data_encoding::BASE64.decode_len(value.len()).is_ok()
+        && data_encoding::BASE64.decode(value).is_ok()
 }

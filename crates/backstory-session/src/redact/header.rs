@@ -21,7 +21,9 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
     let found = assignment(search, hit)?;
     let text = search.text;
     let value = text.get(found.value.start..)?;
-    let scheme = count_leading(value.iter().take(16), |byte| byte.is_ascii_alphabetic());
+    let scheme = count_leading(value.iter().take(16), |byte| {
+        byte.is_ascii_alphabetic() || byte == b'-'
+    });
     let scheme_name = value.get(..scheme)?;
     let known = [
         "bearer",
@@ -32,11 +34,15 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
         "key",
         "negotiate",
         "splunk",
+        "ssws",
+        "geniekey",
+        "oauth",
+        "zoho-oauthtoken",
     ];
-    if !known
-        .iter()
-        .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
-        || value.get(scheme) != Some(&b' ')
+    if value.get(scheme) != Some(&b' ')
+        || !known
+            .iter()
+            .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
     {
         return None;
     }

@@ -16,6 +16,7 @@
 
 mod assignment;
 mod boundary;
+mod command;
 mod escape;
 mod examined;
 mod generic;
@@ -39,7 +40,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 #[cfg(any(test, feature = "count-examined"))]
-pub use examined::count_examined_bytes;
+pub use examined::{MAX_EXAMINED_PER_BYTE, count_examined_bytes};
 pub use hostile::{hostile_pieces, repeat_to};
 pub use plant::{Planted, planted};
 pub use rule::Rule;

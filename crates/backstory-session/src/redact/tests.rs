@@ -326,8 +326,6 @@ fn escaped_printable_characters_hide_nothing() {
     }
 }
 
-/// Bytes that may be examined for each byte of a text, whatever stands in it.
-const MAX_EXAMINED_PER_BYTE: u64 = 100;
 /// Number of the hostile texts of a rule that the test tries; `bench/redact` tries all.
 const HOSTILE_TEXTS_PER_RULE: usize = 12;
 

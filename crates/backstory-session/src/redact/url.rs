@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::examined::count_leading;
-use super::plausible::is_placeholder;
+use super::plausible::{entropy, is_demonstration, is_mostly_words, is_placeholder};
 use super::rule::Found;
 use super::search::Search;
 
 const LONGEST_USER: usize = 128;
 const LONGEST_PASSWORD: usize = 512;
+const SHORTEST_TOKEN: usize = 20;
 
 /// The password of the URL whose `://` is at `hit`.
 pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
@@ -30,6 +31,24 @@ pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
         .then_some(())
         .filter(|()| is_secret(rest.get(..user).unwrap_or_default(), secret))
         .map(|()| Found::plain(start..start + length))
+}
+
+/// The user of the URL whose `://` is at `hit`, if that is a token: `https://<token>@host`, as in a Sentry DSN.
+pub(super) fn user_token(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let length = count_leading(rest.iter().take(LONGEST_USER), |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    });
+    let user = rest.get(..length)?;
+    let host = rest.get(length + 1)?;
+    (rest.get(length) == Some(&b'@')
+        && host.is_ascii_alphanumeric()
+        && (SHORTEST_TOKEN..LONGEST_USER).contains(&length)
+        && user.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
+        && entropy(user) >= 3.0
+        && !is_demonstration(user)
+        && !is_mostly_words(user))
+    .then(|| Found::plain(hit.end..hit.end + length))
 }
 
 fn ends_part(byte: u8) -> bool {
