@@ -35,7 +35,7 @@ pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
             |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
         let unlike_text =
             || classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
-        (found.quoted || is_bare_literal(text, &found))
+        (found.quoted || is_bare_literal(text, &found) || is_yaml_variable(text, &found))
             && (unlike_text()
                 || value.len() >= SHORTEST_PASSWORD && is_environment(text, &found)
                 || is_small_word(text, &found))
@@ -88,7 +88,7 @@ fn is_yaml_variable(text: &[u8], found: &Assignment) -> bool {
         && !found.broken
         && name.contains(&b'_')
         && !name.iter().any(u8::is_ascii_lowercase)
-        && matches!(next, None | Some(b'\n' | b'\r' | b'\\' | b'"'))
+        && matches!(next, None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\x1b'))
 }
 
 /// Whether the last word of a name is `pass` or `pw`, as in `DB_PASS`, `smtp-pass`, `adminPw` and `dbpass`.

@@ -37,6 +37,7 @@ const SEPARATORS: [&str; 24] = [
 #[must_use]
 pub fn hostile_pieces(rule: &Rule) -> Vec<String> {
     let mut pieces = Vec::new();
+    let tails = tails(rule);
     let number = RULES.iter().position(|other| other.id == rule.id);
     for (nth, keyword) in rule.keywords.iter().enumerate() {
         let other = RULES
@@ -47,7 +48,7 @@ pub fn hostile_pieces(rule: &Rule) -> Vec<String> {
         for separator in SEPARATORS {
             pieces.push(format!("{keyword}{separator}"));
             pieces.push(format!("{keyword}{separator}{other}{separator}"));
-            for tail in tails(rule) {
+            for tail in &tails {
                 pieces.push(format!("{keyword}{separator}{tail}"));
                 pieces.push(format!("{keyword}{tail}{separator}"));
             }

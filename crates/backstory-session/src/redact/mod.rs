@@ -19,6 +19,8 @@ mod boundary;
 mod command;
 mod escape;
 mod examined;
+#[cfg(test)]
+mod forms;
 mod generic;
 mod header;
 mod hostile;

@@ -6,11 +6,14 @@
 use std::ops::Range;
 
 use super::assignment::backslashes;
+use super::boundary::after_escape;
 use super::examined::{count_leading, examined};
 use super::rule::Found;
 use super::search::Search;
 
 const LONGEST_BLOCK: usize = 64 * 1024;
+/// Length in bytes of the longest path that a listing writes before a line.
+const MAX_PATH_BYTES: usize = 200;
 /// The first line of a real key is at least this long; shorter ones are documentation.
 const SHORTEST_FIRST_LINE: usize = 16;
 /// A line shorter than this is the last one of a block.
@@ -36,7 +39,31 @@ pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
     if closing < 4 {
         return None;
     }
-    body(text, start + closing)
+    let line = before.get(..before.len() - label.len())?;
+    let dashes = count_leading(line.iter().rev().take(5), |byte| byte == b'-');
+    let path = listed_path(text, hit.start - label.len() - dashes);
+    body(text, start + closing, path)
+}
+
+/// The path that a listing such as `grep -n` writes before every line, if it stands before `at`: `keys/a.pem:1:`.
+fn listed_path(text: &[u8], at: usize) -> &[u8] {
+    let before = text.get(..at).unwrap_or_default();
+    let mark = |byte: u8| matches!(byte, b':' | b'-');
+    let before = before.strip_suffix(b":").or(before.strip_suffix(b"-"));
+    let before = before.unwrap_or_default();
+    let digits = count_leading(before.iter().rev().take(7), |byte| byte.is_ascii_digit());
+    let numbered = before.get(..before.len() - digits).unwrap_or_default();
+    let before = match numbered.split_last() {
+        Some((last, path)) if digits > 0 && mark(*last) => path,
+        _ => before,
+    };
+    let length = count_leading(before.iter().rev().take(MAX_PATH_BYTES), |byte| {
+        byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b':')
+    });
+    let start = before.len() - length;
+    // Of a line break that is written as an escape the letter is left.
+    let start = after_escape(text, start).min(before.len());
+    before.get(start..).unwrap_or_default()
 }
 
 /// The private lines of a PuTTY key file, after `Private-Lines:` at `hit`.
@@ -45,29 +72,29 @@ pub(super) fn putty(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found
     let digits = count_leading(text.iter().skip(hit.end).take(8), |byte| {
         byte.is_ascii_digit() || byte == b' '
     });
-    body(text, hit.end + digits)
+    body(text, hit.end + digits, b"")
 }
 
 /// Reads lines from `start` on, as long as they can be a key's.
-fn body(text: &[u8], start: usize) -> Option<Found> {
+fn body(text: &[u8], start: usize, path: &[u8]) -> Option<Found> {
     let text = text.get(..text.len().min(start + LONGEST_BLOCK))?;
     let mut value = Vec::new();
     let mut range: Option<Range<usize>> = None;
     // Some write the whole key behind the first line without a break.
     let mut at = skip_break(text, start).unwrap_or(start);
     loop {
-        let line = base64_line(text, skip_prefix(text, at));
+        let line = base64_line(text, skip_prefix(text, at, path));
         let content = text.get(line.clone())?;
         if range.is_none() && is_header(text, &line) {
             at = end_of_line(text, line.end);
         } else if content.is_empty() && range.is_none() && !is_armour(text, line.start) {
             at = line.end;
-        } else if is_key_line(text, &line, range.is_none()) {
+        } else if is_key_line(text, &line, range.is_none(), path) {
             value.extend_from_slice(content);
             range = Some(range.map_or(line.start, |range| range.start)..line.end);
             if content.len() < SHORTEST_FULL_LINE
                 && !text.get(line.end..)?.starts_with(b"=")
-                && !next_is_checksum(text, line.end)
+                && !next_is_checksum(text, line.end, path)
             {
                 break;
             }
@@ -87,7 +114,7 @@ fn body(text: &[u8], start: usize) -> Option<Found> {
 }
 
 /// Whether the base64 at `line` is a line of a key and not a word of the prose after a key that was cut off.
-fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
+fn is_key_line(text: &[u8], line: &Range<usize>, first: bool, path: &[u8]) -> bool {
     let content = text.get(line.clone()).unwrap_or_default();
     if content.is_empty() || !at_line_end(text, line.end) && !is_armour(text, line.end) {
         return false;
@@ -96,7 +123,9 @@ fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
     if first {
         length >= SHORTEST_FIRST_LINE
     } else {
-        length >= SHORTEST_FULL_LINE || looks_random(content) || next_is_armour(text, line.end)
+        length >= SHORTEST_FULL_LINE
+            || looks_random(content)
+            || next_is_armour(text, line.end, path)
     }
 }
 
@@ -113,19 +142,19 @@ fn is_armour(text: &[u8], at: usize) -> bool {
 }
 
 /// Whether the block ends right after the line that ends at `at`, or after one more line with an OpenPGP checksum.
-fn next_is_armour(text: &[u8], at: usize) -> bool {
-    let next = |at| skip_break(text, at).map(|start| skip_prefix(text, start));
+fn next_is_armour(text: &[u8], at: usize, path: &[u8]) -> bool {
+    let next = |at| skip_break(text, at).map(|start| skip_prefix(text, start, path));
     is_armour(text, at)
         || next(at).is_some_and(|start| is_armour(text, start))
-        || next_is_checksum(text, at)
+        || next_is_checksum(text, at, path)
         || text
             .get(..at)
             .is_some_and(|before| before.len() > 5 && before.get(before.len() - 5) == Some(&b'='))
 }
 
-fn next_is_checksum(text: &[u8], at: usize) -> bool {
+fn next_is_checksum(text: &[u8], at: usize, path: &[u8]) -> bool {
     skip_break(text, at)
-        .map(|start| base64_line(text, skip_prefix(text, start)))
+        .map(|start| base64_line(text, skip_prefix(text, start, path)))
         .is_some_and(|line| line.len() == 5 && text.get(line.start) == Some(&b'='))
 }
 
@@ -158,9 +187,14 @@ fn skip_break(text: &[u8], mut at: usize) -> Option<usize> {
     (at > from).then_some(at)
 }
 
-/// Past line numbers, quote marks, diff markers and indentation.
-fn skip_prefix(text: &[u8], start: usize) -> usize {
+/// Past the path of a listing, line numbers, quote marks, diff markers and indentation.
+fn skip_prefix(text: &[u8], start: usize, path: &[u8]) -> usize {
     let mut at = start;
+    let listed = text.get(start..).and_then(|rest| rest.strip_prefix(path));
+    examined(path.len());
+    if !path.is_empty() && matches!(listed, Some([b':' | b'-', ..])) {
+        at += path.len() + 1;
+    }
     let digits = count_leading(text.iter().skip(at).take(7), |byte| byte.is_ascii_digit());
     if digits > 0 {
         let rest = text.get(at + digits..).unwrap_or_default();
@@ -168,6 +202,8 @@ fn skip_prefix(text: &[u8], start: usize) -> usize {
             &b"\xe2\x86\x92"[..],
             b"\\u2192",
             b"\\\\u2192",
+            b" \xe2\x94\x82",
+            b" \\u2502",
             b"\\t",
             b"\\\\t",
             b"\t",
@@ -181,12 +217,13 @@ fn skip_prefix(text: &[u8], start: usize) -> usize {
             at += digits + mark.len();
         }
     }
+    let content = at;
     while let Some(byte) = text.get(at) {
         let blank_follows = matches!(text.get(at + 1), Some(b' ' | b'\t'));
         match byte {
             b' ' | b'\t' => at += 1,
             b'>' | b'|' | b'#' | b'*' => at += 1,
-            b'+' if at == start || blank_follows => at += 1,
+            b'+' if at == content || blank_follows => at += 1,
             b'-' if text.get(at + 1) != Some(&b'-') => at += 1,
             _ => break,
         }
@@ -288,6 +325,12 @@ mod tests {
             "  5\t",
             "| ",
             "+    ",
+            "keys/a-b.pem:3:",
+            "keys/a-b.pem-3-",
+            "/srv/a.pem:",
+            "3-",
+            "  12 +",
+            "   5 │ ",
         ] {
             let text: String = block()
                 .lines()

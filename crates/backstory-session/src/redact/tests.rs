@@ -14,11 +14,11 @@ use super::*;
 /// One for all tests, because compiling the patterns takes most of the time of a test.
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([7; 32]));
 
-fn redacted(text: &str) -> String {
+pub(super) fn redacted(text: &str) -> String {
     String::from_utf8(REDACTOR.redact(text.as_bytes(), &[]).bytes.into_owned()).unwrap()
 }
 
-fn check_untouched(text: &str) {
+pub(super) fn check_untouched(text: &str) {
     assert_eq!(redacted(text), text);
 }
 
@@ -29,7 +29,7 @@ fn nested(text: &str, depth: usize) -> String {
 }
 
 /// The ways in which a text gets into a log.
-fn settings(text: &str) -> Vec<String> {
+pub(super) fn settings(text: &str) -> Vec<String> {
     let prompt = format!("Please use this:\n{text}\nThanks.");
     let colours = format!("\u{1b}[32m{text}\u{1b}[0m done");
     let escaped = |text: &str| {
