@@ -12,6 +12,11 @@
 #[path = "../../crates/backstory-session/tests/harness/mod.rs"]
 mod harness;
 
+use std::sync::LazyLock;
+
+use backstory_session::redact::{
+    MAX_EXAMINED_PER_BYTE, RULES, Redactor, count_examined_bytes, hostile_pieces,
+};
 use harness::mutate::Mutation;
 
 /// Checks that the reader of an agent does with these bytes what every reader must do with any bytes.
@@ -29,6 +34,28 @@ pub fn redact(data: &[u8]) {
     harness::redact(data);
 }
 
+/// Checks that no text is slow to redact: a short input is a piece that is repeated, a long one stands for itself.
+///
+/// # Panics
+/// If more bytes are examined than redaction promises.
+pub fn redact_slow(data: &[u8]) {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new([7; 32]));
+    if data.is_empty() {
+        return;
+    }
+    let text = data.repeat((16 * 1024 / data.len()).max(1));
+    let count = count_examined_bytes(|| {
+        let _ = REDACTOR.redact(&text, &[]);
+    });
+    let most = MAX_EXAMINED_PER_BYTE * text.len() as u64;
+    assert!(
+        count <= most,
+        "{count} bytes examined for {} bytes of {:?} repeated",
+        text.len(),
+        String::from_utf8_lossy(data)
+    );
+}
+
 /// What to start from for a target.
 pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
     match target {
@@ -37,6 +64,15 @@ pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
         "hook" if seed > 1 => Vec::new(),
         "hook" => harness::hook::seeds(),
         "redact" => harness::seeds::secrets(seed),
+        // All pieces of a rule differ only in what separates the keywords, which the fuzzer finds out by itself.
+        "redact_slow" => RULES
+            .iter()
+            .flat_map(|rule| hostile_pieces(rule).into_iter().step_by(41))
+            .filter(|piece| piece.len() < 400)
+            .skip(usize::try_from(seed).unwrap_or_default())
+            .step_by(8)
+            .map(String::into_bytes)
+            .collect(),
         agent => harness::seeds::pieces(agent, seed),
     }
 }

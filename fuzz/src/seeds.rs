@@ -6,7 +6,14 @@ use std::path::Path;
 const SEEDS: u64 = 8;
 
 fn main() -> std::io::Result<()> {
-    for target in ["claude_code", "codex", "grok", "hook", "redact"] {
+    for target in [
+        "claude_code",
+        "codex",
+        "grok",
+        "hook",
+        "redact",
+        "redact_slow",
+    ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
             .join(target);

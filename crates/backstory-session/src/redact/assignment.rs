@@ -6,6 +6,8 @@
 use std::ops::Range;
 
 use super::boundary::after_escape;
+use super::examined::{count_leading, examined};
+use super::search::{Search, ValueMemo};
 
 /// A name with the value that stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +47,8 @@ const LONGEST_QUOTED: usize = 4096;
 const LONGEST_GAP: usize = 64;
 
 /// The assignment in whose name the keyword at `hit` stands.
-pub(super) fn assignment(text: &[u8], hit: &Range<usize>) -> Option<Assignment> {
+pub(super) fn assignment(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Assignment> {
+    let text = search.text;
     let name = name_around(text, hit)?;
     let (mut at, name_quote) = after_name(text, name.end);
     let space = skip_blanks(text, at);
@@ -57,7 +60,7 @@ pub(super) fn assignment(text: &[u8], hit: &Range<usize>) -> Option<Assignment> 
         .get(at..value_at)?
         .iter()
         .any(|byte| matches!(byte, b'\n' | b'n' | b'r'));
-    let (mut value, quoted) = value(text, value_at)?;
+    let (mut value, quoted) = value(text, value_at, search.values)?;
     if separator == Separator::Prose && text.get(value.clone())?.ends_with(b".") {
         value.end -= 1;
     }
@@ -72,13 +75,20 @@ pub(super) fn assignment(text: &[u8], hit: &Range<usize>) -> Option<Assignment> 
 }
 
 /// The value that begins at `at`, and whether it stands in quotes.
-pub(super) fn value(text: &[u8], at: usize) -> Option<(Range<usize>, bool)> {
-    match quote(text, at) {
+fn value(text: &[u8], at: usize, memo: &mut ValueMemo) -> Option<(Range<usize>, bool)> {
+    if let Some((start, known)) = &memo.last
+        && *start == at
+    {
+        return known.clone();
+    }
+    let value = match quote(text, at) {
         Some((mark, depth, start)) => {
             quoted_end(text, start, mark, depth).map(|end| (start..end, true))
         }
-        None => bare_end(text, at).map(|end| (at..end, false)),
-    }
+        None => bare_end(text, at, memo).map(|end| (at..end, false)),
+    };
+    memo.last = Some((at, value.clone()));
+    value
 }
 
 fn is_name(byte: u8) -> bool {
@@ -87,18 +97,10 @@ fn is_name(byte: u8) -> bool {
 
 fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let before = text.get(..hit.start)?;
-    let left = before
-        .iter()
-        .rev()
-        .take(LONGEST_NAME)
-        .take_while(|byte| is_name(**byte) || **byte == b'.')
-        .count();
-    let right = text
-        .get(hit.end..)?
-        .iter()
-        .take(LONGEST_NAME)
-        .take_while(|byte| is_name(**byte))
-        .count();
+    let left = before.iter().rev().take(LONGEST_NAME);
+    let left = count_leading(left, |byte| is_name(byte) || byte == b'.');
+    let right = text.get(hit.end..)?.iter().take(LONGEST_NAME);
+    let right = count_leading(right, is_name);
     Some(after_escape(text, hit.start - left).min(hit.start)..hit.end + right)
 }
 
@@ -169,6 +171,7 @@ fn value_label(text: &[u8], from: usize) -> Option<usize> {
             _ => return None,
         }
     }
+    examined(at - from);
     let label = at..at + b"value".len();
     if label.start == from || !text.get(label.clone())?.eq_ignore_ascii_case(b"value") {
         return None;
@@ -181,12 +184,12 @@ fn value_label(text: &[u8], from: usize) -> Option<usize> {
 /// Past the `=` of `name: type = value`.
 fn annotated(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
-    let length = rest.iter().take(LONGEST_GAP).position(|byte| {
-        matches!(
+    let length = count_leading(rest.iter().take(LONGEST_GAP), |byte| {
+        !matches!(
             byte,
             b'=' | b'"' | b'\\' | b'\n' | b',' | b';' | b'{' | b'('
         )
-    })?;
+    });
     (rest.get(length) == Some(&b'=')
         && rest.get(length + 1) == Some(&b' ')
         && length > 0
@@ -195,18 +198,15 @@ fn annotated(text: &[u8], at: usize) -> Option<usize> {
 }
 
 fn skip_blanks(text: &[u8], at: usize) -> usize {
-    at + text
-        .iter()
-        .skip(at)
-        .take(LONGEST_GAP)
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count()
+    let rest = text.iter().skip(at).take(LONGEST_GAP);
+    at + count_leading(rest, |byte| matches!(byte, b' ' | b'\t'))
 }
 
 /// Skips blanks and line breaks, escaped or not.
 fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while at < from + LONGEST_GAP {
+        examined(1);
         match text.get(at)? {
             b' ' | b'\t' | b'\n' | b'\r' => at += 1,
             b'\\' => {
@@ -223,10 +223,7 @@ fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
 }
 
 pub(super) fn backslashes(text: &[u8], at: usize) -> usize {
-    text.iter()
-        .skip(at)
-        .take_while(|byte| **byte == b'\\')
-        .count()
+    count_leading(text.iter().skip(at), |byte| byte == b'\\')
 }
 
 /// The quote that opens at `at`: its mark, the number of backslashes before it, and where the value begins.
@@ -254,6 +251,7 @@ fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize
     let limit = text.len().min(start + LONGEST_QUOTED);
     let mut at = start;
     loop {
+        examined(1);
         let byte = if at < limit {
             *text.get(at)?
         } else {
@@ -287,33 +285,18 @@ fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize
 }
 
 /// Where the value without quotes that begins at `start` ends.
-fn bare_end(text: &[u8], start: usize) -> Option<usize> {
-    let rest = text.get(start..)?;
-    let stops = |byte: &u8| {
-        byte.is_ascii_whitespace()
-            || byte.is_ascii_control()
-            || matches!(
-                byte,
-                b'"' | b'\''
-                    | b'`'
-                    | b'\\'
-                    | b','
-                    | b';'
-                    | b'<'
-                    | b'>'
-                    | b'('
-                    | b')'
-                    | b'{'
-                    | b'}'
-                    | b'['
-                    | b']'
-                    | b'|'
-            )
+fn bare_end(text: &[u8], start: usize, memo: &mut ValueMemo) -> Option<usize> {
+    let goes_on = |at: usize| {
+        text.get(at).is_some_and(|byte| {
+            !byte.is_ascii_whitespace()
+                && !byte.is_ascii_control()
+                && !b"\"'`\\,;<>(){}[]|".contains(byte)
+                && !is_next_parameter(text, at)
+        })
     };
-    let length = (0..rest.len().min(LONGEST_BARE))
-        .find(|at| rest.get(*at).is_some_and(stops) || is_next_parameter(rest, *at))
-        .or_else(|| (rest.len() < LONGEST_BARE).then_some(rest.len()))?;
-    (length > 0).then_some(start + length)
+    let limit = start + LONGEST_BARE;
+    let end = memo.bare.end(start, limit.min(text.len()), goes_on);
+    (start < end && end < limit).then_some(end)
 }
 
 /// Whether the `&` at `at` begins the next parameter of a query or the next command, and is not part of a password.
@@ -322,21 +305,23 @@ fn is_next_parameter(text: &[u8], at: usize) -> bool {
         return false;
     }
     let after = text.get(at + 1..).unwrap_or_default();
-    let name = after
-        .iter()
-        .take(32)
-        .take_while(|byte| is_name(**byte))
-        .count();
+    let name = count_leading(after.iter().take(32), is_name);
     matches!(after.first(), None | Some(b'&')) || name > 0 && after.get(name) == Some(&b'=')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::search::RuleProgress;
 
     fn check(text: &str, expected: Option<&str>) {
         let at = text.find("password").unwrap();
-        let found = assignment(text.as_bytes(), &(at..at + 8)).map(|found| &text[found.value]);
+        let mut search = Search {
+            text: text.as_bytes(),
+            values: &mut ValueMemo::default(),
+            progress: &mut RuleProgress::default(),
+        };
+        let found = assignment(&mut search, &(at..at + 8)).map(|found| &text[found.value]);
         assert_eq!(found, expected, "{text}");
     }
 

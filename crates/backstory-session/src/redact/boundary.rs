@@ -3,8 +3,14 @@
 //! In a log `\nghp_…` is a line break and a token, though a letter stands right before the token; `\b` of a regex engine
 //! cannot see that, so these checks are made by hand.
 
+use super::examined::{count_leading, examined};
+
+/// Number of bytes counted for a look at what stands before a token: at most so many are compared.
+const BOUNDARY_BYTES: usize = 8;
+
 /// Whether a token that begins at `at` is not merely the tail of a longer word.
 pub(super) fn begins_token(text: &[u8], at: usize) -> bool {
+    examined(BOUNDARY_BYTES);
     let Some((&last, before)) = text.get(..at).and_then(<[u8]>::split_last) else {
         return true;
     };
@@ -75,12 +81,9 @@ fn ends_colour(before: &[u8]) -> bool {
     let Some((b'm' | b'K' | b'J' | b'H' | b'G', rest)) = before.split_last() else {
         return false;
     };
-    let parameters = rest
-        .iter()
-        .rev()
-        .take(16)
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
-        .count();
+    let parameters = count_leading(rest.iter().rev().take(16), |byte| {
+        byte.is_ascii_digit() || byte == b';'
+    });
     let Some(rest) = rest
         .get(..rest.len() - parameters)
         .and_then(|rest| rest.strip_suffix(b"["))
@@ -103,6 +106,7 @@ fn inside_base64(before: &[u8]) -> bool {
     let tail = before
         .get(before.len().saturating_sub(32)..)
         .unwrap_or_default();
+    examined(tail.len());
     tail.len() == 32
         && tail
             .iter()

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
+use super::examined::examined;
+
 /// The value behind an escaped text, whatever the number of times it was escaped: sequences are taken out until none is left,
 /// so that all depths end in the same bytes.
 pub(super) fn unescape(text: &[u8]) -> Vec<u8> {
@@ -19,6 +21,7 @@ pub(super) fn unescape(text: &[u8]) -> Vec<u8> {
 }
 
 fn unescape_once(text: &[u8]) -> Vec<u8> {
+    examined(text.len());
     let mut value = Vec::with_capacity(text.len());
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -57,6 +60,8 @@ fn ascii_of_unicode_escape(text: &[u8], at: usize) -> Option<u8> {
 /// The lines of `text` in which a printable character is written as an escape sequence (`\u0041`, `\/`), so that a rule would
 /// not see it.
 pub(super) fn odd_lines(text: &[u8]) -> Vec<Range<usize>> {
+    // Twice for the sequences and once for the ends of lines.
+    examined(text.len() * 3);
     let mut places: Vec<usize> = memmem::find_iter(text, b"\\u00")
         .filter(|&at| {
             matches!(text.get(at + 4), Some(b'2'..=b'7'))
@@ -91,6 +96,7 @@ pub(super) struct Shadow {
 impl Shadow {
     /// The shadow of `line`.
     pub(super) fn of(line: &[u8]) -> Self {
+        examined(line.len());
         let mut text = Vec::with_capacity(line.len());
         let mut cuts = Vec::new();
         let mut at = 0;

@@ -6,31 +6,49 @@
 use std::ops::Range;
 
 use super::assignment::{Assignment, Separator, assignment};
+use super::examined::{count_leading, examined};
 use super::plausible::{
     classes, entropy, is_demonstration, is_mostly_words, is_reference, is_uuid, is_words,
 };
 use super::rule::Found;
+use super::search::Search;
 
 const SHORTEST_PASSWORD: usize = 8;
+/// In a `.env` file and in a shell there is nothing but the value.
+const SHORTEST_ENVIRONMENT_PASSWORD: usize = 6;
 const SHORTEST_KEY: usize = 12;
 
+/// What the names of passwords end with.
+const PASSWORD_NAMES: [&str; 5] = ["password", "passwd", "pwd", "passphrase", "passcode"];
+
 /// A password assigned to a name that has the keyword at `hit` in it.
-pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let found = assignment_of(
-        text,
-        hit,
-        &["password", "passwd", "pwd", "passphrase", "passcode"],
-    )?;
-    let value = text.get(found.value.clone())?;
-    let literal = found.quoted || is_bare_literal(text, &found);
-    let text_like =
-        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
-    let unlike_text = classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
-    let plausible = (SHORTEST_PASSWORD..=128).contains(&value.len())
-        && !is_demonstration(value)
-        && !is_reference(value);
-    let clear = unlike_text || is_environment(text, &found) || is_small_word(text, &found);
-    (literal && plausible && clear).then(|| Found::plain(found.value))
+pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let found = assignment_of(search, hit, &PASSWORD_NAMES).or_else(|| {
+        let found = assignment_at(search, hit)?;
+        let name = search.text.get(found.name.clone())?;
+        // The word alone is too common to be trusted without quotes.
+        (is_short_password_name(name) || name == b"pass" && found.quoted).then_some(found)
+    })?;
+    let text = search.text;
+    let is_password = |value: &[u8]| {
+        let text_like =
+            |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
+        let unlike_text =
+            || classes(value) >= 2 && !value.iter().any(text_like) && !is_words(value);
+        (found.quoted || is_bare_literal(text, &found) || is_yaml_variable(text, &found))
+            && (unlike_text()
+                || value.len() >= SHORTEST_PASSWORD && is_environment(text, &found)
+                || is_small_word(text, &found))
+            && !is_demonstration(value)
+            && !is_reference(value)
+    };
+    let shortest = if is_environment(text, &found) {
+        SHORTEST_ENVIRONMENT_PASSWORD
+    } else {
+        SHORTEST_PASSWORD
+    };
+    ((shortest..=128).contains(&found.value.len()) && search.judge_value(&found.value, is_password))
+        .then(|| Found::plain(found.value))
 }
 
 /// Whether this is a quoted word of small letters: a poor password, but what else stands there? Labels and translations begin
@@ -53,13 +71,53 @@ fn is_small_word(text: &[u8], found: &Assignment) -> bool {
         "bitwarden",
     ];
     let value = text.get(found.value.clone()).unwrap_or_default();
-    found.quoted
-        && matches!(
-            found.separator,
-            Separator::Tight | Separator::Equals | Separator::Colon
-        )
+    let assigned = matches!(
+        found.separator,
+        Separator::Tight | Separator::Equals | Separator::Colon
+    );
+    (found.quoted && assigned || is_yaml_variable(text, found))
         && value.iter().all(u8::is_ascii_lowercase)
         && !OTHERS.iter().any(|other| other.as_bytes() == value)
+}
+
+/// Whether this is a line `NAME: value` of YAML that sets a variable of the environment.
+fn is_yaml_variable(text: &[u8], found: &Assignment) -> bool {
+    let name = text.get(found.name.clone()).unwrap_or_default();
+    let next = text.get(found.value.end);
+    found.separator == Separator::Colon
+        && !found.broken
+        && name.contains(&b'_')
+        && !name.iter().any(u8::is_ascii_lowercase)
+        && matches!(next, None | Some(b'\n' | b'\r' | b'\\' | b'"' | b'\x1b'))
+}
+
+/// Whether the last word of a name is `pass` or `pw`, as in `DB_PASS`, `smtp-pass`, `adminPw` and `dbpass`.
+fn is_short_password_name(name: &[u8]) -> bool {
+    const OWNERS: [&str; 16] = [
+        "db", "sql", "smtp", "mail", "email", "user", "admin", "root", "auth", "ftp", "store",
+        "key", "ldap", "redis", "login", "become",
+    ];
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let name = name.get(..name.len() - digits.count()).unwrap_or_default();
+    ["pass", "pw"].iter().any(|word| {
+        let Some((owner, last)) = name
+            .len()
+            .checked_sub(word.len())
+            .filter(|owner| *owner > 0)
+            .and_then(|owner| name.split_at_checked(owner))
+        else {
+            return false;
+        };
+        let apart = owner
+            .last()
+            .is_some_and(|before| matches!(before, b'_' | b'-' | b'.'));
+        let camel = last.first().is_some_and(u8::is_ascii_uppercase)
+            && owner.last().is_some_and(u8::is_ascii_lowercase);
+        let owned = OWNERS
+            .iter()
+            .any(|known| owner.to_ascii_lowercase().ends_with(known.as_bytes()));
+        last.eq_ignore_ascii_case(word.as_bytes()) && (apart || camel || owned)
+    })
 }
 
 /// Whether this is a line of a `.env` file or a shell, where whatever follows `NAME=` is the value and never code.
@@ -69,19 +127,19 @@ fn is_environment(text: &[u8], found: &Assignment) -> bool {
 }
 
 /// A key for an interface.
-pub(super) fn api_key(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn api_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let found = assignment_of(
-        text,
+        search,
         hit,
         &["apikey", "apitoken", "apisecret", "appkey", "apikeys"],
     )?;
-    key(text, found)
+    key(search, found)
 }
 
 /// Something called a secret.
-pub(super) fn secret(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn secret(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let found = assignment_of(
-        text,
+        search,
         hit,
         &[
             "secret",
@@ -92,11 +150,11 @@ pub(super) fn secret(text: &[u8], hit: &Range<usize>) -> Option<Found> {
             "secretvalue",
         ],
     )?;
-    key(text, found)
+    key(search, found)
 }
 
 /// Something called a token.
-pub(super) fn token(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn token(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     const PAGES: [&str; 8] = [
         "pagetoken",
         "nexttoken",
@@ -107,18 +165,18 @@ pub(super) fn token(text: &[u8], hit: &Range<usize>) -> Option<Found> {
         "cancellationtoken",
         "maxtoken",
     ];
-    let found = assignment_of(text, hit, &["token"])?;
-    let name = plain_name(text.get(found.name.clone())?);
+    let found = assignment_of(search, hit, &["token"])?;
+    let name = plain_name(search.text.get(found.name.clone())?);
     if PAGES.iter().any(|page| name.ends_with(page.as_bytes()))
-        || is_uuid(text.get(found.value.clone())?)
+        || is_uuid(search.text.get(found.value.clone())?)
     {
         return None;
     }
-    key(text, found)
+    key(search, found)
 }
 
 /// Something called a key of a secret kind, or a credential.
-pub(super) fn credential(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn credential(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     const NAMES: [&str; 14] = [
         "accesskey",
         "privatekey",
@@ -135,12 +193,21 @@ pub(super) fn credential(text: &[u8], hit: &Range<usize>) -> Option<Found> {
         "connectionstring",
         "sharedaccesskey",
     ];
-    key(text, assignment_of(text, hit, &NAMES)?)
+    let found = assignment_of(search, hit, &NAMES)?;
+    key(search, found)
 }
 
-fn key(text: &[u8], found: Assignment) -> Option<Found> {
-    let value = text.get(found.value.clone())?;
-    let literal = found.quoted || is_bare_literal(text, &found);
+fn key(search: &mut Search<'_>, found: Assignment) -> Option<Found> {
+    let text = search.text;
+    let is_key =
+        |value: &[u8]| (found.quoted || is_bare_literal(text, &found)) && is_random_key(value);
+    ((SHORTEST_KEY..=1024).contains(&found.value.len()) && search.judge_value(&found.value, is_key))
+        .then(|| Found::plain(found.value))
+}
+
+/// Whether a value looks like a key that a program made.
+fn is_random_key(value: &[u8]) -> bool {
+    examined(value.len() * 4);
     let alphabet = value
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~:@!$%^*#-".contains(byte));
@@ -155,35 +222,42 @@ fn key(text: &[u8], found: Assignment) -> Option<Found> {
     } else {
         3.5
     };
-    let plausible = (SHORTEST_KEY..=1024).contains(&value.len())
-        && alphabet
+    alphabet
         && letters >= 3
         && (digits >= 2 || classes(value) >= 4)
         && entropy(value) >= enough.min((value.len() as f64).log2() - 0.5)
         && !is_demonstration(value)
         && !is_reference(value)
-        && !is_mostly_words(value);
-    (literal && plausible).then(|| Found::plain(found.value))
+        && !is_mostly_words(value)
 }
 
 /// The assignment around `hit`, if its name ends with one of `endings` (numbers behind it do not count).
-fn assignment_of(text: &[u8], hit: &Range<usize>, endings: &[&str]) -> Option<Assignment> {
-    // Some keywords have what follows the name in them, to be rarer.
-    let name = text
-        .get(hit.clone())?
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-        .count();
-    let found = assignment(text, &(hit.start..hit.start + name))?;
-    let name = plain_name(text.get(found.name.clone())?);
+fn assignment_of(
+    search: &mut Search<'_>,
+    hit: &Range<usize>,
+    endings: &[&str],
+) -> Option<Assignment> {
+    let found = assignment_at(search, hit)?;
+    let name = plain_name(search.text.get(found.name.clone())?);
     endings
         .iter()
         .any(|ending| name.ends_with(ending.as_bytes()))
         .then_some(found)
 }
 
+/// The assignment around `hit`.
+fn assignment_at(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Assignment> {
+    // Some keywords have what follows the name in them, to be rarer.
+    let keyword = search.text.get(hit.clone())?.iter();
+    let name = count_leading(keyword, |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+    });
+    assignment(search, &(hit.start..hit.start + name))
+}
+
 /// The name in lower case, without what stands between its words and without numbers at its end.
 fn plain_name(name: &[u8]) -> Vec<u8> {
+    examined(name.len());
     let mut plain: Vec<u8> = name
         .iter()
         .filter(|byte| byte.is_ascii_alphanumeric())
@@ -198,13 +272,14 @@ fn plain_name(name: &[u8]) -> Vec<u8> {
 /// Whether a value without quotes is written out, as in a shell or a configuration file, and not an expression.
 fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
     let value = text.get(found.value.clone()).unwrap_or_default();
+    examined(value.len());
     let digits = value.iter().any(u8::is_ascii_digit) || is_environment(text, found);
     let next = text.get(found.value.end);
     // What an expression or another assignment goes on with.
     let goes_on = matches!(next, Some(b'(' | b'[' | b'{' | b'|'))
         || next == Some(&b'<') && found.separator != Separator::Tag
         || value.ends_with(b":")
-        || value.ends_with(b"=") && value.len() < 24;
+        || value.ends_with(b"=") && value.len() < 24 && !is_base64(value);
     let spaced = matches!(
         found.separator,
         Separator::Equals | Separator::Comma | Separator::Prose
@@ -212,4 +287,12 @@ fn is_bare_literal(text: &[u8], found: &Assignment) -> bool {
     // On the next line there is more often the next thing than the value.
     let near = !found.broken || value.len() >= 16;
     digits && !goes_on && near && (!spaced || !is_mostly_words(value))
+}
+
+/// Whether a value is padded base64, as in a Kubernetes Secret.
+fn is_base64(value: &[u8]) -> bool {
+    examined(value.len());
+    value.len() >= 8
+        && data_encoding::BASE64.decode_len(value.len()).is_ok()
+        && data_encoding::BASE64.decode(value).is_ok()
 }

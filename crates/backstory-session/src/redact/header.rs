@@ -2,23 +2,28 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::assignment::assignment;
+use super::examined::{count_leading, examined};
 use super::plausible::{
     classes, entropy, is_demonstration, is_placeholder, is_reference, is_words,
 };
 use super::rule::Found;
+use super::search::Search;
 
 const LONGEST: usize = 8 * 1024;
+/// Length in bytes within which the fields of a `.netrc` entry follow one another.
+const MAX_NETRC_BYTES: usize = 256;
 
 /// The credentials in an `Authorization` header whose name is at `hit`.
-pub(super) fn authorization(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let found = assignment(text, hit)?;
+pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let found = assignment(search, hit)?;
+    let text = search.text;
     let value = text.get(found.value.start..)?;
-    let scheme = value
-        .iter()
-        .take(16)
-        .take_while(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let scheme = count_leading(value.iter().take(16), |byte| {
+        byte.is_ascii_alphabetic() || byte == b'-'
+    });
     let scheme_name = value.get(..scheme)?;
     let known = [
         "bearer",
@@ -29,51 +34,63 @@ pub(super) fn authorization(text: &[u8], hit: &Range<usize>) -> Option<Found> {
         "key",
         "negotiate",
         "splunk",
+        "ssws",
+        "geniekey",
+        "oauth",
+        "zoho-oauthtoken",
     ];
-    if !known
-        .iter()
-        .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
-        || value.get(scheme) != Some(&b' ')
+    if value.get(scheme) != Some(&b' ')
+        || !known
+            .iter()
+            .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
     {
         return None;
     }
     let start = found.value.start + scheme + 1;
+    if search.progress.is_decided(start) {
+        return None;
+    }
     let secret = credentials(text, start)?;
     // Behind the very name of the header even a short credential is one.
-    let value = text.get(secret.clone())?;
-    (value.len() >= 8
-        && classes(value) >= 2
-        && !is_placeholder(value)
-        && !is_reference(value)
-        && !is_words(value))
-    .then(|| Found::plain(secret))
+    let is_credential = |value: &[u8]| {
+        value.len() >= 8
+            && classes(value) >= 2
+            && !is_placeholder(value)
+            && !is_reference(value)
+            && !is_words(value)
+    };
+    search
+        .judge_value(&secret, is_credential)
+        .then(|| Found::plain(secret))
 }
 
 /// The token after the word `Bearer` alone, as in code and in curl commands cut in two.
-pub(super) fn bearer(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let secret = credentials(text, hit.end)?;
-    let value = text.get(secret.clone())?;
+pub(super) fn bearer(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let secret = credentials(search.text, hit.end)?;
+    let value = search.text.get(secret.clone())?;
     let random = value.len() >= 20 && value.iter().any(u8::is_ascii_digit) && entropy(value) >= 3.5;
     (random && !is_demonstration(value) && !is_reference(value) && !is_words(value))
         .then(|| Found::plain(secret))
 }
 
 /// User and password of `Basic`, which must be the base64 of something with a colon in it.
-pub(super) fn basic(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let secret = credentials(text, hit.end)?;
-    is_user_and_password(text.get(secret.clone())?).then(|| Found::plain(secret))
+pub(super) fn basic(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let secret = credentials(search.text, hit.end)?;
+    is_user_and_password(search.text.get(secret.clone())?).then(|| Found::plain(secret))
 }
 
 /// User and password in a container registry's configuration: the value of `"auth"`.
-pub(super) fn registry(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn registry(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     // The keyword has the quote behind the name in it, to be rarer.
-    let found = assignment(text, &(hit.start..hit.start + b"auth".len()))?;
-    (text.get(found.name)? == b"auth" && is_user_and_password(text.get(found.value.clone())?))
-        .then(|| Found::plain(found.value))
+    let found = assignment(search, &(hit.start..hit.start + b"auth".len()))?;
+    (search.text.get(found.name)? == b"auth"
+        && search.judge_value(&found.value, is_user_and_password))
+    .then(|| Found::plain(found.value))
 }
 
 /// Whether `value` is the base64 of `user:password`.
 fn is_user_and_password(value: &[u8]) -> bool {
+    examined(value.len() * 3);
     let Some(decoded) = data_encoding::BASE64
         .decode(value)
         .or_else(|_| data_encoding::BASE64_NOPAD.decode(value))
@@ -94,26 +111,25 @@ fn is_user_and_password(value: &[u8]) -> bool {
 }
 
 /// User and password of a `.netrc` line, after `machine` at `hit`.
-pub(super) fn netrc(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let rest = text.get(hit.end..)?;
-    let window = rest.get(..rest.len().min(256))?;
+pub(super) fn netrc(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let window = rest.get(..rest.len().min(MAX_NETRC_BYTES))?;
+    // What stands behind the next machine is that one's.
+    let window = window.get(..memmem::find(window, b"machine ").unwrap_or(window.len()))?;
+    examined(window.len() * 4);
     // On one line or several, the fields come in this order.
-    let login = memchr::memmem::find(window, b"login ")?;
-    let password = memchr::memmem::find(window.get(login..)?, b"password ")? + login;
-    let string_end = window
-        .iter()
-        .position(|byte| *byte == b'"')
-        .unwrap_or(window.len());
+    let login = memmem::find(window, b"login ")?;
+    let password = memmem::find(window.get(login..)?, b"password ")? + login;
+    let string_end = memchr::memchr(b'"', window).unwrap_or(window.len());
     let start = password + b"password ".len();
-    let length = rest.get(start..)?.iter().take(256).position(|byte| {
-        byte.is_ascii_whitespace()
-            || byte.is_ascii_control()
-            || matches!(byte, b'\\' | b'"' | b'\'')
+    let length = count_leading(rest.get(start..)?.iter().take(MAX_NETRC_BYTES), |byte| {
+        !byte.is_ascii_whitespace()
+            && !byte.is_ascii_control()
+            && !matches!(byte, b'\\' | b'"' | b'\'')
     });
-    let length = length.unwrap_or(rest.len() - start).min(256);
     let value = rest.get(start..start + length)?;
     (start < string_end
-        && length >= 6
+        && (6..MAX_NETRC_BYTES).contains(&length)
         && !is_placeholder(value)
         && !matches!(value, [b'<' | b'{' | b'[', ..]))
     .then(|| Found::plain(hit.end + start..hit.end + start + length))
@@ -122,14 +138,10 @@ pub(super) fn netrc(text: &[u8], hit: &Range<usize>) -> Option<Found> {
 /// A run of the characters that credentials are made of.
 fn credentials(text: &[u8], start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
-    let length = rest
-        .iter()
-        .take(LONGEST)
-        .take_while(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':')
-        })
-        .count();
+    let length = count_leading(rest.iter().take(LONGEST), |byte| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':')
+    });
     // A call or a template follows, not the end of the credentials.
     let ends = !matches!(rest.get(length), Some(b'(' | b'{' | b'[' | b'$' | b'<'));
     (length > 0 && length < LONGEST && ends).then_some(start..start + length)

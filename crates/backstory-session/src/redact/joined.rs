@@ -9,7 +9,11 @@
 use std::ops::Range;
 
 use super::private_key::rest_of_block;
-use super::{MARKER, MOST_ROUNDS, RULES, Redactor, unescape};
+use super::scan::ScanMemory;
+use super::{MARKER, RULES, Redactor, unescape};
+
+/// Number of times that a text is searched. Each time shows more of secrets that stand behind others.
+const MAX_JOINED_ROUNDS: usize = 8;
 
 /// What is written where a marker does not fit.
 const MASK: u8 = b'*';
@@ -32,8 +36,9 @@ impl Redactor {
     #[must_use]
     pub fn redact_joined(&self, text: &mut [u8], borders: &[usize]) -> Overwritten {
         let mut overwritten = Overwritten::default();
-        for round in 1..=MOST_ROUNDS {
-            let findings = self.findings(text, &[]);
+        let mut memory = ScanMemory::default();
+        for round in 1..=MAX_JOINED_ROUNDS {
+            let findings = self.all_findings(text, &mut memory);
             let rests = rests(text, borders);
             if findings.is_empty() && rests.is_empty() {
                 break;
@@ -48,7 +53,7 @@ impl Redactor {
                 let secret = text.get(finding.range.clone()).unwrap_or_default();
                 let value = finding.value.unwrap_or_else(|| unescape(secret));
                 // What is found although it was overwritten would be found again and again, so that no marker is left of it.
-                let again = round == MOST_ROUNDS || overlaps(&known, &finding.range);
+                let again = round == MAX_JOINED_ROUNDS || overlaps(&known, &finding.range);
                 let marker = (!again).then(|| self.marker(finding.rule, &value));
                 overwrite(text, &finding.range, marker.as_deref());
                 overwritten.ranges.push(finding.range);
@@ -57,7 +62,7 @@ impl Redactor {
             overwritten.ranges = joined(overwritten.ranges);
         }
         if !overwritten.ranges.is_empty() {
-            overwritten.ranges = self.settled(text, borders, overwritten.ranges);
+            overwritten.ranges = self.settled(text, borders, overwritten.ranges, &mut memory);
         }
         overwritten
     }
@@ -77,6 +82,7 @@ impl Redactor {
         text: &mut [u8],
         borders: &[usize],
         mut ranges: Vec<Range<usize>>,
+        memory: &mut ScanMemory,
     ) -> Vec<Range<usize>> {
         let ends = borders.iter().copied().chain([text.len()]);
         let starts = [0].into_iter().chain(borders.iter().copied());
@@ -93,7 +99,7 @@ impl Redactor {
                 continue;
             }
             let piece = text.get(start..end).unwrap_or_default();
-            if !self.findings(piece, &[]).is_empty() {
+            if !self.all_findings(piece, memory).is_empty() {
                 for part in in_piece {
                     overwrite(text, &(part.start.max(start)..part.end.min(end)), None);
                 }

@@ -10,6 +10,8 @@
 //! even position wherever the keyword stands. Beside each triple the table keeps eight bits, one of which the byte behind
 //! the triple must hit. (A keyword of three has only one triple; the other is any byte with its first two, the third behind.)
 
+use super::examined::examined;
+
 /// Tells where keywords stand.
 #[derive(Debug)]
 pub(super) struct KeywordIndex {
@@ -91,6 +93,7 @@ impl KeywordIndex {
 
     /// Calls `found` with each keyword that stands in `text` and the place where it begins.
     pub(super) fn scan(&self, text: &[u8], mut found: impl FnMut(&Keyword, usize)) {
+        examined(text.len());
         let mut at = 0;
         while let Some(seen) = text
             .get(at..at + SEEN)
@@ -179,6 +182,7 @@ impl KeywordIndex {
             let Some(there) = text.get(start..start + keyword.text.len()) else {
                 continue;
             };
+            examined(there.len());
             if if keyword.fold {
                 there.eq_ignore_ascii_case(keyword.text)
             } else {

@@ -3,12 +3,19 @@
 use std::ops::Range;
 
 use super::assignment::assignment;
+use super::examined::examined;
 use super::rule::Found;
+use super::search::Search;
 
 /// The phrase assigned to the name at `hit`.
-pub(super) fn phrase(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let found = assignment(text, hit)?;
-    let value = text.get(found.value.clone())?;
+pub(super) fn phrase(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let found = assignment(search, hit)?;
+    (found.quoted && search.judge_value(&found.value, is_seed_phrase))
+        .then(|| Found::plain(found.value))
+}
+
+fn is_seed_phrase(value: &[u8]) -> bool {
+    examined(value.len() * 3);
     let words: Vec<&[u8]> = value
         .split(|byte| *byte == b' ')
         .filter(|word| !word.is_empty())
@@ -22,6 +29,5 @@ pub(super) fn phrase(text: &[u8], hit: &Range<usize>) -> Option<Found> {
             .iter()
             .any(|small| small.as_bytes() == *word)
     });
-    (found.quoted && plain && !prose && matches!(words.len(), 12 | 15 | 18 | 21 | 24))
-        .then(|| Found::plain(found.value))
+    plain && !prose && matches!(words.len(), 12 | 15 | 18 | 21 | 24)
 }

@@ -15,19 +15,26 @@
 
 mod assignment;
 mod boundary;
+mod command;
 mod escape;
+mod examined;
+#[cfg(test)]
+mod forms;
 mod generic;
 mod header;
+mod hostile;
 mod joined;
 mod keywords;
 mod mnemonic;
 mod path;
+mod pattern;
 mod plant;
 mod plausible;
 mod private_key;
 mod rule;
 mod rules;
 mod scan;
+mod search;
 #[cfg(test)]
 mod tests;
 mod url;
@@ -35,13 +42,17 @@ mod url;
 use std::borrow::Cow;
 use std::ops::Range;
 
+#[cfg(any(test, feature = "count-examined"))]
+pub use examined::{MAX_EXAMINED_PER_BYTE, count_examined_bytes};
+pub use hostile::{hostile_pieces, repeat_to};
 pub use joined::Overwritten;
 pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
 
 use escape::{Shadow, odd_lines, unescape};
-use scan::{Finding, Scanner};
+use examined::{count_leading, examined};
+use scan::{Finding, ScanMemory, Scanner};
 
 /// Finds and replaces secrets. Built once per process, used from any thread.
 #[derive(Debug)]
@@ -62,8 +73,11 @@ pub struct Redacted<'a> {
 /// What every marker begins with.
 const MARKER: &str = "[REDACTED:";
 
-/// How often changed text is searched again.
-const MOST_ROUNDS: usize = 8;
+/// Number of times that text is searched. Ordinary text is done after two.
+const MAX_ROUNDS: usize = 3;
+/// Number of bytes before and behind a marker that are searched again: a rule sees no further.
+const REACH_BEFORE_BYTES: usize = 9 * 1024;
+const REACH_BEHIND_BYTES: usize = 256;
 
 impl Redactor {
     /// A redactor whose markers carry hashes keyed with `key`.
@@ -90,37 +104,80 @@ impl Redactor {
             count: 0,
         };
         let mut protected = protected.to_vec();
-        // Where a secret begins cannot be seen right behind another one, but behind a marker it can: what was changed is searched
-        // again until nothing more is found. Each round leaves fewer secrets, the bound is for what nobody thought of.
-        for _ in 0..MOST_ROUNDS {
-            let findings = self.findings(&redacted.bytes, &protected);
+        let mut memory = ScanMemory::default();
+        let mut places = vec![0..bytes.len()];
+        // Where a secret begins cannot be seen right behind another one, but behind a marker it can: what stands around a change
+        // is searched again until nothing more is found.
+        for round in 1..=MAX_ROUNDS {
+            let mut findings = self.findings(&redacted.bytes, &protected, &places, &mut memory);
             if findings.is_empty() {
                 break;
             }
+            if round == MAX_ROUNDS {
+                findings = widened(findings, &redacted.bytes, &protected);
+            }
             redacted.count += findings.len();
-            redacted.bytes = Cow::Owned(self.replaced(&redacted.bytes, &findings, &mut protected));
+            let (bytes, markers) = self.replaced(&redacted.bytes, &findings, &mut protected);
+            places = around(&markers, &bytes);
+            redacted.bytes = Cow::Owned(bytes);
         }
         redacted
     }
 
-    fn findings(&self, bytes: &[u8], protected: &[Range<usize>]) -> Vec<Finding> {
+    /// Finds everything in a text that has no protected ranges.
+    fn all_findings(&self, bytes: &[u8], memory: &mut ScanMemory) -> Vec<Finding> {
+        let whole = 0..bytes.len();
+        self.findings(bytes, &[], std::slice::from_ref(&whole), memory)
+    }
+
+    /// Finds what is in `places`, which are sorted, disjoint and made of whole lines.
+    fn findings(
+        &self,
+        bytes: &[u8],
+        protected: &[Range<usize>],
+        places: &[Range<usize>],
+        memory: &mut ScanMemory,
+    ) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut from = 0;
-        for range in protected {
-            self.find(bytes, from..range.start, &mut findings);
+        let end = bytes.len()..bytes.len();
+        let mut places = places.iter().cloned().peekable();
+        for range in protected.iter().chain([&end]) {
+            let part = from..range.start.max(from);
+            while let Some(place) = places.peek_mut() {
+                let within = place.start.max(part.start)..place.end.min(part.end);
+                if !within.is_empty() {
+                    self.find(bytes, &part, within, memory, &mut findings);
+                }
+                if place.end > part.end {
+                    break;
+                }
+                places.next();
+            }
             from = range.end.max(from);
         }
-        self.find(bytes, from..bytes.len(), &mut findings);
         merged(findings)
     }
 
-    fn find(&self, bytes: &[u8], part: Range<usize>, findings: &mut Vec<Finding>) {
+    fn find(
+        &self,
+        bytes: &[u8],
+        part: &Range<usize>,
+        place: Range<usize>,
+        memory: &mut ScanMemory,
+        findings: &mut Vec<Finding>,
+    ) {
         let Some(text) = bytes.get(part.clone()) else {
             return;
         };
+        let place = place.start - part.start..place.end - part.start;
         let known = findings.len();
-        self.scanner.scan(text, part.start, findings);
-        let lines = odd_lines(text);
+        self.scanner
+            .scan(text, place.clone(), part.start, memory, findings);
+        let mut lines = odd_lines(text.get(place.clone()).unwrap_or_default());
+        for line in &mut lines {
+            *line = line.start + place.start..line.end + place.start;
+        }
         if lines.is_empty() {
             return;
         }
@@ -142,7 +199,8 @@ impl Redactor {
         for line in lines {
             let shadow = Shadow::of(text.get(line.clone()).unwrap_or_default());
             let mut seen = Vec::new();
-            self.scanner.scan(&shadow.text, 0, &mut seen);
+            let whole = 0..shadow.text.len();
+            self.scanner.scan(&shadow.text, whole, 0, memory, &mut seen);
             let start = part.start + line.start;
             findings.extend(seen.into_iter().map(|finding| {
                 let value = finding
@@ -159,14 +217,17 @@ impl Redactor {
         }
     }
 
-    /// The bytes with markers in the place of findings; protected ranges are moved to where they are then.
+    /// The bytes with markers in the place of findings, and where the markers are. Protected ranges are moved to where they
+    /// are then.
     fn replaced(
         &self,
         bytes: &[u8],
         findings: &[Finding],
         protected: &mut [Range<usize>],
-    ) -> Vec<u8> {
+    ) -> (Vec<u8>, Vec<Range<usize>>) {
+        examined(bytes.len());
         let mut output = Vec::with_capacity(bytes.len() + findings.len() * 32);
+        let mut markers = Vec::with_capacity(findings.len());
         let mut protected = protected.iter_mut().peekable();
         let mut at = 0;
         for finding in findings {
@@ -176,14 +237,16 @@ impl Redactor {
             let secret = bytes.get(finding.range.clone()).unwrap_or_default();
             let value = finding.value.clone().unwrap_or_else(|| unescape(secret));
             output.extend_from_slice(bytes.get(at..finding.range.start).unwrap_or_default());
+            let start = output.len();
             output.extend_from_slice(self.marker(finding.rule, &value).as_bytes());
+            markers.push(start..output.len());
             at = finding.range.end;
         }
         for range in protected {
             *range = range.start - at + output.len()..range.end - at + output.len();
         }
         output.extend_from_slice(bytes.get(at..).unwrap_or_default());
-        output
+        (output, markers)
     }
 }
 
@@ -210,4 +273,63 @@ fn merged(mut findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     disjoint
+}
+
+/// The whole lines around `markers` in which these can change what a rule finds.
+fn around(markers: &[Range<usize>], bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for marker in markers {
+        let end = bytes.len().min(marker.end + REACH_BEHIND_BYTES);
+        if places.last().is_some_and(|last| end <= last.end) {
+            continue;
+        }
+        let start = marker.start.saturating_sub(REACH_BEFORE_BYTES);
+        let floor = places.last().map_or(0, |last| last.end);
+        let start = match bytes.get(floor..start) {
+            Some(before) => {
+                let line = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+                examined(before.len() - line);
+                floor + line
+            }
+            None => floor,
+        };
+        let rest = bytes.get(end..).unwrap_or_default();
+        let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        examined(line);
+        match places.last_mut() {
+            Some(last) if start == last.end => last.end = end + line,
+            _ => places.push(start..end + line),
+        }
+    }
+    places
+}
+
+/// The findings with all that is glued to them: after so many rounds nobody knows where one secret ends and the next begins.
+fn widened(mut findings: Vec<Finding>, bytes: &[u8], protected: &[Range<usize>]) -> Vec<Finding> {
+    let is_glued = |byte: u8| {
+        !byte.is_ascii_whitespace() && !byte.is_ascii_control() && !b"\"'`\\".contains(&byte)
+    };
+    let mut from = 0;
+    for finding in &mut findings {
+        if finding.range.end <= from {
+            continue;
+        }
+        let next = protected.partition_point(|range| range.start < finding.range.end);
+        let ceiling = protected.get(next).map_or(bytes.len(), |range| range.start);
+        let floor = next
+            .checked_sub(1)
+            .and_then(|before| protected.get(before))
+            .map_or(0, |range| range.end)
+            .max(from);
+        let before = bytes.get(floor..finding.range.start).unwrap_or_default();
+        let behind = bytes.get(finding.range.end..ceiling).unwrap_or_default();
+        let start = finding.range.start - count_leading(before.iter().rev(), is_glued);
+        let end = finding.range.end + count_leading(behind.iter(), is_glued);
+        from = from.max(end);
+        if (start..end) != finding.range {
+            finding.range = start..end;
+            finding.value = None;
+        }
+    }
+    merged(findings)
 }

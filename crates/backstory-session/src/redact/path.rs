@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::Finding;
+use super::scan::{Finding, ScanMemory};
 use super::{Redactor, merged, unescape};
 
 /// How many beginnings are tried in one name. More keywords than this are no name.
@@ -18,27 +18,40 @@ impl Redactor {
     #[must_use]
     pub fn redact_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let mut findings = Vec::new();
+        let mut memory = ScanMemory::default();
         for name in names(path.as_bytes()) {
-            self.find_in_name(path.as_bytes(), &name, &mut findings);
+            self.find_in_name(path.as_bytes(), &name, &mut memory, &mut findings);
         }
         if findings.is_empty() {
             return Cow::Borrowed(path);
         }
-        let redacted = self.replaced(path.as_bytes(), &merged(findings), &mut []);
+        let (redacted, _) = self.replaced(path.as_bytes(), &merged(findings), &mut []);
         String::from_utf8_lossy(&redacted).into_owned().into()
     }
 
-    fn find_in_name(&self, path: &[u8], name: &Range<usize>, findings: &mut Vec<Finding>) {
+    fn find_in_name(
+        &self,
+        path: &[u8],
+        name: &Range<usize>,
+        memory: &mut ScanMemory,
+        findings: &mut Vec<Finding>,
+    ) {
         let decoded = Decoded::of(path, name);
-        self.find_in_decoded(&decoded, &decoded.text, findings);
+        self.find_in_decoded(&decoded, &decoded.text, memory, findings);
         if decoded.text.starts_with(b"-") {
             let with = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
             let other: Vec<u8> = decoded.text.iter().map(with).collect();
-            self.find_in_decoded(&decoded, &other, findings);
+            self.find_in_decoded(&decoded, &other, memory, findings);
         }
     }
 
-    fn find_in_decoded(&self, decoded: &Decoded, text: &[u8], findings: &mut Vec<Finding>) {
+    fn find_in_decoded(
+        &self,
+        decoded: &Decoded,
+        text: &[u8],
+        memory: &mut ScanMemory,
+        findings: &mut Vec<Finding>,
+    ) {
         let mut beginnings = vec![0];
         self.scanner.each_keyword(text, |at| {
             let before = at.checked_sub(1).and_then(|before| text.get(before));
@@ -48,7 +61,7 @@ impl Redactor {
         });
         for beginning in beginnings {
             let rest = text.get(beginning..).unwrap_or_default();
-            for finding in self.findings(rest, &[]) {
+            for finding in self.all_findings(rest, memory) {
                 let secret = rest.get(finding.range.clone()).unwrap_or_default();
                 let value = finding.value.unwrap_or_else(|| unescape(secret));
                 let range = beginning + finding.range.start..beginning + finding.range.end;

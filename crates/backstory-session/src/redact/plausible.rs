@@ -1,7 +1,10 @@
 //! Whether a value looks like a secret at all, rather than like a placeholder, a word or a piece of code.
 
+use super::examined::examined;
+
 /// Shannon entropy in bits per byte.
 pub(super) fn entropy(value: &[u8]) -> f64 {
+    examined(value.len());
     let mut counts = [0_u32; 256];
     for &byte in value {
         if let Some(count) = counts.get_mut(usize::from(byte)) {
@@ -49,18 +52,14 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     value.len() < 3
         || distinct(value) < 4
         || is_variable(value)
-        || ALWAYS
-            .iter()
-            .any(|word| contains_ignoring_case(value, word))
+        || contains_any(value, &ALWAYS)
         || value.len() <= 40
             && (value
                 .get(..4)
                 .is_some_and(|start| start.eq_ignore_ascii_case(b"your"))
                 || memchr::memmem::find(value, b"xxxx").is_some()
                 || memchr::memmem::find(value, b"XXXX").is_some()
-                || IN_SHORT
-                    .iter()
-                    .any(|word| contains_ignoring_case(value, word)))
+                || contains_any(value, &IN_SHORT))
 }
 
 /// `$NAME`, `$1`, `%(name)s`
@@ -119,32 +118,32 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
         b"pw",
     ];
     const ENOUGH: usize = 6;
-    let mut rest = value.to_ascii_lowercase();
+    examined(value.len());
     let mut shown = false;
-    for word in WORDS {
-        while let Some(at) = memchr::memmem::find(&rest, word) {
-            rest.drain(at..at + word.len());
+    // Letters and digits that are in none of the words.
+    let mut left = 0;
+    let mut rest = value;
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(length) = words_at(rest, &WORDS).map(|word| word.len()).max() {
             shown = true;
+            rest = rest.get(length..).unwrap_or_default();
+        } else {
+            left += usize::from(first.is_ascii_alphanumeric());
+            rest = after;
         }
     }
-    let left = rest
-        .iter()
-        .filter(|byte| byte.is_ascii_alphanumeric())
-        .count();
-    let counted =
-        contains_ignoring_case(value, b"123456") || contains_ignoring_case(value, b"abc123");
+    let counted = contains_any(value, &[b"123456", b"abc123"]);
     is_placeholder(value) || shown && left < ENOUGH || counted && left < 2 * ENOUGH
 }
 
 /// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.
 pub(super) fn is_reference(value: &[u8]) -> bool {
+    examined(value.len() * 3);
     const PARTS: [&[u8]; 8] = [b"://", b"::", b"->", b"=>", b"()", b"](", b"/.", b"&&"];
     matches!(
         value,
         [b'/' | b'~' | b'@' | b'[' | b'{' | b'(', ..] | [b'.', b'/', ..] | [b'.', b'.', b'/', ..]
-    ) || PARTS
-        .iter()
-        .any(|part| memchr::memmem::find(value, part).is_some())
+    ) || contains_any(value, &PARTS)
         || is_dotted_name(value)
         || is_image(value)
 }
@@ -171,6 +170,7 @@ fn is_image(value: &[u8]) -> bool {
 
 /// Whether the value consists of words and numbers kept apart by punctuation or camel case: `new-password`, `claude-opus-4`.
 pub(super) fn is_words(value: &[u8]) -> bool {
+    examined(value.len() * 2);
     value
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|part| !part.is_empty())
@@ -182,6 +182,7 @@ pub(super) fn is_words(value: &[u8]) -> bool {
 
 /// Whether most of the value is in runs of letters that can be words, and digits are not strewn all over it.
 pub(super) fn is_mostly_words(value: &[u8]) -> bool {
+    examined(value.len() * 3);
     let turns = value
         .windows(2)
         .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() && b.is_ascii_alphabetic() || a.is_ascii_alphabetic() && b.is_ascii_digit()))
@@ -229,6 +230,7 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
 
 /// How many of the four classes (small, capital, digit, other) the value has.
 pub(super) fn classes(value: &[u8]) -> usize {
+    examined(value.len() * 4);
     let tests: [fn(&u8) -> bool; 4] = [
         u8::is_ascii_lowercase,
         u8::is_ascii_uppercase,
@@ -239,6 +241,7 @@ pub(super) fn classes(value: &[u8]) -> usize {
 }
 
 fn distinct(value: &[u8]) -> usize {
+    examined(value.len());
     let mut seen = [false; 256];
     value
         .iter()
@@ -249,10 +252,24 @@ fn distinct(value: &[u8]) -> usize {
         .count()
 }
 
-fn contains_ignoring_case(value: &[u8], word: &[u8]) -> bool {
-    value
-        .windows(word.len())
-        .any(|window| window.eq_ignore_ascii_case(word))
+/// Whether one of `words`, which are in lower case, stands in `value` in any case.
+pub(super) fn contains_any(value: &[u8], words: &[&[u8]]) -> bool {
+    examined(value.len());
+    (0..value.len()).any(|at| {
+        let rest = value.get(at..).unwrap_or_default();
+        words_at(rest, words).next().is_some()
+    })
+}
+
+/// Those of `words`, which are in lower case, that `value` begins with in any case.
+fn words_at<'w>(value: &'w [u8], words: &'w [&'w [u8]]) -> impl Iterator<Item = &'w &'w [u8]> {
+    let first = value.first().map(u8::to_ascii_lowercase);
+    words.iter().filter(move |word| {
+        word.first().copied() == first
+            && value
+                .get(..word.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    })
 }
 
 #[cfg(test)]

@@ -6,22 +6,26 @@
 use std::ops::Range;
 
 use super::assignment::backslashes;
+use super::boundary::after_escape;
+use super::examined::{count_leading, examined};
 use super::rule::Found;
+use super::search::Search;
 
 const LONGEST_BLOCK: usize = 64 * 1024;
+/// Length in bytes of the longest path that a listing writes before a line.
+const MAX_PATH_BYTES: usize = 200;
 /// The first line of a real key is at least this long; shorter ones are documentation.
 const SHORTEST_FIRST_LINE: usize = 16;
 /// A line shorter than this is the last one of a block.
 const SHORTEST_FULL_LINE: usize = 40;
 
 /// The body of the block in whose first line `PRIVATE KEY` stands at `hit`.
-pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
+pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
     let before = text.get(hit.start.saturating_sub(40)..hit.start)?;
-    let label = before
-        .iter()
-        .rev()
-        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ')
-        .count();
+    let label = count_leading(before.iter().rev(), |byte| {
+        byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
+    });
     let label = before.get(before.len() - label..)?;
     let dashes = before.get(..before.len() - label.len())?;
     if !label.starts_with(b"BEGIN ") || !dashes.ends_with(b"----") {
@@ -31,48 +35,66 @@ pub(super) fn armoured(text: &[u8], hit: &Range<usize>) -> Option<Found> {
     if text.get(start..)?.starts_with(b" BLOCK") {
         start += b" BLOCK".len();
     }
-    let closing = text
-        .iter()
-        .skip(start)
-        .take_while(|byte| **byte == b'-')
-        .count();
+    let closing = count_leading(text.iter().skip(start), |byte| byte == b'-');
     if closing < 4 {
         return None;
     }
-    body(text, start + closing)
+    let line = before.get(..before.len() - label.len())?;
+    let dashes = count_leading(line.iter().rev().take(5), |byte| byte == b'-');
+    let path = listed_path(text, hit.start - label.len() - dashes);
+    body(text, start + closing, path)
+}
+
+/// The path that a listing such as `grep -n` writes before every line, if it stands before `at`: `keys/a.pem:1:`.
+fn listed_path(text: &[u8], at: usize) -> &[u8] {
+    let before = text.get(..at).unwrap_or_default();
+    let mark = |byte: u8| matches!(byte, b':' | b'-');
+    let before = before.strip_suffix(b":").or(before.strip_suffix(b"-"));
+    let before = before.unwrap_or_default();
+    let digits = count_leading(before.iter().rev().take(7), |byte| byte.is_ascii_digit());
+    let numbered = before.get(..before.len() - digits).unwrap_or_default();
+    let before = match numbered.split_last() {
+        Some((last, path)) if digits > 0 && mark(*last) => path,
+        _ => before,
+    };
+    let length = count_leading(before.iter().rev().take(MAX_PATH_BYTES), |byte| {
+        byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b':')
+    });
+    let start = before.len() - length;
+    // Of a line break that is written as an escape the letter is left.
+    let start = after_escape(text, start).min(before.len());
+    before.get(start..).unwrap_or_default()
 }
 
 /// The private lines of a PuTTY key file, after `Private-Lines:` at `hit`.
-pub(super) fn putty(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let digits = text
-        .iter()
-        .skip(hit.end)
-        .take(8)
-        .take_while(|byte| byte.is_ascii_digit() || **byte == b' ')
-        .count();
-    body(text, hit.end + digits)
+pub(super) fn putty(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
+    let digits = count_leading(text.iter().skip(hit.end).take(8), |byte| {
+        byte.is_ascii_digit() || byte == b' '
+    });
+    body(text, hit.end + digits, b"")
 }
 
 /// Reads lines from `start` on, as long as they can be a key's.
-fn body(text: &[u8], start: usize) -> Option<Found> {
+fn body(text: &[u8], start: usize, path: &[u8]) -> Option<Found> {
     let text = text.get(..text.len().min(start + LONGEST_BLOCK))?;
     let mut value = Vec::new();
     let mut range: Option<Range<usize>> = None;
     // Some write the whole key behind the first line without a break.
     let mut at = skip_break(text, start).unwrap_or(start);
     loop {
-        let line = base64_line(text, skip_prefix(text, at));
+        let line = base64_line(text, skip_prefix(text, at, path));
         let content = text.get(line.clone())?;
         if range.is_none() && is_header(text, &line) {
             at = end_of_line(text, line.end);
         } else if content.is_empty() && range.is_none() && !is_armour(text, line.start) {
             at = line.end;
-        } else if is_key_line(text, &line, range.is_none()) {
+        } else if is_key_line(text, &line, range.is_none(), path) {
             value.extend_from_slice(content);
             range = Some(range.map_or(line.start, |range| range.start)..line.end);
             if content.len() < SHORTEST_FULL_LINE
                 && !text.get(line.end..)?.starts_with(b"=")
-                && !next_is_checksum(text, line.end)
+                && !next_is_checksum(text, line.end, path)
             {
                 break;
             }
@@ -97,8 +119,8 @@ pub(super) fn rest_of_block(text: &[u8], at: usize) -> Option<usize> {
     let mut end = None;
     let mut next = skip_break(text, at);
     while let Some(start) = next {
-        let line = base64_line(text, skip_prefix(text, start));
-        if !is_key_line(text, &line, false) {
+        let line = base64_line(text, skip_prefix(text, start, b""));
+        if !is_key_line(text, &line, false, b"") {
             break;
         }
         end = Some(line.end);
@@ -108,7 +130,7 @@ pub(super) fn rest_of_block(text: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Whether the base64 at `line` is a line of a key and not a word of the prose after a key that was cut off.
-fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
+fn is_key_line(text: &[u8], line: &Range<usize>, first: bool, path: &[u8]) -> bool {
     let content = text.get(line.clone()).unwrap_or_default();
     if content.is_empty() || !at_line_end(text, line.end) && !is_armour(text, line.end) {
         return false;
@@ -117,16 +139,16 @@ fn is_key_line(text: &[u8], line: &Range<usize>, first: bool) -> bool {
     if first {
         length >= SHORTEST_FIRST_LINE
     } else {
-        length >= SHORTEST_FULL_LINE || looks_random(content) || next_is_armour(text, line.end)
+        length >= SHORTEST_FULL_LINE
+            || looks_random(content)
+            || next_is_armour(text, line.end, path)
     }
 }
 
 fn base64_line(text: &[u8], start: usize) -> Range<usize> {
-    let length = text
-        .iter()
-        .skip(start)
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
-        .count();
+    let length = count_leading(text.iter().skip(start), |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+    });
     start..start + length
 }
 
@@ -136,19 +158,19 @@ fn is_armour(text: &[u8], at: usize) -> bool {
 }
 
 /// Whether the block ends right after the line that ends at `at`, or after one more line with an OpenPGP checksum.
-fn next_is_armour(text: &[u8], at: usize) -> bool {
-    let next = |at| skip_break(text, at).map(|start| skip_prefix(text, start));
+fn next_is_armour(text: &[u8], at: usize, path: &[u8]) -> bool {
+    let next = |at| skip_break(text, at).map(|start| skip_prefix(text, start, path));
     is_armour(text, at)
         || next(at).is_some_and(|start| is_armour(text, start))
-        || next_is_checksum(text, at)
+        || next_is_checksum(text, at, path)
         || text
             .get(..at)
             .is_some_and(|before| before.len() > 5 && before.get(before.len() - 5) == Some(&b'='))
 }
 
-fn next_is_checksum(text: &[u8], at: usize) -> bool {
+fn next_is_checksum(text: &[u8], at: usize, path: &[u8]) -> bool {
     skip_break(text, at)
-        .map(|start| base64_line(text, skip_prefix(text, start)))
+        .map(|start| base64_line(text, skip_prefix(text, start, path)))
         .is_some_and(|line| line.len() == 5 && text.get(line.start) == Some(&b'='))
 }
 
@@ -177,24 +199,27 @@ fn skip_break(text: &[u8], mut at: usize) -> Option<usize> {
             _ => break,
         }
     }
+    examined(at - from);
     (at > from).then_some(at)
 }
 
-/// Past line numbers, quote marks, diff markers and indentation.
-fn skip_prefix(text: &[u8], start: usize) -> usize {
+/// Past the path of a listing, line numbers, quote marks, diff markers and indentation.
+fn skip_prefix(text: &[u8], start: usize, path: &[u8]) -> usize {
     let mut at = start;
-    let digits = text
-        .iter()
-        .skip(at)
-        .take(7)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let listed = text.get(start..).and_then(|rest| rest.strip_prefix(path));
+    examined(path.len());
+    if !path.is_empty() && matches!(listed, Some([b':' | b'-', ..])) {
+        at += path.len() + 1;
+    }
+    let digits = count_leading(text.iter().skip(at).take(7), |byte| byte.is_ascii_digit());
     if digits > 0 {
         let rest = text.get(at + digits..).unwrap_or_default();
         let arrow = [
             &b"\xe2\x86\x92"[..],
             b"\\u2192",
             b"\\\\u2192",
+            b" \xe2\x94\x82",
+            b" \\u2502",
             b"\\t",
             b"\\\\t",
             b"\t",
@@ -208,37 +233,35 @@ fn skip_prefix(text: &[u8], start: usize) -> usize {
             at += digits + mark.len();
         }
     }
+    let content = at;
     while let Some(byte) = text.get(at) {
         let blank_follows = matches!(text.get(at + 1), Some(b' ' | b'\t'));
         match byte {
             b' ' | b'\t' => at += 1,
             b'>' | b'|' | b'#' | b'*' => at += 1,
-            b'+' if at == start || blank_follows => at += 1,
+            b'+' if at == content || blank_follows => at += 1,
             b'-' if text.get(at + 1) != Some(&b'-') => at += 1,
             _ => break,
         }
     }
+    examined(at - start);
     at
 }
 
 /// `Proc-Type: 4,ENCRYPTED`, `DEK-Info: …`, `Version: …`
 fn is_header(text: &[u8], line: &Range<usize>) -> bool {
     let rest = text.get(line.start..).unwrap_or_default();
-    let name = rest
-        .iter()
-        .take(24)
-        .take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-')
-        .count();
+    let name = count_leading(rest.iter().take(24), |byte| {
+        byte.is_ascii_alphabetic() || byte == b'-'
+    });
     name >= 3 && rest.get(name..).unwrap_or_default().starts_with(b": ")
 }
 
 fn end_of_line(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
-    at + rest
-        .iter()
-        .take(200)
-        .position(|byte| matches!(byte, b'\n' | b'\\' | b'"'))
-        .unwrap_or(rest.len().min(200))
+    at + count_leading(rest.iter().take(200), |byte| {
+        !matches!(byte, b'\n' | b'\\' | b'"')
+    })
 }
 
 fn at_line_end(text: &[u8], at: usize) -> bool {
@@ -250,6 +273,7 @@ fn at_line_end(text: &[u8], at: usize) -> bool {
 
 /// Whether a short line is rather the tail of a key than a word.
 fn looks_random(line: &[u8]) -> bool {
+    examined(line.len() * 2);
     line.ends_with(b"=")
         || line.iter().any(u8::is_ascii_digit)
             && line.iter().any(u8::is_ascii_uppercase)
@@ -260,13 +284,14 @@ fn looks_random(line: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::redact::plant::expand;
+    use crate::redact::search::{RuleProgress, ValueMemo};
 
     /// Shows the text with the body, if one is found, replaced by `#`.
     fn shown(text: &str) -> String {
         let Some(at) = text.find("PRIVATE KEY") else {
             return text.to_owned();
         };
-        armoured(text.as_bytes(), &(at..at + "PRIVATE KEY".len())).map_or_else(
+        found(text, at..at + "PRIVATE KEY".len()).map_or_else(
             || text.to_owned(),
             |found| {
                 format!(
@@ -276,6 +301,16 @@ mod tests {
                 )
             },
         )
+    }
+
+    /// The body of the block whose label is at `hit`.
+    fn found(text: &str, hit: Range<usize>) -> Option<Found> {
+        let mut search = Search {
+            text: text.as_bytes(),
+            values: &mut ValueMemo::default(),
+            progress: &mut RuleProgress::default(),
+        };
+        armoured(&mut search, &hit)
     }
 
     fn block() -> String {
@@ -306,6 +341,12 @@ mod tests {
             "  5\t",
             "| ",
             "+    ",
+            "keys/a-b.pem:3:",
+            "keys/a-b.pem-3-",
+            "/srv/a.pem:",
+            "3-",
+            "  12 +",
+            "   5 │ ",
         ] {
             let text: String = block()
                 .lines()
@@ -320,7 +361,7 @@ mod tests {
 
     #[test]
     fn all_forms_have_the_same_value() {
-        let value = |text: &str| armoured(text.as_bytes(), &(15..26)).and_then(|found| found.value);
+        let value = |text: &str| found(text, 15..26).and_then(|found| found.value);
         let plain = block();
         assert!(value(&plain).is_some());
         assert_eq!(value(&plain), value(&plain.replace('\n', "\\n")));

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::search::Search;
+
 /// One kind of secret: how it is noticed, how it is recognised, and an example to test both.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
@@ -13,13 +15,6 @@ pub struct Rule {
     /// A template of text with such a secret; see `plant`.
     pub(super) example: &'static str,
     /// A template of text that only looks like one.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "only tests read it; it stands here to be seen beside the pattern"
-        )
-    )]
     pub(super) near_miss: &'static str,
 }
 
@@ -33,7 +28,7 @@ pub(super) enum Matcher {
     /// A value assigned to a name that has the keyword in it: the pattern must fit the whole value.
     Assigned(&'static str),
     /// Code, for what no pattern can express.
-    Code(fn(text: &[u8], hit: &Range<usize>) -> Option<Found>, Case),
+    Code(fn(&mut Search<'_>, &Range<usize>) -> Option<Found>, Case),
 }
 
 /// Whether the case of letters in keywords matters.
@@ -64,17 +59,6 @@ impl Rule {
             Matcher::Token(_) | Matcher::Around(..) => Case::Exact,
             Matcher::Assigned(_) => Case::Ignored,
             Matcher::Code(_, case) => case,
-        }
-    }
-
-    /// The regular expression of this rule, anchored, if it has one.
-    pub(super) fn pattern(&self) -> Option<String> {
-        match self.matcher {
-            Matcher::Token(pattern) | Matcher::Around(_, pattern) => {
-                Some(format!("^(?:{pattern})"))
-            }
-            Matcher::Assigned(pattern) => Some(format!("^(?:{pattern})$")),
-            Matcher::Code(..) => None,
         }
     }
 }
@@ -135,7 +119,7 @@ pub(super) const fn assigned(
 pub(super) const fn code(
     id: &'static str,
     keywords: &'static [&'static str],
-    find: fn(&[u8], &Range<usize>) -> Option<Found>,
+    find: fn(&mut Search<'_>, &Range<usize>) -> Option<Found>,
     case: Case,
     example: &'static str,
     near_miss: &'static str,

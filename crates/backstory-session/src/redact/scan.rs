@@ -1,18 +1,19 @@
 //! From keywords to findings: at each keyword the rules that named it are tried, each at that place only.
 //!
-//! No pattern ever searches. It is anchored at a keyword and sees a bounded piece of text, so the time is linear in the text
-//! whatever stands in it.
+//! No pattern ever searches: it is anchored at a keyword and sees a bounded piece of text. What `search` remembers bounds how
+//! often a rule sees the same bytes, so the time is linear in the text whatever stands in it.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
-
 use super::assignment::assignment;
 use super::boundary::{after_escape, begins_token, ends_token};
+use super::examined::{count_leading, examined};
 use super::keywords::{Keyword, KeywordIndex};
-use super::plausible::{is_placeholder, is_words};
+use super::pattern::Pattern;
+use super::plausible::{contains_any, is_placeholder, is_words};
 use super::rule::{Case, Found, Matcher, Rule};
+use super::search::{Look, RuleProgress, Search, ValueMemo, plain_end};
 
 /// The rules, ready to be tried.
 #[derive(Debug)]
@@ -20,7 +21,16 @@ pub(super) struct Scanner {
     rules: &'static [Rule],
     index: KeywordIndex,
     /// Compiled at first use: most processes need only a few.
-    patterns: Vec<OnceLock<Option<Regex>>>,
+    patterns: Vec<OnceLock<Option<Pattern>>>,
+}
+
+/// What a scan remembers. Kept from one scan to the next, because most texts are short and have few keywords.
+#[derive(Debug, Default)]
+pub(super) struct ScanMemory {
+    values: ValueMemo,
+    rules: Vec<RuleProgress>,
+    /// The rules that were tried in this scan.
+    tried: Vec<u16>,
 }
 
 /// A secret, and the rule that found it.
@@ -33,23 +43,23 @@ pub(super) struct Finding {
     pub(super) keyword: usize,
 }
 
-/// How much of the text a pattern sees.
-const LONGEST_TOKEN: usize = 8 * 1024;
+/// Length in bytes of the longest marker.
+const MAX_MARKER_BYTES: usize = 80;
 
 /// What a variable that holds a secret has in its name, besides the name of the service.
-const SECRET_NAMES: [&str; 12] = [
-    "key",
-    "token",
-    "secret",
-    "pass",
-    "pwd",
-    "auth",
-    "credential",
-    "pat",
-    "jwt",
-    "dsn",
-    "license",
-    "webhook",
+const SECRET_NAMES: [&[u8]; 12] = [
+    b"key",
+    b"token",
+    b"secret",
+    b"pass",
+    b"pwd",
+    b"auth",
+    b"credential",
+    b"pat",
+    b"jwt",
+    b"dsn",
+    b"license",
+    b"webhook",
 ];
 
 impl Scanner {
@@ -83,26 +93,31 @@ impl Scanner {
         }
     }
 
-    /// Adds what is found in `text` to `findings`, `offset` added to the places.
-    pub(super) fn scan(&self, text: &[u8], offset: usize, findings: &mut Vec<Finding>) {
-        self.index.scan(text, |keyword, at| {
-            let hit = at..at + keyword.text.len();
-            for &number in &keyword.rules {
-                let number = usize::from(number);
-                let Some(rule) = self.rules.get(number) else {
-                    continue;
-                };
-                if let Some(found) = self.find(rule, number, text, &hit) {
-                    let range = found.range.start + offset..found.range.end + offset;
-                    findings.push(Finding {
-                        range,
-                        rule: number,
-                        value: found.value,
-                        keyword: hit.start + offset,
-                    });
+    /// Adds what is found in `text` at keywords within `part` to `findings`, `offset` added to the places.
+    pub(super) fn scan(
+        &self,
+        text: &[u8],
+        part: Range<usize>,
+        offset: usize,
+        memory: &mut ScanMemory,
+        findings: &mut Vec<Finding>,
+    ) {
+        memory.forget(self.rules.len());
+        let start = part.start;
+        self.index
+            .scan(text.get(part).unwrap_or_default(), |keyword, at| {
+                let hit = start + at..start + at + keyword.text.len();
+                for &number in &keyword.rules {
+                    if let Some(found) = self.find(number, text, &hit, memory) {
+                        findings.push(Finding {
+                            range: found.range.start + offset..found.range.end + offset,
+                            rule: usize::from(number),
+                            value: found.value,
+                            keyword: hit.start + offset,
+                        });
+                    }
                 }
-            }
-        });
+            });
     }
 
     /// Calls `found` with each place where a keyword stands.
@@ -110,76 +125,134 @@ impl Scanner {
         self.index.scan(text, |_, at| found(at));
     }
 
-    fn find(&self, rule: &Rule, number: usize, text: &[u8], hit: &Range<usize>) -> Option<Found> {
+    fn find(
+        &self,
+        number: u16,
+        text: &[u8],
+        hit: &Range<usize>,
+        memory: &mut ScanMemory,
+    ) -> Option<Found> {
+        let rule = self.rules.get(usize::from(number))?;
+        let progress = memory.rules.get_mut(usize::from(number))?;
+        if progress.is_new() {
+            memory.tried.push(number);
+        }
+        let mut search = Search {
+            text,
+            values: &mut memory.values,
+            progress,
+        };
         let found = match rule.matcher {
-            Matcher::Token(_) => self.token(number, text, hit.start),
+            Matcher::Token(_) => self.token(number, &mut search, hit.start),
             Matcher::Around(before, _) => {
-                self.token(number, text, word_start(text, hit.start, before))
+                let start = word_start(text, hit.start, before);
+                self.token(number, &mut search, start)
             }
-            Matcher::Assigned(_) => self.assigned(number, text, hit),
-            Matcher::Code(find, _) => find(text, hit),
+            Matcher::Assigned(_) => self.assigned(number, &mut search, hit),
+            Matcher::Code(find, _) => find(&mut search, hit),
         }?;
         let secret = text.get(found.range.clone())?;
         let known = secret.is_empty() || is_placeholder(secret);
         // The name of a rule in a marker is no name of a variable.
         let marked = is_in_marker(text, found.range.start) || is_in_marker(text, hit.start);
-        (!known && !marked).then_some(found)
-    }
-
-    fn token(&self, number: usize, text: &[u8], start: usize) -> Option<Found> {
-        if !begins_token(text, start) {
+        if known || marked {
             return None;
         }
-        let window = text.get(start..text.len().min(start + LONGEST_TOKEN))?;
-        let groups = self.pattern(number)?.captures(window)?;
-        let whole = groups.get(0)?;
-        let secret = groups.get(1).unwrap_or(whole);
+        search.progress.decide(found.range.end);
+        Some(found)
+    }
+
+    fn token(&self, number: u16, search: &mut Search<'_>, start: usize) -> Option<Found> {
+        let text = search.text;
+        if search.progress.is_decided(start) || !begins_token(text, start) {
+            return None;
+        }
+        let pattern = self.pattern(number)?;
+        let limit = text.len().min(start + pattern.max_bytes);
+        // Up to the end of the keyword the bytes are known, and need not be in the alphabet.
+        let run_start = limit.min(start + pattern.known_bytes);
+        let run = &mut search.progress.run;
+        let end = run.end(run_start, limit, |at| {
+            text.get(at).is_some_and(|byte| pattern.may_contain(*byte))
+        });
+        if end < start + pattern.min_bytes {
+            return None;
+        }
+        match search.progress.look(&(start..end)) {
+            Look::New => {}
+            Look::Known => return None,
+            Look::Exhausted => {
+                let plain = start..plain_end(text, start, end);
+                return (plain.len() >= pattern.min_bytes).then(|| Found::plain(plain));
+            }
+        }
+        let window = text.get(start..end)?;
+        examined(window.len());
+        let matched = window.get(..pattern.match_length(window)?)?;
+        let offset = pattern.secret_offset(matched);
+        let end = start + matched.len();
         // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
-        (ends_token(text, start + whole.end()) && !is_words(secret.as_bytes()))
-            .then(|| Found::plain(start + secret.start()..start + secret.end()))
+        (ends_token(text, end) && !is_words(matched.get(offset..)?))
+            .then(|| Found::plain(start + offset..after_character(text, end)))
     }
 
-    fn assigned(&self, number: usize, text: &[u8], hit: &Range<usize>) -> Option<Found> {
-        let found = assignment(text, hit)?;
-        let name = text.get(found.name)?.to_ascii_lowercase();
-        let value = text.get(found.value.clone())?;
-        let named = SECRET_NAMES
-            .iter()
-            .any(|part| memchr::memmem::find(&name, part.as_bytes()).is_some());
-        (named && self.pattern(number)?.is_match(value)).then(|| Found::plain(found.value))
-    }
-
-    /// The compiled pattern of a rule. That all of them compile is tested, so `None` is never seen; if it were, the rule would
-    /// find nothing, which is better than no redaction at all.
-    fn pattern(&self, number: usize) -> Option<&Regex> {
-        let rule = self.rules.get(number)?;
-        let compile = || {
-            RegexBuilder::new(&rule.pattern()?)
-                .unicode(false)
-                .build()
-                .ok()
+    fn assigned(&self, number: u16, search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+        let found = assignment(search, hit)?;
+        let pattern = self.pattern(number)?;
+        if !(pattern.min_bytes..=pattern.max_bytes).contains(&found.value.len()) {
+            return None;
+        }
+        let named = contains_any(search.text.get(found.name)?, &SECRET_NAMES);
+        let fits = |value: &[u8]| {
+            examined(value.len());
+            pattern.match_length(value).is_some()
         };
+        (named && search.judge_value(&found.value, fits)).then(|| Found::plain(found.value))
+    }
+
+    fn pattern(&self, number: u16) -> Option<&Pattern> {
+        let number = usize::from(number);
+        let rule = self.rules.get(number)?;
+        let compile = || Pattern::compile(rule);
         self.patterns.get(number)?.get_or_init(compile).as_ref()
     }
 }
 
+impl ScanMemory {
+    /// Forgets the text of the scan before.
+    fn forget(&mut self, rules: usize) {
+        self.values = ValueMemo::default();
+        if self.rules.len() != rules {
+            self.rules = vec![RuleProgress::default(); rules];
+        }
+        for number in self.tried.drain(..) {
+            if let Some(progress) = self.rules.get_mut(usize::from(number)) {
+                *progress = RuleProgress::default();
+            }
+        }
+    }
+}
+
+/// Moves `at` past the rest of a character that a pattern of bytes has cut in two.
+fn after_character(text: &[u8], at: usize) -> usize {
+    let rest = text.iter().skip(at).take(3);
+    at + count_leading(rest, |byte| byte & 0xc0 == 0x80)
+}
+
 /// Where the word begins that has a keyword at `at`, at most `before` characters earlier.
 fn word_start(text: &[u8], at: usize, before: usize) -> usize {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let length = text
-        .get(..at)
-        .unwrap_or_default()
-        .iter()
-        .rev()
-        .take(before)
-        .take_while(|byte| is_word(byte))
-        .count();
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let left = text.get(..at).unwrap_or_default().iter().rev();
+    let length = count_leading(left.take(before), is_word);
     after_escape(text, at - length).min(at)
 }
 
 /// Whether `at` is within a marker that an earlier run has left.
 fn is_in_marker(text: &[u8], at: usize) -> bool {
-    let before = text.get(at.saturating_sub(80)..at).unwrap_or_default();
-    memchr::memmem::rfind(before, super::MARKER.as_bytes())
-        .is_some_and(|start| !before.get(start..).unwrap_or_default().contains(&b']'))
+    let before = text.get(..at).unwrap_or_default();
+    let is_within = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':');
+    let length = count_leading(before.iter().rev().take(MAX_MARKER_BYTES), is_within);
+    before
+        .get(before.len().saturating_sub(length + 1)..)
+        .is_some_and(|marker| marker.starts_with(super::MARKER.as_bytes()))
 }

@@ -2,28 +2,26 @@
 
 use std::ops::Range;
 
-use super::plausible::is_placeholder;
+use super::examined::count_leading;
+use super::plausible::{entropy, is_demonstration, is_mostly_words, is_placeholder};
 use super::rule::Found;
+use super::search::Search;
 
 const LONGEST_USER: usize = 128;
 const LONGEST_PASSWORD: usize = 512;
+const SHORTEST_TOKEN: usize = 20;
 
 /// The password of the URL whose `://` is at `hit`.
-pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
-    let rest = text.get(hit.end..)?;
-    let user = rest
-        .iter()
-        .take(LONGEST_USER)
-        .position(|byte| ends_part(*byte) || matches!(byte, b':' | b'@'))?;
+pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let user = count_leading(rest.iter().take(LONGEST_USER), |byte| {
+        !ends_part(byte) && !matches!(byte, b':' | b'@')
+    });
     if rest.get(user) != Some(&b':') {
         return None;
     }
     let after = rest.get(user + 1..)?;
-    let length = after
-        .iter()
-        .take(LONGEST_PASSWORD)
-        .take_while(|byte| !ends_part(**byte))
-        .count();
+    let length = count_leading(after.iter().take(LONGEST_PASSWORD), |byte| !ends_part(byte));
     // The host begins after the last `@`; the ones before belong to the password.
     let length = memchr::memrchr(b'@', after.get(..length)?)?;
     let secret = after.get(..length)?;
@@ -33,6 +31,24 @@ pub(super) fn password(text: &[u8], hit: &Range<usize>) -> Option<Found> {
         .then_some(())
         .filter(|()| is_secret(rest.get(..user).unwrap_or_default(), secret))
         .map(|()| Found::plain(start..start + length))
+}
+
+/// The user of the URL whose `://` is at `hit`, if that is a token: `https://<token>@host`, as in a Sentry DSN.
+pub(super) fn user_token(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let length = count_leading(rest.iter().take(LONGEST_USER), |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    });
+    let user = rest.get(..length)?;
+    let host = rest.get(length + 1)?;
+    (rest.get(length) == Some(&b'@')
+        && host.is_ascii_alphanumeric()
+        && (SHORTEST_TOKEN..LONGEST_USER).contains(&length)
+        && user.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
+        && entropy(user) >= 3.0
+        && !is_demonstration(user)
+        && !is_mostly_words(user))
+    .then(|| Found::plain(hit.end..hit.end + length))
 }
 
 fn ends_part(byte: u8) -> bool {
@@ -80,11 +96,17 @@ fn is_secret(user: &[u8], password: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::search::{RuleProgress, ValueMemo};
 
     fn check(text: &str, expected: Option<&str>) {
         let at = text.find("://").unwrap();
+        let mut search = Search {
+            text: text.as_bytes(),
+            values: &mut ValueMemo::default(),
+            progress: &mut RuleProgress::default(),
+        };
         assert_eq!(
-            password(text.as_bytes(), &(at..at + 3)).map(|found| &text[found.range]),
+            password(&mut search, &(at..at + 3)).map(|found| &text[found.range]),
             expected,
             "{text}"
         );

@@ -66,6 +66,28 @@ pub(super) const RULES: &[Rule] = &[
         "DISCORD_TOKEN=«M{w25}.{w6}.{u38}»",
         "DISCORD_TOKEN=M...",
     ),
+    token(
+        "discord-bot-token-value",
+        // The base64 of the number of a bot made since 2022. Older ones are found by name only: their numbers begin with anything.
+        &[
+            "MTAw", "MTAx", "MTAy", "MTAz", "MTA0", "MTA1", "MTA2", "MTA3", "MTA4", "MTA5", "MTEw",
+            "MTEx", "MTEy", "MTEz", "MTE0", "MTE1", "MTE2", "MTE3", "MTE4", "MTE5", "MTIw", "MTIx",
+            "MTIy", "MTIz", "MTI0", "MTI1", "MTI2", "MTI3", "MTI4", "MTI5", "MTMw", "MTMx", "MTMy",
+            "MTMz", "MTM0", "MTM1", "MTM2", "MTM3", "MTM4", "MTM5", "MTQw", "MTQx", "MTQy", "MTQz",
+            "MTQ0", "MTQ1", "MTQ2", "MTQ3", "MTQ4", "MTQ5", "MTUw", "MTUx", "MTUy", "MTUz", "MTU0",
+            "MTU1", "MTU2", "MTU3", "MTU4", "MTU5",
+        ],
+        r"MT[AEIMQU][w-z0-5][0-9A-Za-z]{20,24}\.[\w-]{6}\.[\w-]{27,40}",
+        "MTI5{w20}.{w6}.{u38}",
+        "MTI5{w20}.{w6}",
+    ),
+    token(
+        "telegram-bot-url",
+        &["/bot"],
+        r"/bot(\d{8,10}:AA[\w-]{32,34})",
+        "https://api.telegram.org/bot«{d9}:AA{u33}»/getMe",
+        "https://example.org/bot{d9}/getMe",
+    ),
     around(
         "telegram-bot-token",
         &[":AA"],

@@ -1,0 +1,175 @@
+//! Forms in which secrets stand in files, on command lines and in listings, each of them in every setting of a log.
+
+use super::plant::expand;
+use super::tests::{check_untouched, redacted, settings};
+
+fn check_redacted(template: &str) {
+    let planted = expand(template, 9);
+    for text in settings(&planted.text) {
+        let output = redacted(&text);
+        assert!(
+            planted
+                .secrets
+                .iter()
+                .all(|secret| !output.contains(secret.as_str())),
+            "left: {text} -> {output}"
+        );
+        assert_eq!(redacted(&output), output, "the second time");
+        if text.starts_with('{') {
+            let json = serde_json::from_str::<serde_json::Value>(output.trim_end());
+            assert!(json.is_ok(), "no JSON any more: {output}");
+        }
+    }
+}
+
+#[test]
+fn short_names_of_passwords_in_files_of_all_kinds() {
+    for template in [
+        "DB_PASS=«{w12}»",
+        "export SMTP_PASS='«{p16}»'",
+        "MYSQL_PASS=«{l12}»",
+        "RABBITMQ_DEFAULT_PASS=«{w8}»",
+        "      - RABBITMQ_DEFAULT_PASS=«{p12}»",
+        "      RABBITMQ_DEFAULT_PASS: «{p12}»",
+        "\"DB_PASS\":\"«{p16}»\"",
+        "\"DB_PASS\": \"«{l12}»\"",
+        "ADMIN_PW=«{p12}»",
+        "admin_pw = \"«{p12}»\"",
+        "ansible_become_pass: «{p16}»",
+        "ansible_ssh_pass=«{p16}»",
+        "db-pass = \"«{p16}»\"",
+        "dbPass: '«{p16}»'",
+        "smtpPass: \"«{p16}»\"",
+        "auth: (user: 'me', pass: '«{p16}»')",
+        "\"pass\": \"«{p16}»\"",
+        "POSTGRES_PASSWORD: «{l14}»",
+        "ENV DB_PASS=«{w12}»",
+        "docker run -e DB_PASS=«{w12}» app",
+        "https://x.internal/login?db_pass=«{w16}»&next=1",
+        "DB_PASS=«{w3}4{w2}»",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn passwords_on_command_lines() {
+    for template in [
+        "mysql -u root -p«{l8}» main",
+        "mysql -uroot -p'«{p12}» main",
+        "mysqldump -h db -p«{w10}» main > dump.sql",
+        "docker login -u me -p «{p16}» registry.internal",
+        "echo «{p16}» | docker login -u me --password-stdin",
+        "echo \"«{p16}»\" | docker login -u me --password-stdin",
+        "printf '%s' '«{p16}»' | docker login --password-stdin",
+        "redis-cli -h cache -a «{p16}» ping",
+        "mongosh -u me -p «{p16}» mongodb://db",
+        "ldapsearch -x -D cn=admin -w «{p12}» -b dc=x",
+        "openssl genrsa -aes256 -passout pass:«{p12}» 4096",
+        "smbclient //host/share -U me%«{w12}»",
+        "keytool -list -keystore k.jks -storepass «{p12}»",
+        "kubectl create secret generic db --from-literal=DB_PASS=«{l12}»",
+        "kubectl create secret generic db --from-literal=key='«{p16}»'",
+        "gh secret set DEPLOY --body \"«{p16}»\"",
+        "gh secret set DEPLOY --body=«{p16}»",
+        "http --auth=me:«{w16}» x.internal",
+        "http --auth me:«{w16}» x.internal",
+        "curl -H 'Authorization: SSWS «00{w40}»' https://x.internal",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn tokens_and_hashes_without_a_name() {
+    for template in [
+        "curl https://api.telegram.org/bot«{d10}:AA{u33}»/getUpdates",
+        "curl https://api.telegram.org/bot«{d9}:AA{u33}»/sendMessage?chat_id=1",
+        "client.login(\"«MTA5{w20}.{w6}.{u38}»\")",
+        "BOT_TOKEN=«MzA5{w20}.{w6}.{u38}»",
+        "Sentry.init(dsn: \"https://«{h32}»@o17.ingest.us.sentry.io/42\")",
+        "https://{h32}:«{h32}»@sentry.internal/42",
+        "admin:$2y$10$«{w53}»",
+        "root:$6$«{w16}${w86}»:19000:0:99999:7:::",
+        "  password: «c3VwZX{b11}Q==»",
+        "  API_KEY: «c2stYW50L{b60}»",
+        "  .dockerconfigjson: «eyJhdXRocyI6{b80}»",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_password_survives() {
+    for text in [
+        "pass: all 12 tests",
+        "\"pass\": true, \"fail\": 0",
+        "test_pass: 12",
+        "first_pass = second_pass",
+        "render_pass = device.begin_render_pass(desc)",
+        "let two_pass: bool = true;",
+        "bypass = \"allowlist\"",
+        "encompass: everything",
+        "pw = getpass.getpass()",
+        "const pw = await promptPassword()",
+        "DB_PASS=$DB_PASS",
+        "DB_PASS=${DB_PASS:-}",
+        "DB_PASS=<password>",
+        "DB_PASS=changeme",
+        "DB_PASS: ${{ secrets.DB_PASS }}",
+        "db_pass = os.environ[\"DB_PASS\"]",
+        "dbPass: process.env.DB_PASS",
+        "password: string",
+        "DB_PASSWORD: string;",
+        "POSTGRES_PASSWORD: required",
+        "POSTGRES_PASSWORD: postgres",
+        "mysql -u root -p main",
+        "mysql -u root -p -h localhost",
+        "mysql -P 3306 -h localhost",
+        "docker run -p 8080:80 nginx",
+        "docker compose -p project up",
+        "docker login -p $TOKEN",
+        "docker login -u me -p <token>",
+        "git log -p main",
+        "mkdir -p target/debug",
+        "echo $TOKEN | docker login --password-stdin",
+        "cat token.txt | docker login --password-stdin",
+        "git diff -U 3",
+        "psql -U postgres -d main",
+        "redis-cli -a $REDIS_PASS",
+        "http --auth-type=basic x.internal",
+        "kubectl create configmap c --from-literal=LEVEL=debug1234",
+        "https://deploy@git.internal/a",
+        "https://my-long-organization-name@dev.azure.com/x",
+        "awk '{ print $1$2 }'",
+        "echo $6$7",
+        "/bottom/bot/bots",
+        "passport_pw: null",
+        "compass",
+    ] {
+        for text in settings(text) {
+            check_untouched(&text);
+        }
+    }
+}
+
+#[test]
+fn a_chain_of_secrets_is_redacted_at_once() {
+    for piece in ["npg_99W1MdYG484Hnpg_", "--glft-99W1MdYG484H99W1MdYG484H"] {
+        let text = piece.repeat(500);
+        let once = redacted(&format!("{text}--AKIAQ2W3E4R5T6Y7U2I3"));
+        assert_eq!(redacted(&once), once);
+    }
+}
+
+#[test]
+fn no_character_is_cut_in_two() {
+    for length in 120..140 {
+        let text = format!(
+            "sshpass -p {}éééé ssh host",
+            "a1B2c3D".repeat(20).get(..length).unwrap()
+        );
+        let quoted = serde_json::json!({ "text": text }).to_string();
+        assert!(serde_json::from_str::<serde_json::Value>(&redacted(&quoted)).is_ok());
+    }
+}
