@@ -9,61 +9,19 @@ use serde_json::json;
 use crate::environment::{Environment, feed, prompt, record};
 
 /// Settings of a repository that name programs; `EVIL` stands for one.
-const SETTINGS: &[&str] = &[
-    "filter.x.clean=EVIL",
-    "filter.x.smudge=EVIL",
-    "filter.x.process=EVIL",
-    "filter.x.required=true",
-    "diff.x.command=EVIL",
-    "diff.x.textconv=EVIL",
-    "diff.external=EVIL",
-    "diff.tool=EVIL",
-    "difftool.x.cmd=EVIL",
-    "merge.x.driver=EVIL",
-    "mergetool.x.cmd=EVIL",
-    "core.fsmonitor=EVIL",
-    "core.hooksPath=HOOKS",
-    "core.pager=EVIL",
-    "pager.ls-files=EVIL",
-    "pager.diff-tree=EVIL",
-    "core.editor=EVIL",
-    "sequence.editor=EVIL",
-    "core.askPass=EVIL",
-    "core.sshCommand=EVIL",
-    "core.gitProxy=EVIL",
-    "core.alternateRefsCommand=EVIL",
-    "ssh.variant=simple",
-    "credential.helper=!EVIL",
-    "credential.https://example.org.helper=!EVIL",
-    "gpg.program=EVIL",
-    "gpg.openpgp.program=EVIL",
-    "gpg.x509.program=EVIL",
-    "gpg.ssh.program=EVIL",
-    "gpg.ssh.defaultKeyCommand=EVIL",
-    "alias.status=!EVIL",
-    "alias.ls-files=!EVIL",
-    "alias.rev-list=!EVIL",
-    "interactive.diffFilter=EVIL",
-    "remote.origin.uploadpack=EVIL",
-    "remote.origin.receivepack=EVIL",
-    "remote.origin.proxy=EVIL",
-    "remote.origin.vcs=evil",
-    "uploadpack.packObjectsHook=EVIL",
-    "trailer.x.cmd=EVIL",
-    "trailer.x.command=EVIL",
-    "tar.x.command=EVIL",
-    "sendemail.sendmailCmd=EVIL",
-    "imap.tunnel=EVIL",
-    "browser.x.cmd=EVIL",
-    "man.x.cmd=EVIL",
-    "web.browser=EVIL",
-    "instaweb.httpd=EVIL",
-    "guitool.x.cmd=EVIL",
-    "receive.procReceiveRefs=refs",
-    "submodule.module.update=!EVIL",
-    "hook.x.command=EVIL",
-    "include.path=included",
-];
+const SETTINGS: &str = "
+    filter.x.clean=EVIL filter.x.smudge=EVIL filter.x.process=EVIL diff.x.command=EVIL diff.x.textconv=EVIL
+    diff.external=EVIL difftool.x.cmd=EVIL merge.x.driver=EVIL mergetool.x.cmd=EVIL core.fsmonitor=EVIL
+    core.hooksPath=HOOKS core.pager=EVIL pager.ls-files=EVIL pager.diff-tree=EVIL core.editor=EVIL
+    sequence.editor=EVIL core.askPass=EVIL core.sshCommand=EVIL core.gitProxy=EVIL core.alternateRefsCommand=EVIL
+    credential.helper=!EVIL credential.https://example.org.helper=!EVIL gpg.program=EVIL gpg.openpgp.program=EVIL
+    gpg.x509.program=EVIL gpg.ssh.program=EVIL gpg.ssh.defaultKeyCommand=EVIL alias.status=!EVIL alias.ls-files=!EVIL
+    alias.rev-list=!EVIL interactive.diffFilter=EVIL remote.origin.uploadpack=EVIL remote.origin.receivepack=EVIL
+    remote.origin.vcs=evil uploadpack.packObjectsHook=EVIL trailer.x.cmd=EVIL trailer.x.command=EVIL
+    tar.x.command=EVIL sendemail.sendmailCmd=EVIL browser.x.cmd=EVIL submodule.module.update=!EVIL hook.x.command=EVIL
+    include.path=included diff.tool=EVIL instaweb.httpd=EVIL web.browser=EVIL guitool.x.cmd=EVIL man.x.cmd=EVIL
+    imap.tunnel=EVIL
+";
 
 const HOOKS: &[&str] = &[
     "applypatch-msg",
@@ -280,7 +238,7 @@ fn no_setting_of_a_repository_runs_a_program() {
     let root = trap.root.clone();
     let config = std::fs::read(root.join(".git/config")).unwrap();
     let mut careless = Vec::new();
-    for setting in SETTINGS {
+    for setting in SETTINGS.split_whitespace() {
         std::fs::write(root.join(".git/config"), &config).unwrap();
         trap.set(".git/config", &["log.showSignature=true", setting]);
         trap.write(
@@ -299,7 +257,7 @@ fn no_setting_of_a_repository_runs_a_program() {
             trap.careless(&root, arguments);
         }
         if !trap.ran().is_empty() {
-            careless.push(*setting);
+            careless.push(setting);
         }
     }
     for setting in [
@@ -317,8 +275,10 @@ fn no_setting_of_a_repository_runs_a_program() {
 fn hostile_settings_do_not_keep_git_from_answering() {
     let mut trap = Trap::new();
     let root = trap.root.clone();
-    let harmless = |setting: &&&str| !setting.starts_with("include");
-    let settings: Vec<&str> = SETTINGS.iter().filter(harmless).copied().collect();
+    let settings = SETTINGS.split_whitespace();
+    let settings: Vec<&str> = settings
+        .filter(|setting| !setting.starts_with("include"))
+        .collect();
     trap.set(".git/config", &settings);
     trap.set(
         ".git/config",
