@@ -162,19 +162,27 @@ impl Memory {
         let probes = Probes::new(&self.store, sessions, &names)?;
         let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
         let mut logs = self.store.logs_of_sessions(&rows)?;
+        let mut places = SearchedPlaces {
+            folders: intent.spool.clone(),
+            published: [&intent.published, declined].concat(),
+            ..SearchedPlaces::default()
+        };
+        places.folders.extend(intent.catalogue.clone());
         let left = self.forget_outside(sessions, intent, &names, &probes)?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
-                let (lost, remaining) = sieve.remaining(|each| {
+                let remaining = sieve.remaining(|each| {
                     Ok(forgetting.rewrite(stream.id, |start, bytes| {
                         each(start, bytes);
                         false
                     })?)
                 })?;
-                forgetting.relearn(stream.id, &lost, &remaining)?;
+                forgetting.relearn(stream.id, &remaining.lost, &remaining.facts)?;
+                places.blanked.insert(stream.id);
+                places.kept.extend(remaining.kept);
                 if !logs.contains(&stream.path) {
                     logs.push(stream.path);
                 }
@@ -187,11 +195,6 @@ impl Memory {
         forgetting.commit()?;
         let clean = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
-        let mut places = SearchedPlaces {
-            folders: intent.spool.clone(),
-            published: [&intent.published, declined].concat(),
-        };
-        places.folders.extend(intent.catalogue.clone());
         let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),
