@@ -163,6 +163,12 @@ impl Memory {
         let probes = Probes::new(&self.store, sessions, &names)?;
         let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
         let mut logs = self.store.logs_of_sessions(&rows)?;
+        let mut places = SearchedPlaces {
+            folders: intent.spool.clone(),
+            published: [&intent.published, declined].concat(),
+            ..SearchedPlaces::default()
+        };
+        places.folders.extend(intent.catalogue.clone());
         let left = self.forget_outside(sessions, intent, &names, &probes)?;
         let redactor = LazyRedactor::of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
@@ -170,13 +176,15 @@ impl Memory {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
-                let (lost, remaining) = sieve.remaining(&redactor, |each| {
+                let remaining = sieve.remaining(&redactor, |each| {
                     Ok(forgetting.rewrite(stream.id, |start, bytes| {
                         each(start, bytes);
                         false
                     })?)
                 })?;
-                forgetting.relearn(stream.id, &lost, &remaining)?;
+                forgetting.relearn(stream.id, &remaining.lost, &remaining.facts)?;
+                places.blanked.insert(stream.id);
+                places.kept.extend(remaining.kept);
                 if !logs.contains(&stream.path) {
                     logs.push(stream.path);
                 }
@@ -189,11 +197,6 @@ impl Memory {
         forgetting.commit()?;
         let clean = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
-        let mut places = SearchedPlaces {
-            folders: intent.spool.clone(),
-            published: [&intent.published, declined].concat(),
-        };
-        places.folders.extend(intent.catalogue.clone());
         let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),

@@ -1,6 +1,6 @@
 //! Proving that nothing is left: every file of the store is searched for words that only the forgotten sessions said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,10 @@ pub(super) struct SearchedPlaces {
     pub(super) folders: Vec<PathBuf>,
     /// Files whose published block is searched.
     pub(super) published: Vec<PathBuf>,
+    /// Streams that repeated a forgotten session.
+    pub(super) blanked: HashSet<i64>,
+    /// Folders, branches and titles that the other lines of those name.
+    pub(super) kept: HashSet<String>,
 }
 
 /// What to look for.
@@ -56,6 +60,8 @@ pub(super) struct Probes {
 /// Something that a forgotten session said.
 struct Word {
     finder: Finder<'static>,
+    /// Whether it is of a title, folder or branch: those stand outside of events, too.
+    is_place: bool,
     /// Whether an event of another session says it as well: then it is that session's, and proves nothing.
     shared: bool,
     /// Where else it was found.
@@ -87,9 +93,12 @@ impl Probes {
                 },
             )?;
         }
-        let words = words.0.into_iter().chain(phrases.0).chain(places.0);
-        let words = words.map(|(_, word)| Word {
+        let said = words.0.into_iter().chain(phrases.0);
+        let said = said.map(|(_, word)| (word, false));
+        let words = said.chain(places.0.into_iter().map(|(_, word)| (word, true)));
+        let words = words.map(|(word, is_place)| Word {
             finder: Finder::new(&word).into_owned(),
+            is_place,
             shared: false,
             places: BTreeSet::new(),
         });
@@ -129,7 +138,9 @@ impl Probes {
             let place = format!("stored bytes of stream {stream}");
             for word in words.iter_mut().filter(|word| !word.shared) {
                 for at in word.finder.find_iter(bytes) {
-                    word.shared |= store.is_in_event(stream, start + at as u64)?;
+                    // A stream that repeats nothing of a forgotten session names its own places.
+                    word.shared |= (word.is_place && !places.blanked.contains(&stream))
+                        || store.is_in_event(stream, start + at as u64)?;
                     word.places.insert(place.clone());
                 }
             }
@@ -152,6 +163,11 @@ impl Probes {
         })?;
         for (_, path) in store.source_paths()? {
             Self::mark_shared(words, path.as_bytes());
+        }
+        for value in &places.kept {
+            for word in words.iter_mut().filter(|word| word.is_place) {
+                word.shared |= word.finder.find(value.as_bytes()).is_some();
+            }
         }
         store.texts_of_others(|text| Self::mark_shared(words, text.as_bytes()))?;
         words.retain(|word| !word.shared);

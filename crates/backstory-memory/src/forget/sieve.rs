@@ -78,6 +78,16 @@ impl Names {
     }
 }
 
+/// What is left of a stream that lines were blanked in.
+pub(super) struct Remaining {
+    /// Folders, branches, titles and models that only blanked lines named.
+    pub(super) lost: HashSet<String>,
+    /// Those that other lines name.
+    pub(super) kept: HashSet<String>,
+    /// What those say of their sessions.
+    pub(super) facts: Vec<RemainingFacts>,
+}
+
 /// One stream being read again.
 pub(super) struct Sieve<'a> {
     agent: &'a str,
@@ -292,8 +302,8 @@ impl<'a> Sieve<'a> {
         &self,
         redactor: &LazyRedactor,
         mut each_block: impl FnMut(&mut dyn FnMut(u64, &[u8])) -> Result<()>,
-    ) -> Result<(HashSet<String>, Vec<RemainingFacts>)> {
-        let mut lost = self.lost.clone();
+    ) -> Result<Remaining> {
+        let mut kept = HashSet::new();
         let mut facts: Vec<SessionFacts> = Vec::new();
         let mut prompts: Vec<(Arc<str>, String)> = Vec::new();
         if let Some(reader) = self.reader {
@@ -301,9 +311,7 @@ impl<'a> Sieve<'a> {
             let mut reading = None;
             each_block(&mut |start, bytes| {
                 for (_, output) in read_block(reader, &mut reading, self.path, start, bytes) {
-                    for value in values(&output) {
-                        lost.remove(value);
-                    }
+                    kept.extend(values(&output).into_iter().map(str::to_string));
                     let is_prompt = |event: &&Event| event.kind == Kind::Prompt;
                     for event in output.events.iter().filter(is_prompt) {
                         if !prompts.iter().any(|(session, _)| *session == event.session) {
@@ -314,7 +322,11 @@ impl<'a> Sieve<'a> {
                 }
             })?;
         }
-        Ok((lost, remaining_facts(&facts, &prompts, redactor)))
+        Ok(Remaining {
+            lost: self.lost.difference(&kept).cloned().collect(),
+            kept,
+            facts: remaining_facts(&facts, &prompts, redactor),
+        })
     }
 
     fn verdict(&mut self, output: &Output) -> Verdict {
