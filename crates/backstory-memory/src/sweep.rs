@@ -120,6 +120,7 @@ impl Memory {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             self.clean_up()?;
         }
+        self.begin_repair()?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home)?;
         let taken = self.take_in(options, &discovery, progress)?;
         let TakenIn {
@@ -129,6 +130,7 @@ impl Memory {
             digester,
             runs,
         } = taken;
+        self.store.finish_rereading()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
@@ -146,6 +148,8 @@ impl Memory {
         report.index_problem = indexed.err().map(|error| error.to_string());
         self.store.tidy()?;
         report.retention = self.keep_within(&options.retain)?;
+        self.store.update_checksums()?;
+        self.store.tidy()?;
         drop(lock);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)

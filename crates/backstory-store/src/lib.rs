@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod checksums;
 mod code;
 mod compress;
 mod digests;
@@ -21,6 +22,7 @@ mod observations;
 mod open;
 mod queue;
 mod recall;
+mod repair;
 mod sessions;
 mod sources;
 mod usage;
@@ -28,6 +30,7 @@ mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
+pub use checksums::{Damage, DamagedPiece, Verification};
 pub use code::{
     Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
     WriteRow,
@@ -53,6 +56,7 @@ pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
 };
+pub use repair::Rereading;
 pub use recall::{ChangedName, RecalledSession};
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};

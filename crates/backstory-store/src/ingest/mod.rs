@@ -1,14 +1,16 @@
 //! Taking in what readers understood: events once each, in order, with their session's counts and roll-ups.
 
 mod chunk;
+mod moved;
 mod session;
 mod unkept;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -16,9 +18,10 @@ use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
+use crate::checksums::{self, Scope, hash_row};
 use crate::error::Result;
-use crate::index;
 use crate::open::Store;
+use crate::repair::damaged_streams;
 use crate::sources;
 use crate::usage::{self, Tally};
 
@@ -32,6 +35,10 @@ pub struct Batch<'a> {
     tally: Tally,
     unkept: Unkept,
     taken: Taken,
+    /// What was added to the checksum of the event keys.
+    keys_sum: i64,
+    /// Streams that are read again because a block of theirs is damaged.
+    damaged: HashSet<i64>,
 }
 
 /// The statements that run for every event; finding them in the cache each time would cost as much as running them.
@@ -64,6 +71,8 @@ impl Store {
             tally: Tally::default(),
             unkept: Unkept::new(connection)?,
             taken: Taken::default(),
+            keys_sum: 0,
+            damaged: damaged_streams(connection)?,
         })
     }
 }
@@ -119,6 +128,7 @@ impl Batch<'_> {
             session.save(&self.transaction)?;
         }
         self.tally.save(&self.transaction)?;
+        checksums::add_to_sum(&self.transaction, Scope::EventKeys, self.keys_sum)?;
         self.transaction.commit()?;
         Ok(self.taken)
     }
@@ -188,6 +198,7 @@ impl Batch<'_> {
                 self.know(event.key, origin, seq)?;
                 self.unkept
                     .known(&self.transaction, origin, seq, event.span)?;
+                self.move_from_damaged(origin, seq, &event, stream)?;
                 let session = self.session(chunk.agent, &event.session)?;
                 session.parent_seq = Some(seq);
                 session.changed = true;
@@ -205,7 +216,7 @@ impl Batch<'_> {
         let (id, seq) = (session.id, session.events + 1);
         if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
-            self.link_to_origin(chunk.agent, &event)?;
+            self.link_to_origin(chunk.agent, &event, stream)?;
             return Ok(None);
         }
         self.unkept.keep(event.span);
@@ -273,12 +284,18 @@ impl Batch<'_> {
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(&mut self, agent: &'static str, event: &Event) -> Result<()> {
+    fn link_to_origin(
+        &mut self,
+        agent: &'static str,
+        event: &Event,
+        stream: i64,
+    ) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
         self.unkept
             .known(&self.transaction, origin, seq, event.span)?;
+        self.move_from_damaged(origin, seq, event, stream)?;
         let session = self.session(agent, &event.session)?;
         if origin == session.id {
             return Ok(());
@@ -323,16 +340,7 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
-        self.taken.extended.insert(session);
-        self.transaction
-            .prepare_cached(
-                "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
-            )?
-            .execute((session, seq))?;
-        self.transaction
-            .prepare_cached("UPDATE sessions SET coded = ?2 - 1 WHERE id = ?1 AND coded >= ?2")?
-            .execute((session, seq))?;
-        index::mark_changed(&self.transaction, session, seq)
+        self.mark_changed(session, seq)
     }
 
     fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
@@ -405,7 +413,12 @@ impl Batch<'_> {
 
     /// Remembers an event by its key; false when the key is known already.
     fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
-        Ok(self.hot.know.execute((key.0, session, seq))? > 0)
+        let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
+        if is_new {
+            let row = [key.0, session, seq as i64].map(ValueRef::Integer);
+            self.keys_sum = self.keys_sum.wrapping_add(hash_row(&row));
+        }
+        Ok(is_new)
     }
 
     fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {
