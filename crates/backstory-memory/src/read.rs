@@ -6,8 +6,8 @@ use std::path::Path;
 
 use backstory_session::{Kind, Touch};
 use backstory_store::{
-    BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter, SessionHead, SessionRow, Store,
-    StreamRow,
+    BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
+    SessionHead, SessionRow, Store, StreamRow,
 };
 
 use crate::Memory;

@@ -49,7 +49,8 @@ impl Memory {
         let piece = match damage.piece {
             DamagedPiece::Bytes { stream, .. } => Rereading::Stream(stream),
             DamagedPiece::Session { id, .. } => Rereading::Session(id),
-            _ => return false,
+            DamagedPiece::Journal(_) => return true,
+            DamagedPiece::Attachment(_) | DamagedPiece::Rows { .. } => return false,
         };
         self.has_logs(piece).unwrap_or(false)
     }

@@ -146,10 +146,9 @@ impl Memory {
             None => self.refresh_index(false, &mut |_, _| {}),
         };
         report.index_problem = indexed.err().map(|error| error.to_string());
-        self.store.tidy()?;
-        report.retention = self.keep_within(&options.retain)?;
         self.store.update_checksums()?;
         self.store.tidy()?;
+        report.retention = self.keep_within(&options.retain)?;
         drop(lock);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)

@@ -18,6 +18,7 @@ mod evict;
 mod forget;
 mod index;
 mod ingest;
+mod journal;
 mod observations;
 mod open;
 mod queue;
@@ -56,8 +57,8 @@ pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
 };
-pub use repair::Rereading;
 pub use recall::{ChangedName, RecalledSession};
+pub use repair::Rereading;
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};

@@ -301,7 +301,8 @@ fn has_content(path: &Path) -> bool {
 fn refuse_lost(folder: &Path, path: &Path) -> Result<()> {
     for name in ["index", "vectors"] {
         let beside = folder.join(name);
-        let has_files = std::fs::read_dir(&beside).is_ok_and(|mut entries| entries.next().is_some());
+        let has_files =
+            std::fs::read_dir(&beside).is_ok_and(|mut entries| entries.next().is_some());
         if has_files {
             return Err(Error::Lost {
                 path: path.to_path_buf(),

@@ -167,9 +167,9 @@ impl Memory {
     fn warn_of_damage(&self, answer: &mut Answer) {
         let damage = self.take_damage();
         self.note_damage(&damage);
-        let warnings = damage.iter().map(|damage| {
-            format!("{damage}: what is in them was neither searched nor shown")
-        });
+        let warnings = damage
+            .iter()
+            .map(|damage| format!("{damage}: what is in them was neither searched nor shown"));
         answer.warnings.extend(warnings);
     }
 

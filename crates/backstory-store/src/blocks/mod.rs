@@ -9,8 +9,8 @@ use backstory_session::attachment;
 use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
-use self::stored::{STORED_BLOCK, StoredBlock, is_mending};
 pub(crate) use self::stored::read_attachment;
+use self::stored::{STORED_BLOCK, StoredBlock, is_mending};
 use crate::checksums::{Scope, damage, store_sum};
 use crate::error::{Error, Result};
 
@@ -231,7 +231,9 @@ pub(crate) fn replace(connection: &Connection, block: i64, bytes: &[u8]) -> Resu
     let packed = Packer::new()?.pack(bytes, &attachment::find(bytes))?;
     let cuts = store_cuts(connection, packed.cuts)?;
     let (stream, start, length) = connection
-        .prepare_cached("UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1 RETURNING stream, start, length")?
+        .prepare_cached(
+            "UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1 RETURNING stream, start, length",
+        )?
         .query_row((block, &cuts, &packed.data), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;

@@ -39,6 +39,8 @@ pub enum DamagedPiece {
     },
     /// An image or document.
     Attachment(i64),
+    /// The journal of the database, from this byte on: the last changes are lost.
+    Journal(u64),
     /// Any other rows.
     Rows {
         /// Which.
@@ -53,12 +55,23 @@ impl fmt::Display for Damage {
         match &self.piece {
             DamagedPiece::Bytes { start, length, .. } => {
                 let path = self.path.as_deref().unwrap_or("an unknown file");
-                write!(out, "stored bytes {start} to {} of {path} are damaged", start + length)
+                write!(
+                    out,
+                    "stored bytes {start} to {} of {path} are damaged",
+                    start + length
+                )
             }
             DamagedPiece::Session { session, what, .. } => {
                 write!(out, "the {what} of session {session} are damaged")
             }
             DamagedPiece::Attachment(id) => write!(out, "attachment {id} is damaged"),
+            DamagedPiece::Journal(start) => {
+                let path = self.path.as_deref().unwrap_or("the journal");
+                write!(
+                    out,
+                    "{path} is damaged from byte {start} on, and the last changes are lost"
+                )
+            }
             DamagedPiece::Rows { what, unit } => {
                 write!(out, "{what} (group {unit}) do not match their checksum")
             }
@@ -73,7 +86,12 @@ impl From<Damage> for Error {
 }
 
 /// Names damaged bytes of a stream.
-pub(crate) fn bytes(connection: &Connection, stream: i64, start: u64, length: u64) -> Result<Damage> {
+pub(crate) fn bytes(
+    connection: &Connection,
+    stream: i64,
+    start: u64,
+    length: u64,
+) -> Result<Damage> {
     let query = "SELECT path FROM streams JOIN source_files ON source_files.id = source WHERE streams.id = ?1";
     let path = connection
         .prepare_cached(query)?

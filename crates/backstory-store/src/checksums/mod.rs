@@ -119,7 +119,9 @@ pub(crate) fn add_to_sum(connection: &Connection, scope: Scope, added: i64) -> R
 /// Checks a unit before a blob of it is decompressed. One that has no checksum yet passes.
 pub(crate) fn check_unit(connection: &Connection, scope: Scope, unit: i64) -> Result<()> {
     match stored_sum(connection, scope, unit)? {
-        Some((sum, _)) if update::sum_rows(connection, scope, unit, i64::MIN, i64::MAX)?.sum != sum => {
+        Some((sum, _))
+            if update::sum_rows(connection, scope, unit, i64::MIN, i64::MAX)?.sum != sum =>
+        {
             Err(damage::rows(connection, scope, unit)?.into())
         }
         _ => Ok(()),

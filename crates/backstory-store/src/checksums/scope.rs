@@ -265,7 +265,11 @@ impl Scope {
                 "file = ?1"
             ),
             Scope::Observations => {
-                one_part!("observations", "id, session, seq, model, at, body", "id = ?1")
+                one_part!(
+                    "observations",
+                    "id, session, seq, model, at, body",
+                    "id = ?1"
+                )
             }
             Scope::Summaries => {
                 one_part!("summaries", "session, events, model, at, body", SESSION)

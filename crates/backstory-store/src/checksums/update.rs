@@ -124,7 +124,11 @@ pub(super) fn sum_rows(
             let mut bytes = 0;
             for column in 0..count {
                 let value = row.get_ref(column)?;
-                bytes += value.as_bytes_or_null().ok().flatten().map_or(8, <[u8]>::len);
+                bytes += value
+                    .as_bytes_or_null()
+                    .ok()
+                    .flatten()
+                    .map_or(8, <[u8]>::len);
                 hasher.add(value);
             }
             found.sum = found.sum.wrapping_add(hasher.finish(number as u64));

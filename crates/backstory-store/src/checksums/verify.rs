@@ -6,6 +6,7 @@ use super::update::sum_rows;
 use super::{Damage, DamagedPiece, stored_sum};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
+use crate::journal::first_damaged_byte;
 use crate::open::Store;
 
 /// What a verification found.
@@ -60,6 +61,14 @@ impl Store {
         }
         for attachment in self.numbers("SELECT id FROM attachments WHERE ?1 = 0", 0)? {
             self.verify_attachment(attachment, &mut found)?;
+        }
+        // Looked at twice: another process may be writing.
+        let journal = self.path().with_extension("db-wal");
+        if let Some(start) = first_damaged_byte(&journal).and(first_damaged_byte(&journal)) {
+            found.note(Damage {
+                piece: DamagedPiece::Journal(start),
+                path: Some(journal.to_string_lossy().into_owned()),
+            });
         }
         found.unchecked = self.units_behind()?;
         Ok(found)

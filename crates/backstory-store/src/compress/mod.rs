@@ -121,7 +121,8 @@ impl Store {
             ),
         ] {
             let mut statement = self.connection.prepare_cached(query)?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
             for row in rows {
                 let (unit, body) = row?;
                 check_unit(&self.connection, scope, unit)?;

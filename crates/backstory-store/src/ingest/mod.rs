@@ -5,8 +5,8 @@ mod moved;
 mod session;
 mod unkept;
 
-use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
@@ -284,12 +284,7 @@ impl Batch<'_> {
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(
-        &mut self,
-        agent: &'static str,
-        event: &Event,
-        stream: i64,
-    ) -> Result<()> {
+    fn link_to_origin(&mut self, agent: &'static str, event: &Event, stream: i64) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };

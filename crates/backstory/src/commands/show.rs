@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError,
-};
+use backstory_memory::{Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError};
 use serde_json::{Value, json};
 
 use super::sessions::session_json;
@@ -55,11 +53,13 @@ fn report_damage(memory: &Memory, damage: &[Damage]) -> Result<(), Error> {
     memory.note_damage(damage);
     let pieces: Vec<String> = damage.iter().map(Damage::to_string).collect();
     let error = Error::new(ErrorKind::NotFound, pieces.join("; "));
-    Err(if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
-        error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
-    } else {
-        error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")
-    })
+    Err(
+        if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
+            error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
+        } else {
+            error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")
+        },
+    )
 }
 
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {

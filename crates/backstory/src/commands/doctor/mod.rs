@@ -5,8 +5,8 @@ mod capture;
 use std::io::Write;
 
 use backstory_memory::{
-    Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory, Retention, SkippedRow, Sources,
-    Verification, retention,
+    Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory, Retention,
+    SkippedRow, Sources, Verification, retention,
 };
 use serde_json::{Value, json};
 
@@ -152,7 +152,8 @@ impl<'a> Examination<'a> {
             };
             self.wrong.push(format!("{damage}; {remedy}"));
         }
-        if deep && let Some(model) = &self.setting.config.model
+        if deep
+            && let Some(model) = &self.setting.config.model
             && let Err(error) = memory.verify_vectors(model)
         {
             self.wrong
@@ -325,6 +326,9 @@ fn damage_json(damage: &Damage) -> Value {
         }
         DamagedPiece::Session { session, what, .. } => {
             json!({"piece": what, "session": session, "text": text})
+        }
+        DamagedPiece::Journal(start) => {
+            json!({"piece": "journal", "path": path, "start": start, "text": text})
         }
         DamagedPiece::Attachment(id) => json!({"piece": "attachment", "id": id, "text": text}),
         DamagedPiece::Rows { what, .. } => json!({"piece": what, "path": path, "text": text}),
