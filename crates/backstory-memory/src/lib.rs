@@ -45,6 +45,7 @@ mod place;
 mod project;
 mod read;
 mod redaction;
+mod repair;
 mod replay;
 mod retain;
 mod retention;
@@ -71,9 +72,9 @@ pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Captured, Error as StoreError, EventRange, EventRow, Health, Item, ItemFilter, ItemKind,
-    ItemState, LoggedRun, MetCap, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending,
-    SpendingCaps, StreamRow, Tier, try_lock_file,
+    Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health, Item,
+    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead, SessionRow,
+    SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
@@ -162,6 +163,11 @@ impl Memory {
     /// Checks whether the store is sound.
     pub fn health(&self) -> Result<Health> {
         Ok(self.store.health()?)
+    }
+
+    /// Like [`Memory::health`], and compares every index of the database with its table.
+    pub fn thorough_health(&self) -> Result<Health> {
+        Ok(self.store.thorough_health()?)
     }
 
     /// Records that could not be read, those of the newest files first; 0 gives all.

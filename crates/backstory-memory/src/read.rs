@@ -6,8 +6,8 @@ use std::path::Path;
 
 use backstory_session::{Kind, Touch};
 use backstory_store::{
-    BlockReader, EventRange, EventRow, LiveSession, SessionFilter, SessionHead, SessionRow, Store,
-    StreamRow,
+    BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
+    SessionHead, SessionRow, Store, StreamRow,
 };
 
 use crate::Memory;
@@ -29,6 +29,8 @@ pub struct ShownEvent {
     pub touches: Vec<Touch>,
     /// Whether only a hook told of it so far: the log will.
     pub live: bool,
+    /// Why its text is not there, if what is stored of it is damaged.
+    pub damage: Option<Box<Damage>>,
 }
 
 impl ShownEvent {
@@ -111,7 +113,15 @@ impl Memory {
         while at < stream.length {
             let piece = bytes.read(stream.id, at, COPY_BYTES.min(stream.length - at))?;
             if piece.is_empty() {
-                break;
+                let damage = Damage {
+                    piece: DamagedPiece::Bytes {
+                        stream: stream.id,
+                        start: at,
+                        length: stream.length - at,
+                    },
+                    path: Some(stream.path.clone()),
+                };
+                return Err(backstory_store::Error::from(damage).into());
             }
             out.write_all(&piece)?;
             at += piece.len() as u64;
@@ -155,14 +165,15 @@ pub(crate) fn visit(
     }
     let mut bytes = store.bytes();
     for row in rows {
-        let span = bytes.read(row.stream, row.span.offset, row.span.length)?;
-        let text = text_of(agent, &span, &row);
+        let span = bytes.read(row.stream, row.span.offset, row.span.length);
+        let (text, damage) = text_or_damage(store, agent, span, &row)?;
         let touches = touches.remove(&row.seq).unwrap_or_default();
         each(ShownEvent {
             row,
             text,
             touches,
             live: false,
+            damage,
         })?;
     }
     Ok(())
@@ -178,14 +189,47 @@ pub(crate) fn read_one(
     let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
         return Ok(None);
     };
-    let span = bytes.read_alone(row.stream, row.span.offset, row.span.length)?;
+    let span = bytes.read_alone(row.stream, row.span.offset, row.span.length);
+    let (text, damage) = text_or_damage(store, &session.agent, span, &row)?;
     let touched = store.touched(session.id, seq, seq)?;
     Ok(Some(ShownEvent {
-        text: text_of(&session.agent, &span, &row),
+        text,
+        damage,
         touches: touched.into_iter().map(|(_, touch)| touch).collect(),
         row,
         live: false,
     }))
+}
+
+/// The text of an event, or the damage that it cannot be read for; that costs the one event and no other.
+fn text_or_damage(
+    store: &Store,
+    agent: &str,
+    span: backstory_store::Result<Vec<u8>>,
+    row: &EventRow,
+) -> Result<(String, Option<Box<Damage>>)> {
+    let damage = match span {
+        Ok(span) if span.len() as u64 == row.span.length => {
+            return Ok((text_of(agent, &span, row), None));
+        }
+        Ok(_) => Box::new(missing_bytes(row)),
+        Err(backstory_store::Error::DamagedPiece(damage)) => damage,
+        Err(error) => return Err(error.into()),
+    };
+    store.meet_damage([(*damage).clone()]);
+    Ok((String::new(), Some(damage)))
+}
+
+/// Damage of an event whose bytes are not stored.
+fn missing_bytes(row: &EventRow) -> Damage {
+    Damage {
+        piece: DamagedPiece::Bytes {
+            stream: row.stream,
+            start: row.span.offset,
+            length: row.span.length,
+        },
+        path: None,
+    }
 }
 
 fn text_of(agent: &str, span: &[u8], row: &EventRow) -> String {
@@ -197,15 +241,20 @@ fn text_of(agent: &str, span: &[u8], row: &EventRow) -> String {
 /// Does `work` on all cores at once, on each with a view of the store of its own.
 pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + Sync) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let met = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|thread| {
         for _ in 1..threads {
             thread.spawn(|| {
                 // A thread that cannot open the store leaves its share to the others.
                 if let Ok(Some(store)) = Store::open_existing(home) {
                     work(&store);
+                    if let Ok(mut met) = met.lock() {
+                        met.extend(store.take_damage());
+                    }
                 }
             });
         }
         work(store);
     });
+    store.meet_damage(met.into_inner().unwrap_or_default());
 }

@@ -125,6 +125,7 @@ impl Memory {
         }
         let redactor = self.lazy_redactor(options.redact)?;
         redact_stored_paths(&mut self.store, &redactor)?;
+        self.begin_repair()?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
         let taken = self.take_in(options, &discovery, &redactor, progress)?;
         let TakenIn {
@@ -135,6 +136,7 @@ impl Memory {
             runs,
         } = taken;
         self.backfill_content_hashes(&discovery)?;
+        self.store.finish_rereading()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
@@ -155,6 +157,7 @@ impl Memory {
             None => self.refresh_index(false, &mut |_, _| {}),
         };
         report.index_problem = indexed.err().map(|error| error.to_string());
+        self.store.update_checksums()?;
         self.store.tidy()?;
         report.retention = self.keep_within(&options.retain)?;
         drop(lock);

@@ -72,6 +72,8 @@ impl Trial {
         report.retention = self.memory.retain(&self.retain_options()).unwrap();
         if self.checks {
             assert_eq!(self.memory.health().unwrap().orphans, []);
+            // Nothing that is done to a store may look like damage.
+            assert_eq!(self.memory.verify_store(true).unwrap().damage, []);
         }
         report
     }

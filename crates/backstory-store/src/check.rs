@@ -32,10 +32,19 @@ impl Health {
 }
 
 impl Store {
-    /// Checks the whole store.
+    /// Checks the structure of the database, and what points nowhere.
     pub fn health(&self) -> Result<Health> {
+        self.check_with("PRAGMA quick_check(20)")
+    }
+
+    /// Like [`Store::health`], and compares every index of the database with its table.
+    pub fn thorough_health(&self) -> Result<Health> {
+        self.check_with("PRAGMA integrity_check(20)")
+    }
+
+    fn check_with(&self, check: &str) -> Result<Health> {
         let mut health = Health::default();
-        let mut statement = self.connection.prepare("PRAGMA quick_check(20)")?;
+        let mut statement = self.connection.prepare(check)?;
         let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
         for line in lines {
             let line = line?;

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
+use crate::checksums::{Scope, check_unit};
 use crate::error::Result;
 use crate::ingest::{Project, project_row};
 use crate::open::Store;
@@ -472,6 +473,7 @@ fn snapshot(connection: &Connection, file: i64) -> Result<Option<Snapshot>> {
     let Some(mut snapshot) = found else {
         return Ok(None);
     };
+    check_unit(connection, Scope::Snapshots, file)?;
     snapshot.symbols = decompress(&snapshot.symbols)?;
     Ok(Some(snapshot))
 }

@@ -3,7 +3,8 @@
 use rusqlite::{OptionalExtension, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
-use crate::error::Result;
+use crate::checksums::{Scope, check_unit};
+use crate::error::{Error, Result};
 use crate::index;
 use crate::open::Store;
 
@@ -60,18 +61,30 @@ impl Store {
         statement
             .query_row([session], digest_from_row)
             .optional()?
-            .map(unpacked)
+            .map(|row| self.unpack_notes(row))
             .transpose()
     }
 
-    /// Calls `each` with what was noted of every session, in their order.
+    /// Calls `each` with what was noted of every session, in their order. Damaged notes are left out.
     pub fn digests(&self, mut each: impl FnMut(DigestRow)) -> Result<()> {
         let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) ORDER BY session";
         let mut statement = self.connection.prepare_cached(query)?;
         for row in statement.query_map([], digest_from_row)? {
-            each(unpacked(row?)?);
+            match self.unpack_notes(row?) {
+                Ok(digest) => each(digest),
+                Err(Error::DamagedPiece(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
+    }
+
+    fn unpack_notes(&self, row: DigestRow) -> Result<DigestRow> {
+        check_unit(&self.connection, Scope::Notes, row.session)?;
+        Ok(DigestRow {
+            notes: decompress(&row.notes)?,
+            ..row
+        })
     }
 
     /// Stores what was noted of sessions.
@@ -118,12 +131,5 @@ fn digest_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<DigestRow> {
         outcome: row.get(2)?,
         title: None,
         notes: row.get(3)?,
-    })
-}
-
-fn unpacked(row: DigestRow) -> Result<DigestRow> {
-    Ok(DigestRow {
-        notes: decompress(&row.notes)?,
-        ..row
     })
 }

@@ -48,6 +48,19 @@ pub enum Error {
     /// The database is damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// A piece of what is stored is not what was written.
+    #[error("{0}")]
+    DamagedPiece(Box<crate::checksums::Damage>),
+    /// The database is missing or empty although there are files that were made from it.
+    #[error("{path} is {}, but {beside} was made from it", if *.empty { "empty" } else { "missing" })]
+    Lost {
+        /// The database file.
+        path: PathBuf,
+        /// What was made from it.
+        beside: PathBuf,
+        /// Whether the file is there, without content.
+        empty: bool,
+    },
     /// Any other refusal of the database.
     #[error("the database refused: {0}")]
     Database(rusqlite::Error),

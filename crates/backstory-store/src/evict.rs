@@ -165,36 +165,11 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for stream in only_of(&transaction, session)? {
-            // What remains of these streams comes again with the next generation of their files.
-            transaction.execute("DELETE FROM blocks WHERE stream = ?1", [stream])?;
-            transaction.execute("UPDATE streams SET length = 0 WHERE id = ?1", [stream])?;
-        }
-        for table in [
-            "events",
-            "touches",
-            "open_calls",
-            "embedded",
-            "event_keys",
-            "responses",
-            "usage",
-        ] {
-            transaction.execute(
-                &format!("DELETE FROM {table} WHERE session = ?1"),
-                [session],
-            )?;
-        }
-        transaction.execute(
-            "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, changed_ns = 0, content_hash = NULL, \
-             head_length = 0, head_hash = zeroblob(32) \
-             WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
-            [session],
-        )?;
+        remove_rows(&transaction, session)?;
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, pinned = 1 WHERE id = ?1",
             [session],
         )?;
-        index::mark(&transaction, session, 1)?;
         Ok(transaction.commit()?)
     }
 
@@ -263,6 +238,33 @@ impl Store {
         }
         self.checkpoint()
     }
+}
+
+/// Removes what a session has stored, and has its source files read anew by the next sweep.
+pub(crate) fn remove_rows(connection: &Connection, session: i64) -> Result<()> {
+    for stream in only_of(connection, session)? {
+        // What remains of these streams comes again with the next generation of their files.
+        connection.execute("DELETE FROM blocks WHERE stream = ?1", [stream])?;
+        connection.execute("UPDATE streams SET length = 0 WHERE id = ?1", [stream])?;
+    }
+    for table in [
+        "events",
+        "touches",
+        "open_calls",
+        "embedded",
+        "event_keys",
+        "responses",
+        "usage",
+    ] {
+        let delete = format!("DELETE FROM {table} WHERE session = ?1");
+        connection.execute(&delete, [session])?;
+    }
+    connection.execute(
+        "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, changed_ns = 0, content_hash = NULL, \
+         head_length = 0, head_hash = zeroblob(32) WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
+        [session],
+    )?;
+    index::mark(connection, session, 1)
 }
 
 /// Evicts sessions, one transaction each.

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod checksums;
 mod code;
 mod compress;
 mod digests;
@@ -17,11 +18,13 @@ mod evict;
 mod forget;
 mod index;
 mod ingest;
+mod journal;
 mod observations;
 mod open;
 pub mod private;
 mod queue;
 mod recall;
+mod repair;
 mod sessions;
 mod sources;
 mod usage;
@@ -29,6 +32,7 @@ mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
+pub use checksums::{Damage, DamagedPiece, Verification};
 pub use code::{
     Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
     WriteRow,
@@ -55,6 +59,7 @@ pub use queue::{
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
 };
 pub use recall::{ChangedName, RecalledSession};
+pub use repair::Rereading;
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{ContentHash, Cursor, Fingerprint, SkippedRow};
 pub use usage::{SLOT_MS, UsageRow};

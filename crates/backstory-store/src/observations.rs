@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::blocks::{Packer, decompress};
+use crate::checksums::{Scope, check_unit};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -14,7 +15,9 @@ impl Store {
         let kept: Option<Vec<u8>> = statement
             .query_row([session], |row| row.get(0))
             .optional()?;
-        kept.map(|kept| decompress(&kept)).transpose()
+        let Some(kept) = kept else { return Ok(None) };
+        check_unit(&self.connection, Scope::KeptObservations, session)?;
+        decompress(&kept).map(Some)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Opening the database: pragmas, migrations, modes.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,11 +8,12 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
+use crate::checksums::Damage;
 use crate::error::{Error, Result};
 use crate::private;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -19,6 +21,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("schema/0005_live.sql"),
     include_str!("schema/0006_observations.sql"),
     include_str!("schema/0007_compress.sql"),
+    include_str!("schema/0008_checksums.sql"),
     include_str!("schema/0009_content.sql"),
 ];
 
@@ -38,6 +41,8 @@ const LONG_JOURNAL: u64 = 256 << 10;
 pub struct Store {
     pub(crate) connection: Connection,
     path: PathBuf,
+    /// Damage that was met while reading, for whoever shows the answer.
+    met_damage: RefCell<Vec<Damage>>,
 }
 
 impl Store {
@@ -50,6 +55,9 @@ impl Store {
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let path = folder.join("backstory.db");
+        if !has_content(&path) {
+            refuse_lost(folder, &path)?;
+        }
         make_private_file(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
@@ -76,7 +84,9 @@ impl Store {
     /// Opens a store only to read it; `None` when there is none yet. One of an older schema is brought up to date first.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
-        if !private::check_owner(&path).map_err(prepare_error(&path))? {
+        private::check_owner(&path).map_err(prepare_error(&path))?;
+        if !has_content(&path) {
+            refuse_lost(folder, &path)?;
             return Ok(None);
         }
         private::check_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
@@ -97,9 +107,11 @@ impl Store {
     pub fn open_untouched(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         for path in [folder, &path] {
-            if !private::check_owner(path).map_err(prepare_error(path))? {
-                return Ok(None);
-            }
+            private::check_owner(path).map_err(prepare_error(path))?;
+        }
+        if !has_content(&path) {
+            refuse_lost(folder, &path)?;
+            return Ok(None);
         }
         // An empty one is as good as none, and not to open it leaves even its times alone.
         let journal = std::fs::metadata(path.with_extension("db-wal"));
@@ -134,6 +146,21 @@ impl Store {
             found if found > MIGRATIONS.len() as i64 => Err(self.too_new(found)),
             _ => Ok(Some(self)),
         }
+    }
+
+    /// Takes note of damage that was met while reading; [`Store::take_damage`] gives it back.
+    pub fn meet_damage(&self, damage: impl IntoIterator<Item = Damage>) {
+        let mut met = self.met_damage.borrow_mut();
+        for damage in damage {
+            if !met.contains(&damage) {
+                met.push(damage);
+            }
+        }
+    }
+
+    /// Damage that was met since the last call.
+    pub fn take_damage(&self) -> Vec<Damage> {
+        self.met_damage.take()
     }
 
     /// The database file.
@@ -223,7 +250,11 @@ impl Store {
             })?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Store { connection, path })
+        Ok(Store {
+            connection,
+            path,
+            met_damage: RefCell::default(),
+        })
     }
 
     fn prepare(&mut self) -> Result<()> {
@@ -281,6 +312,28 @@ impl Store {
             known: MIGRATIONS.len() as i64,
         }
     }
+}
+
+/// Whether a database file has anything in it. Whoever makes one writes its first page before anything else.
+fn has_content(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() > 0)
+}
+
+/// Refuses to take a database for a new one while there are files that were made from it: it was lost.
+fn refuse_lost(folder: &Path, path: &Path) -> Result<()> {
+    for name in ["index", "vectors"] {
+        let beside = folder.join(name);
+        let has_files =
+            std::fs::read_dir(&beside).is_ok_and(|mut entries| entries.next().is_some());
+        if has_files {
+            return Err(Error::Lost {
+                path: path.to_path_buf(),
+                beside,
+                empty: path.exists(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Keeps a value, within a transaction if need be.

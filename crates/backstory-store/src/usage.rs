@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use backstory_session::{EventKey, Usage};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::checksums::{Scope, add_to_sum, hash_row};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -85,6 +87,20 @@ struct Counted {
     model: i64,
     usage: Usage,
     changed: bool,
+    /// The hash of the row that is stored, 0 when there is none.
+    stored_hash: i64,
+}
+
+impl Counted {
+    fn hash(&self, key: EventKey) -> i64 {
+        let usage = columns(&self.usage);
+        let place = [key.0, self.session, self.slot, self.model];
+        let mut values = [ValueRef::Null; 9];
+        for (value, number) in values.iter_mut().zip(place.iter().chain(&usage)) {
+            *value = ValueRef::Integer(*number);
+        }
+        hash_row(&values)
+    }
 }
 
 impl Tally {
@@ -103,6 +119,7 @@ impl Tally {
                 key,
                 Counted {
                     changed: true,
+                    stored_hash: 0,
                     ..counted
                 },
             );
@@ -147,6 +164,7 @@ impl Tally {
                 model,
                 usage,
                 changed: true,
+                stored_hash: 0,
             },
         };
         self.roll_up(&counted, 1);
@@ -155,7 +173,11 @@ impl Tally {
     }
 
     pub(crate) fn save(&self, connection: &Connection) -> Result<()> {
+        let mut added: i64 = 0;
         for (key, counted) in self.responses.iter().filter(|(_, counted)| counted.changed) {
+            added = added
+                .wrapping_add(counted.hash(*key))
+                .wrapping_sub(counted.stored_hash);
             let usage = columns(&counted.usage);
             connection
                 .prepare_cached(
@@ -174,6 +196,7 @@ impl Tally {
                     usage[4]
                 ])?;
         }
+        add_to_sum(connection, Scope::Responses, added)?;
         for ((session, slot, model), added) in &self.added {
             connection
                 .prepare_cached(
@@ -219,13 +242,16 @@ fn columns(usage: &Usage) -> [i64; 5] {
 fn stored(connection: &Connection, key: EventKey) -> Result<Option<Counted>> {
     let query = "SELECT session, slot, model, input, output, cache_read, cache_write, reasoning FROM responses WHERE key = ?1";
     let row = |row: &Row<'_>| {
-        Ok(Counted {
+        let mut counted = Counted {
             session: row.get(0)?,
             slot: row.get(1)?,
             model: row.get(2)?,
             usage: usage_from_row(row, 3)?,
             changed: false,
-        })
+            stored_hash: 0,
+        };
+        counted.stored_hash = counted.hash(key);
+        Ok(counted)
     };
     Ok(connection
         .prepare_cached(query)?

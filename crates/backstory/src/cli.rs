@@ -420,6 +420,9 @@ pub(crate) struct ForgetArgs {
 /// many days are left before Claude Code deletes logs that are not kept yet. Exits with 1 when something is wrong.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
+    /// Verify every checksum and read everything, instead of a sample.
+    #[arg(long)]
+    pub(crate) deep: bool,
     /// List at most so many records that could not be read; 0 is all.
     #[arg(long, default_value_t = 20)]
     pub(crate) limit: usize,

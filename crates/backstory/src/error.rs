@@ -62,6 +62,16 @@ impl Error {
         &self.message
     }
 
+    /// What went wrong, and what to do about it.
+    pub(crate) fn with_hints(&self) -> String {
+        let mut text = self.message.clone();
+        for hint in &self.hints {
+            text.push_str("; ");
+            text.push_str(hint);
+        }
+        text
+    }
+
     /// Prints the error and gives its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let code = match self.kind {
@@ -128,6 +138,8 @@ impl From<backstory_memory::Error> for Error {
             Memory::Path { .. } | Memory::Unwritable { .. } | Memory::MergedPattern { .. } | Memory::Publish { .. } => {
                 Error::usage(message)
             }
+            Memory::Store(backstory_memory::StoreError::DamagedPiece(_)) => Error::new(ErrorKind::NotFound, message)
+                .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"),
             Memory::Store(store) => Error::new(ErrorKind::Internal, message).hint(match store {
                 backstory_memory::StoreError::Full => "free some space and run the same command again".to_string(),
                 backstory_memory::StoreError::NotPrivate { .. } => {
@@ -137,6 +149,10 @@ impl From<backstory_memory::Error> for Error {
                 backstory_memory::StoreError::Damaged(_) => {
                     "`backstory doctor` says more; the logs themselves are untouched and can be swept into a new store".to_string()
                 }
+                backstory_memory::StoreError::Lost { beside, .. } => format!(
+                    "restore the database from a backup; to begin anew, remove {} first",
+                    beside.display()
+                ),
                 _ => "`backstory doctor` checks the store".to_string(),
             }),
             Memory::Compress { hint, .. } => Error::usage(message).hint(hint),

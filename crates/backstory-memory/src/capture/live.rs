@@ -92,6 +92,7 @@ impl Live {
             text,
             touches: Vec::<Touch>::new(),
             live: true,
+            damage: None,
         });
         let last = self.events.len() - 1;
         &mut self.events[last]

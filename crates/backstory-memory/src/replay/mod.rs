@@ -24,7 +24,12 @@ pub(crate) fn edits_of(
         return Ok(Vec::new());
     };
     for event in [result, call] {
-        let span = bytes.read(event.stream, event.span.offset, event.span.length)?;
+        let span = match bytes.read(event.stream, event.span.offset, event.span.length) {
+            Ok(span) => span,
+            // What a damaged event did is not known.
+            Err(backstory_store::Error::DamagedPiece(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
         let edits = reader.edits(&span, event.span.part);
         if !edits.is_empty() {
             return Ok(edits);

@@ -277,6 +277,7 @@ pub(super) mod tests {
     pub(in super::super) fn shown(kind: Kind, text: &str) -> ShownEvent {
         ShownEvent {
             live: false,
+            damage: None,
             row: EventRow::bare(3, 2, kind, None),
             text: text.to_string(),
             touches: Vec::new(),

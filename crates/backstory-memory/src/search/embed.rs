@@ -142,6 +142,23 @@ impl Memory {
         }
     }
 
+    /// Reads all vectors of a model and compares them with their checksums.
+    pub fn verify_vectors(&self, name: &str) -> Result<()> {
+        if self.store.embedded_events(name)?.0 == 0 {
+            return Ok(());
+        }
+        let model = Model::open(&self.model_folder(name))?;
+        let weights = self.weights(name, &model)?;
+        let set = VectorSet::new(self.vectors_folder(name), &model, weights.as_ref());
+        if !set.folder.exists() {
+            return Err(Error::Vectors(VectorError::Damaged {
+                path: set.folder,
+                what: "it is missing".to_string(),
+            }));
+        }
+        Ok(set.open()?.verify()?)
+    }
+
     /// Whether the vectors that events are said to have cannot be used.
     fn vectors_are_lost(&self, name: &str, set: &VectorSet) -> Result<bool> {
         match set.open() {

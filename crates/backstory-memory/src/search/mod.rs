@@ -158,7 +158,19 @@ impl Memory {
         let (mut opened, mut model) = (self.open_index.take(), self.open_model.take());
         let answer = self.search_with(wanted, options, &mut opened, &mut model);
         (self.open_index, self.open_model) = (opened, model);
-        answer
+        let mut answer = answer?;
+        self.warn_of_damage(&mut answer);
+        Ok(answer)
+    }
+
+    /// Names what could not be searched or shown because it is damaged.
+    fn warn_of_damage(&self, answer: &mut Answer) {
+        let damage = self.take_damage();
+        self.note_damage(&damage);
+        let warnings = damage
+            .iter()
+            .map(|damage| format!("{damage}: what is in them was neither searched nor shown"));
+        answer.warnings.extend(warnings);
     }
 
     fn search_with(

@@ -68,6 +68,7 @@ impl Memory {
             }
         }
         answer.hits.truncate(limit);
+        self.warn_of_damage(&mut answer);
         Ok(answer)
     }
 }

@@ -13,6 +13,7 @@ pub use self::ledger::{
     SpendingCaps, Tier, Written,
 };
 use crate::blocks::decompress;
+use crate::checksums::{Scope, check_unit};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -64,19 +65,21 @@ pub struct Uncompressed {
 impl Store {
     /// What models wrote of the tool uses of a session, in order.
     pub fn observations(&self, session: i64) -> Result<Vec<ObservationRow>> {
-        let query = "SELECT session, seq, model, at, body FROM observations WHERE session = ?1 ORDER BY seq";
+        let query = "SELECT session, seq, model, at, body, id FROM observations WHERE session = ?1 ORDER BY seq";
         let mut statement = self.connection.prepare_cached(query)?;
         let mut observations = Vec::new();
         for row in statement.query_map([session], |row| {
-            Ok(ObservationRow {
+            let observation = ObservationRow {
                 session: row.get(0)?,
                 seq: row.get(1)?,
                 model: row.get(2)?,
                 at: row.get(3)?,
                 body: row.get(4)?,
-            })
+            };
+            Ok((row.get(5)?, observation))
         })? {
-            let row = row?;
+            let (id, row) = row?;
+            check_unit(&self.connection, Scope::Observations, id)?;
             let body = decompress(&row.body)?;
             observations.push(ObservationRow { body, ..row });
         }
@@ -97,6 +100,7 @@ impl Store {
             })
         });
         let unpack = |row: SummaryRow| -> Result<SummaryRow> {
+            check_unit(&self.connection, Scope::Summaries, session)?;
             let body = decompress(&row.body)?;
             Ok(SummaryRow { body, ..row })
         };
@@ -105,11 +109,25 @@ impl Store {
 
     /// Calls `each` with all that models wrote, and with what was kept of text that went.
     pub fn written(&self, mut each: impl FnMut(&[u8])) -> Result<()> {
-        let query = "SELECT body FROM observations UNION ALL SELECT body FROM summaries WHERE body IS NOT NULL \
-             UNION ALL SELECT observations FROM kept_observations";
-        let mut statement = self.connection.prepare_cached(query)?;
-        for body in statement.query_map([], |row| row.get::<_, Vec<u8>>(0))? {
-            each(&decompress(&body?)?);
+        for (scope, query) in [
+            (Scope::Observations, "SELECT id, body FROM observations"),
+            (
+                Scope::Summaries,
+                "SELECT session, body FROM summaries WHERE body IS NOT NULL",
+            ),
+            (
+                Scope::KeptObservations,
+                "SELECT session, observations FROM kept_observations",
+            ),
+        ] {
+            let mut statement = self.connection.prepare_cached(query)?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+            for row in rows {
+                let (unit, body) = row?;
+                check_unit(&self.connection, scope, unit)?;
+                each(&decompress(&body)?);
+            }
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::Forgetting;
 use crate::blocks::{self, BlockReader, Packer, decompress};
+use crate::checksums::{Scope, check_unit};
 use crate::error::Result;
 
 impl Forgetting<'_> {
@@ -48,12 +49,17 @@ impl Forgetting<'_> {
             &change,
         )?;
         let mut packer = Packer::for_notes()?;
-        for (table, key, column) in [
-            ("notes", "session", "notes"),
-            ("kept_observations", "session", "observations"),
-            ("queue", "id", "body"),
-            ("observations", "id", "body"),
-            ("summaries", "session", "body"),
+        for (scope, table, key, column) in [
+            (Scope::Notes, "notes", "session", "notes"),
+            (
+                Scope::KeptObservations,
+                "kept_observations",
+                "session",
+                "observations",
+            ),
+            (Scope::Queue, "queue", "id", "body"),
+            (Scope::Observations, "observations", "id", "body"),
+            (Scope::Summaries, "summaries", "session", "body"),
         ] {
             let mut packed = Vec::new();
             let select = format!("SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL");
@@ -63,6 +69,7 @@ impl Forgetting<'_> {
             })?;
             let update = format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1");
             for (row, text) in packed {
+                check_unit(&self.transaction, scope, row)?;
                 if let Some(text) = change(&decompress(&text)?) {
                     self.transaction
                         .execute(&update, (row, packer.compress(&text)?))?;

@@ -2,15 +2,17 @@
 
 mod chunk;
 mod generation;
+mod moved;
 mod rewrite;
 mod session;
 mod unkept;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -20,8 +22,10 @@ use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
+use crate::checksums::{self, Scope, hash_row};
 use crate::error::Result;
 use crate::open::Store;
+use crate::repair::damaged_streams;
 use crate::sources;
 use crate::usage::{self, Tally};
 
@@ -41,6 +45,10 @@ pub struct Batch<'a> {
     /// The stream that was looked at last, and whether it is a later generation of its file.
     generation: Option<(i64, bool)>,
     taken: Taken,
+    /// What was added to the checksum of the event keys.
+    keys_sum: i64,
+    /// Streams that are read again because a block of theirs is damaged.
+    damaged: HashSet<i64>,
 }
 
 /// The statements that run for every event; finding them in the cache each time would cost as much as running them.
@@ -76,6 +84,8 @@ impl Store {
             moved: Vec::new(),
             generation: None,
             taken: Taken::default(),
+            keys_sum: 0,
+            damaged: damaged_streams(connection)?,
         })
     }
 }
@@ -134,6 +144,7 @@ impl Batch<'_> {
             session.save(&self.transaction)?;
         }
         self.tally.save(&self.transaction)?;
+        checksums::add_to_sum(&self.transaction, Scope::EventKeys, self.keys_sum)?;
         self.transaction.commit()?;
         Ok(self.taken)
     }
@@ -203,6 +214,7 @@ impl Batch<'_> {
                 self.know(event.key, origin, seq)?;
                 self.unkept
                     .known(&self.transaction, origin, seq, event.span)?;
+                self.move_from_damaged(origin, seq, &event, stream)?;
                 let session = self.session(chunk.agent, &event.session)?;
                 session.parent_seq = Some(seq);
                 session.changed = true;
@@ -294,6 +306,7 @@ impl Batch<'_> {
         };
         self.unkept
             .known(&self.transaction, origin, seq, event.span)?;
+        self.move_from_damaged(origin, seq, event, stream)?;
         let session = self.session(agent, &event.session)?;
         if origin == session.id {
             return self.move_event((origin, seq), event, stream);
@@ -411,7 +424,12 @@ impl Batch<'_> {
 
     /// Remembers an event by its key; false when the key is known already.
     fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
-        Ok(self.hot.know.execute((key.0, session, seq))? > 0)
+        let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
+        if is_new {
+            let row = [key.0, session, seq as i64].map(ValueRef::Integer);
+            self.keys_sum = self.keys_sum.wrapping_add(hash_row(&row));
+        }
+        Ok(is_new)
     }
 
     fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {

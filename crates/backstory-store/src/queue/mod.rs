@@ -7,12 +7,13 @@ mod capture;
 mod told;
 
 use rusqlite::types::Value;
-use rusqlite::{Row, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
 pub(crate) use self::told::Untold;
 pub use self::told::{LiveSession, SAME_TIME_MS, ToldEvent};
 use crate::blocks::decompress;
+use crate::checksums::{Scope, check_unit};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -158,7 +159,7 @@ impl Store {
             conditions.join(" AND ")
         ))?;
         let rows = statement.query_map(params_from_iter(values), item)?;
-        unpacked(rows.collect::<rusqlite::Result<_>>()?)
+        unpack_items(&self.connection, rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// How many items are in each state, in the order of [`ItemState::ALL`].
@@ -204,7 +205,7 @@ impl Store {
             rows.collect::<rusqlite::Result<Vec<Item>>>()?
         };
         transaction.commit()?;
-        let mut items = unpacked(items)?;
+        let mut items = unpack_items(&self.connection, items)?;
         items.sort_by_key(|item| item.id);
         Ok(items)
     }
@@ -282,9 +283,10 @@ fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     })
 }
 
-fn unpacked(mut items: Vec<Item>) -> Result<Vec<Item>> {
+fn unpack_items(connection: &Connection, mut items: Vec<Item>) -> Result<Vec<Item>> {
     for item in &mut items {
         if let Some(body) = &mut item.body {
+            check_unit(connection, Scope::Queue, item.id)?;
             *body = decompress(body)?;
         }
     }

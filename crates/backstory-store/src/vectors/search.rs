@@ -85,6 +85,17 @@ impl Vectors {
         self.rows == 0
     }
 
+    /// Compares every row with its checksum; keys and codes were compared when the set was opened.
+    pub fn verify(&self) -> Result<()> {
+        let mut buffer = Vec::new();
+        for segment in &self.segments {
+            for at in 0..segment.rows() {
+                segment.row(at, &mut buffer)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the vectors stand for, in the order in which they were added.
     pub fn keys(&self) -> impl Iterator<Item = VectorKey> + '_ {
         let keys = self.segments.iter().flat_map(Segment::keys);

@@ -2,7 +2,9 @@
 
 use std::io::{IsTerminal, Write};
 
-use backstory_memory::{EventRange, Kind, Memory, SessionRow, ShownEvent, StreamRow};
+use backstory_memory::{
+    Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError, StreamRow,
+};
 use serde_json::{Value, json};
 
 use super::sessions::session_json;
@@ -34,12 +36,32 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return original(&memory, &session, turn);
     }
     let events = memory.events(&session, turn.map_or(EventRange::All, EventRange::Turn))?;
+    memory.verify_session(session.id)?;
+    let damage = memory.take_damage();
     tell_evicted(&session, &events);
     match format {
-        Format::Json => print_events_json(&session, &events),
+        Format::Json => print_events_json(&session, &events, &damage),
         Format::Markdown => print_markdown(&session, &events),
         _ => print_text(&session, &events, arguments.full),
+    }?;
+    report_damage(&memory, &damage)
+}
+
+/// Names what is damaged, after everything sound was shown.
+fn report_damage(memory: &Memory, damage: &[Damage]) -> Result<(), Error> {
+    if damage.is_empty() {
+        return Ok(());
     }
+    memory.note_damage(damage);
+    let pieces: Vec<String> = damage.iter().map(Damage::to_string).collect();
+    let error = Error::new(ErrorKind::NotFound, pieces.join("; "));
+    Err(
+        if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
+            error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
+        } else {
+            error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")
+        },
+    )
 }
 
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
@@ -47,11 +69,14 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     let session = memory.session(&arguments.session)?;
     let events = memory.tail(&session, arguments.count)?;
     tell_evicted(&session, &events);
+    memory.verify_session(session.id)?;
+    let damage = memory.take_damage();
     if arguments.json {
-        print_events_json(&session, &events)
+        print_events_json(&session, &events, &damage)
     } else {
         print_text(&session, &events, arguments.full)
-    }
+    }?;
+    report_damage(&memory, &damage)
 }
 
 /// Says so when there is less to show than there was.
@@ -123,32 +148,51 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
             files.join(", ")
         ));
     }
+    memory.verify_session(session.id)?;
+    let mut damage = memory.take_damage();
     // A file or a pipe gets every byte; a terminal would obey some of them.
-    if std::io::stdout().is_terminal() {
+    let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
-        return print_original(memory, &streams, &mut stdout());
-    }
-    print_original(memory, &streams, &mut std::io::stdout().lock())
+        print_original(memory, &streams, &mut stdout())?
+    } else {
+        print_original(memory, &streams, &mut std::io::stdout().lock())?
+    };
+    damage.extend(damaged);
+    report_damage(memory, &damage)
 }
 
+/// Prints the stored bytes of streams up to the first damaged piece, which is returned: what follows would stand in the wrong place.
 fn print_original(
     memory: &Memory,
     streams: &[StreamRow],
     out: &mut impl Write,
-) -> Result<(), Error> {
+) -> Result<Option<Damage>, Error> {
+    let mut damaged = None;
     for stream in streams {
-        memory.original(stream, out)?;
+        match memory.original(stream, out) {
+            Err(backstory_memory::Error::Store(StoreError::DamagedPiece(piece))) => {
+                damaged = Some(*piece);
+                break;
+            }
+            given => given?,
+        }
     }
     out.flush()?;
-    Ok(())
+    Ok(damaged)
 }
 
-fn print_events_json(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Error> {
+fn print_events_json(
+    session: &SessionRow,
+    events: &[ShownEvent],
+    damage: &[Damage],
+) -> Result<(), Error> {
     let events: Vec<Value> = events.iter().map(event_json).collect();
     let mut value = session_json(session);
     if let Some(object) = value.as_object_mut() {
         // Here `events` are the events themselves.
         object.insert("events".to_string(), Value::Array(events));
+        let damage = damage.iter().map(|damage| json!(damage.to_string()));
+        object.insert("damage".to_string(), damage.collect());
     }
     print_json(&value)
 }
@@ -172,6 +216,7 @@ fn event_json(event: &ShownEvent) -> Value {
         "exit_code": row.exit_code,
         "duration_ms": row.duration_ms,
         "live": event.live,
+        "damaged": event.damage.is_some(),
     })
 }
 
@@ -236,6 +281,9 @@ fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(
         Kind::Summary => writeln!(out, "\n{DIM}◆ summary{DIM:#}")?,
         Kind::System => writeln!(out, "\n{DIM}◇ system{DIM:#}")?,
     }
+    if let Some(damage) = &event.damage {
+        writeln!(out, "  {RED}[{damage}]{RED:#}")?;
+    }
     let whole = full || matches!(row.kind, Kind::Prompt | Kind::Reply);
     print_body(out, &text, whole)
 }
@@ -298,6 +346,7 @@ fn print_markdown(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Err
         let row = &event.row;
         let tool = one_line(row.tool.as_deref().unwrap_or("tool"));
         match row.kind {
+            _ if event.damage.is_some() => writeln!(out, "\n_[damaged]_")?,
             Kind::Prompt => writeln!(out, "\n## {} · you\n\n{}", row.turn, event.text)?,
             Kind::Reply => writeln!(out, "\n{}", event.text)?,
             Kind::ToolCall => writeln!(out, "\n**{tool}**\n\n{}", fenced(&event.text))?,

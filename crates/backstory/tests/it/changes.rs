@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, Outcome, WITHOUT_LIVE, claude_id};
+use crate::environment::{Environment, Outcome, WITHOUT_LIVE, claude_id, remove_checksums};
 
 const SHOP: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        return till.count(total)\n\n    def close(self):\n        self.pay(0)\n";
 const TILL: &str =
@@ -340,6 +340,7 @@ fn sessions_of_an_older_store_gain_their_history() {
     let expected = shop.changes(&[]);
     let database = rusqlite::Connection::open(shop.environment.store().join("backstory.db"));
     let database = database.unwrap();
+    remove_checksums(&database);
     database.execute_batch(WITHOUT_LIVE).unwrap();
     database
         .execute_batch(

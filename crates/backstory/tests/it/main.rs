@@ -10,6 +10,7 @@ mod commands;
 mod compress;
 mod context;
 mod crash;
+mod damage;
 mod digest;
 mod edited;
 mod forgetting;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{
     Environment, Outcome, WITHOUT_LIVE, claude_id, claude_path, files_below, found, prompt, record,
-    reply,
+    remove_checksums, reply,
 };
 
 /// A session of prompts and replies by turns. Numbers are a session's own: equal ones would be copies of each other.
@@ -991,6 +991,7 @@ fn a_store_of_before_there_was_search_is_searchable() {
     };
     let expected = answers(&environment);
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    remove_checksums(&database);
     database.execute_batch(WITHOUT_LIVE).unwrap();
     database
         .execute_batch(

@@ -148,6 +148,7 @@ fn sequences(seeds: std::ops::Range<u64>) -> (usize, usize) {
         for number in 0..4 {
             step(&mut trial, &mut world, &mut dice, seed as u32 * 10 + number);
         }
+        assert_eq!(trial.memory.verify_store(true).unwrap().damage, []);
     }
     trial.checks = true;
     sweep(&mut trial, &mut world);

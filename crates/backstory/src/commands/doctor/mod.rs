@@ -5,7 +5,8 @@ mod capture;
 use std::io::Write;
 
 use backstory_memory::{
-    Cleanup, EmbeddingState, Health, IndexHealth, Memory, Retention, SkippedRow, Sources, retention,
+    Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory, Retention,
+    SkippedRow, Sources, Verification, retention,
 };
 use serde_json::{Value, json};
 
@@ -21,8 +22,11 @@ use crate::setting::{Setting, now};
 /// When so few days are left before a log that is not kept is deleted, something is wrong.
 const URGENT_DAYS: i64 = 3;
 
+/// The remedy for damage that no log can repair.
+const RESTORE: &str = "restore backstory.db from a backup";
+
 pub(super) fn run(setting: &Setting, arguments: &DoctorArgs) -> Result<(), Error> {
-    let examination = Examination::make(setting, arguments.limit);
+    let examination = Examination::make(setting, arguments);
     if arguments.json {
         print_json(&examination.json())?;
     } else {
@@ -47,11 +51,12 @@ struct Examination<'a> {
     disk_bytes: u64,
     skipped: Vec<SkippedRow>,
     capturing: Capturing,
+    verification: Option<Verification>,
     wrong: Vec<String>,
 }
 
 impl<'a> Examination<'a> {
-    fn make(setting: &'a Setting, limit: usize) -> Self {
+    fn make(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
         let sources = options(setting, &[], None).sources;
         let cleanup = Cleanup::from_settings(setting.claude_settings().as_deref());
         let mut found = Examination {
@@ -66,29 +71,35 @@ impl<'a> Examination<'a> {
             disk_bytes: 0,
             skipped: Vec::new(),
             capturing: Capturing::default(),
+            verification: None,
             wrong: Vec::new(),
         };
-        if let Err(error) = found.look(limit) {
-            found.wrong.push(error.message().to_string());
+        if let Err(error) = found.look(arguments) {
+            found.wrong.push(error.with_hints());
         }
         found
     }
 
-    fn look(&mut self, limit: usize) -> Result<(), Error> {
+    fn look(&mut self, arguments: &DoctorArgs) -> Result<(), Error> {
         let memory = Memory::open_existing(&self.setting.store)?;
         if let Some(memory) = &memory {
-            let health = memory.health()?;
+            let health = if arguments.deep {
+                memory.thorough_health()?
+            } else {
+                memory.health()?
+            };
+            self.verify(memory, arguments.deep)?;
             self.wrong.extend(
                 health
                     .damage
                     .iter()
-                    .map(|damage| format!("the database is damaged: {damage}")),
+                    .map(|damage| format!("the database is damaged: {damage}; {RESTORE}")),
             );
             self.wrong.extend(
                 health
                     .orphans
                     .iter()
-                    .map(|(kind, count)| format!("{count} {kind}")),
+                    .map(|(kind, count)| format!("{count} {kind}; {RESTORE}")),
             );
             self.health = Some(health);
             let index = memory.index_health()?;
@@ -105,7 +116,7 @@ impl<'a> Examination<'a> {
                 self.model = Some((model.clone(), memory.embedding_state(model)?));
             }
             self.disk_bytes = memory.disk_bytes();
-            self.skipped = memory.skipped(limit)?;
+            self.skipped = memory.skipped(arguments.limit)?;
         }
         self.capturing = Capturing::look(self.setting, memory.as_ref(), &mut self.wrong)?;
         self.retention = retention(memory.as_ref(), &self.setting.store, &self.sources)?;
@@ -126,6 +137,29 @@ impl<'a> Examination<'a> {
                 days.max(0)
             ));
         }
+        Ok(())
+    }
+
+    /// Verifies checksums; damage is noted for the next sweep.
+    fn verify(&mut self, memory: &Memory, deep: bool) -> Result<(), Error> {
+        let verification = memory.verify_store(deep)?;
+        memory.note_damage(&verification.damage);
+        for damage in &verification.damage {
+            let remedy = if memory.can_be_read_again(damage) {
+                "the next `backstory sweep` reads it again from the agent's log"
+            } else {
+                RESTORE
+            };
+            self.wrong.push(format!("{damage}; {remedy}"));
+        }
+        if deep
+            && let Some(model) = &self.setting.config.model
+            && let Err(error) = memory.verify_vectors(model)
+        {
+            self.wrong
+                .push(format!("{error}; `backstory embed` makes them anew"));
+        }
+        self.verification = Some(verification);
         Ok(())
     }
 
@@ -159,6 +193,13 @@ impl<'a> Examination<'a> {
             "wrong": self.wrong,
             "config": self.setting.config_path,
             "store": { "path": self.setting.store, "health": health },
+            "checksums": self.verification.as_ref().map(|found| {
+                json!({
+                    "verified": found.verified,
+                    "unchecked": found.unchecked,
+                    "damage": found.damage.iter().map(damage_json).collect::<Vec<_>>(),
+                })
+            }),
             "index": self.index.as_ref().map(|index| {
                 json!({"damage": index.damage, "fresh_events": index.fresh, "bytes": index.bytes})
             }),
@@ -230,6 +271,14 @@ impl<'a> Examination<'a> {
                 )?;
             }
         }
+        if let Some(found) = &self.verification {
+            let unchecked = match found.unchecked {
+                0 => String::new(),
+                count => format!("; {} have none until the next sweep", grouped(count)),
+            };
+            let verified = grouped(found.verified);
+            writeln!(out, "  {verified} checksums verified{unchecked}")?;
+        }
         if let Some(index) = &self.index {
             writeln!(
                 out,
@@ -265,5 +314,23 @@ impl<'a> Examination<'a> {
         }
         out.flush()?;
         Ok(())
+    }
+}
+
+fn damage_json(damage: &Damage) -> Value {
+    let text = damage.to_string();
+    let path = &damage.path;
+    match &damage.piece {
+        DamagedPiece::Bytes { start, length, .. } => {
+            json!({"piece": "bytes", "path": path, "start": start, "length": length, "text": text})
+        }
+        DamagedPiece::Session { session, what, .. } => {
+            json!({"piece": what, "session": session, "text": text})
+        }
+        DamagedPiece::Journal(start) => {
+            json!({"piece": "journal", "path": path, "start": start, "text": text})
+        }
+        DamagedPiece::Attachment(id) => json!({"piece": "attachment", "id": id, "text": text}),
+        DamagedPiece::Rows { what, .. } => json!({"piece": what, "path": path, "text": text}),
     }
 }

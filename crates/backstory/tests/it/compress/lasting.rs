@@ -92,6 +92,7 @@ fn a_session_that_is_forgotten_leaves_only_what_it_cost() {
 fn a_store_of_before_keeps_what_it_had() {
     let desk = Desk::new(2, Server::good());
     let before = desk.environment.everything();
+    crate::environment::remove_checksums(&desk.database());
     desk.database()
         .execute_batch(
             "DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; \

@@ -1,5 +1,7 @@
 //! The raw tier: stored bytes in compressed blocks, attachments cut out of them.
 
+mod stored;
+
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -7,6 +9,9 @@ use backstory_session::attachment;
 use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
+pub(crate) use self::stored::read_attachment;
+use self::stored::{STORED_BLOCK, StoredBlock, is_mending};
+use crate::checksums::{Scope, damage, store_sum};
 use crate::error::{Error, Result};
 
 /// How much text a block holds. Larger blocks compress better (256 KiB ×5.9, 1 MiB ×6.9 on real logs at level 1), and one
@@ -167,22 +172,22 @@ pub(crate) fn append(
 ) -> Result<()> {
     let mut piece = piece;
     let mut start = start;
-    let last = "SELECT id, start, length, cuts, data FROM blocks WHERE length + ?2 <= ?3 AND id = \
-         (SELECT id FROM blocks WHERE stream = ?1 ORDER BY start DESC LIMIT 1)";
+    let last = format!(
+        "SELECT {STORED_BLOCK} FROM blocks WHERE length + ?2 <= ?3 AND id = \
+         (SELECT id FROM blocks WHERE stream = ?1 ORDER BY start DESC LIMIT 1)"
+    );
     let row = |row: &rusqlite::Row<'_>| {
-        Ok((
-            row.get::<_, i64>(0)?,
-            row.get::<_, u64>(1)?,
-            row.get::<_, u64>(2)?,
-            row.get::<_, Option<String>>(3)?,
-            row.get::<_, Vec<u8>>(4)?,
-        ))
+        let block = StoredBlock::from_row(stream, row)?;
+        let cuts = block.cuts.map(str::to_string);
+        let data = block.is_sound().then(|| block.data.to_vec());
+        Ok((block.id, block.start, block.length, cuts, data))
     };
     let last = connection
-        .prepare_cached(last)?
+        .prepare_cached(&last)?
         .query_row((stream, piece.length, BLOCK_BYTES), row)
         .optional()?;
-    if let Some((id, last_start, length, cuts, data)) = last {
+    // A damaged block stays as it is: what follows must not be lost with it.
+    if let Some((id, last_start, length, cuts, Some(data))) = last {
         let mut text = decompress(&data)?;
         let before = text.len();
         text.extend_from_slice(&decompress(&piece.data)?);
@@ -206,8 +211,17 @@ pub(crate) fn append(
         .prepare_cached(
             "INSERT INTO blocks (stream, start, length, cuts, data) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute((stream, start, piece.length, cuts, &piece.data))?;
-    Ok(())
+        .execute((stream, start, piece.length, &cuts, &piece.data))?;
+    let block = StoredBlock {
+        id: connection.last_insert_rowid(),
+        stream,
+        start,
+        length: piece.length,
+        cuts: cuts.as_deref(),
+        data: &piece.data,
+        sum: None,
+    };
+    store_sum(connection, Scope::Blocks, block.id, None, block.checksum())
 }
 
 /// The blocks of a stream, in their order: row, first byte, length.
@@ -222,10 +236,23 @@ pub(crate) fn of_stream(connection: &Connection, stream: i64) -> Result<Vec<(i64
 pub(crate) fn replace(connection: &Connection, block: i64, bytes: &[u8]) -> Result<()> {
     let packed = Packer::new()?.pack(bytes, &attachment::find(bytes))?;
     let cuts = store_cuts(connection, packed.cuts)?;
-    connection
-        .prepare_cached("UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1")?
-        .execute((block, cuts, &packed.data))?;
-    Ok(())
+    let (stream, start, length) = connection
+        .prepare_cached(
+            "UPDATE blocks SET cuts = ?2, data = ?3 WHERE id = ?1 RETURNING stream, start, length",
+        )?
+        .query_row((block, &cuts, &packed.data), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    let block = StoredBlock {
+        id: block,
+        stream,
+        start,
+        length,
+        cuts: cuts.as_deref(),
+        data: &packed.data,
+        sum: None,
+    };
+    store_sum(connection, Scope::Blocks, block.id, None, block.checksum())
 }
 
 fn shift(cut: Cut, by: usize) -> Cut {
@@ -254,7 +281,15 @@ fn store_cuts(connection: &Connection, cuts: Vec<Cut>) -> Result<Option<String>>
                 let insert = "INSERT INTO attachments (hash, data) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING";
                 connection.prepare_cached(insert)?.execute((&hash, &bytes))?;
                 let find = "SELECT id FROM attachments WHERE hash = ?1";
-                (at, connection.prepare_cached(find)?.query_row([&hash], |row| row.get(0))?)
+                let id = connection.prepare_cached(find)?.query_row([&hash], |row| row.get(0))?;
+                // One that is damaged is mended by the way.
+                let stored = "SELECT LENGTH(data) FROM attachments WHERE id = ?1";
+                let length: usize = connection.prepare_cached(stored)?.query_row([id], |row| row.get(0))?;
+                if length != bytes.len() || (is_mending(connection)? && read_attachment(connection, id)?.is_none()) {
+                    let mend = "UPDATE attachments SET data = ?2 WHERE id = ?1";
+                    connection.prepare_cached(mend)?.execute((id, &bytes))?;
+                }
+                (at, id)
             }
         });
     }
@@ -390,50 +425,65 @@ impl<'a> BlockReader<'a> {
         if self.last.as_ref().is_some_and(holds) {
             return Ok(self.last.as_ref());
         }
-        let query = "SELECT start, cuts, data FROM blocks WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let query = format!(
+            "SELECT {STORED_BLOCK} FROM blocks WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
         let mut rows = statement.query((stream, at))?;
         let Some(row) = rows.next()? else {
             return Ok(None);
         };
-        let start: u64 = row.get(0)?;
-        let cuts = parse_cuts(row.get::<_, Option<String>>(1)?.as_deref());
-        let data = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        let stored = StoredBlock::from_row(stream, row)?;
         // The memory of the last block serves for this one: to get new one costs as much as to decompress.
         let mut bytes = self.last.take().map(|last| last.bytes).unwrap_or_default();
-        match needed {
+        let connection = self.connection;
+        let damaged = || damage::bytes(connection, stream, stored.start, stored.length);
+        if !stored.is_sound() {
+            return Err(damaged()?.into());
+        }
+        let cuts = parse_cuts(stored.cuts);
+        let decompressed = match needed {
             Some(needed) if cuts.is_empty() => {
-                let needed = (at - start) as usize + needed;
-                decompress_beginning(&mut self.decoder, data, needed, &mut bytes)?;
+                let needed = (at - stored.start) as usize + needed;
+                decompress_beginning(&mut self.decoder, stored.data, needed, &mut bytes)
             }
-            _ => decompress_into(&mut self.decoder, data, &mut bytes)?,
+            _ => decompress_into(&mut self.decoder, stored.data, &mut bytes),
+        };
+        if decompressed.is_err() {
+            return Err(damaged()?.into());
         }
         if !cuts.is_empty() {
-            bytes = self.restore(&bytes, &cuts)?;
+            let Some(restored) = restore(connection, &bytes, &cuts)? else {
+                return Err(damaged()?.into());
+            };
+            bytes = restored;
         }
+        if needed.is_none() && bytes.len() as u64 != stored.length {
+            return Err(damaged()?.into());
+        }
+        let start = stored.start;
         Ok(Some(self.last.insert(Block {
             stream,
             start,
             bytes,
         })))
     }
+}
 
-    fn restore(&self, text: &[u8], cuts: &[(usize, i64)]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut copied = 0;
-        for (at, id) in cuts {
-            let query = "SELECT data FROM attachments WHERE id = ?1";
-            let payload: Vec<u8> = self
-                .connection
-                .prepare_cached(query)?
-                .query_row([id], |row| row.get(0))?;
-            bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
-            bytes.extend_from_slice(attachment::encode(&payload).as_bytes());
-            copied = *at;
-        }
-        bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
-        Ok(bytes)
+/// Puts attachments back into a text; `None` when one of them is damaged.
+fn restore(connection: &Connection, text: &[u8], cuts: &[(usize, i64)]) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut copied = 0;
+    for (at, id) in cuts {
+        let Some(payload) = read_attachment(connection, *id)? else {
+            return Ok(None);
+        };
+        bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
+        bytes.extend_from_slice(attachment::encode(&payload).as_bytes());
+        copied = *at;
     }
+    bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]

@@ -1,0 +1,167 @@
+//! Damage that was found, by name.
+
+use std::fmt;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::scope::Scope;
+use crate::error::{Error, Result};
+
+/// Stored data that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// What is damaged.
+    pub piece: DamagedPiece,
+    /// The source file that it was read from, if it was.
+    pub path: Option<String>,
+}
+
+/// A piece of the store that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DamagedPiece {
+    /// Bytes of a source file.
+    Bytes {
+        /// The stream.
+        stream: i64,
+        /// The first byte.
+        start: u64,
+        /// How many bytes.
+        length: u64,
+    },
+    /// Rows of a session.
+    Session {
+        /// The session's row.
+        id: i64,
+        /// The agent's own id of it.
+        session: String,
+        /// Which rows.
+        what: &'static str,
+    },
+    /// An image or document.
+    Attachment(i64),
+    /// The journal of the database, from this byte on: the last changes are lost.
+    Journal(u64),
+    /// Any other rows.
+    Rows {
+        /// Which.
+        what: &'static str,
+        /// The number of the group of rows.
+        unit: i64,
+    },
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.piece {
+            DamagedPiece::Bytes { start, length, .. } => {
+                let path = self.path.as_deref().unwrap_or("an unknown file");
+                write!(
+                    out,
+                    "stored bytes {start} to {} of {path} are damaged",
+                    start + length
+                )
+            }
+            DamagedPiece::Session { session, what, .. } => {
+                write!(out, "the {what} of session {session} are damaged")
+            }
+            DamagedPiece::Attachment(id) => write!(out, "attachment {id} is damaged"),
+            DamagedPiece::Journal(start) => {
+                let path = self.path.as_deref().unwrap_or("the journal");
+                write!(
+                    out,
+                    "{path} is damaged from byte {start} on, and the last changes are lost"
+                )
+            }
+            DamagedPiece::Rows { what, unit } => {
+                write!(out, "{what} (group {unit}) do not match their checksum")
+            }
+        }
+    }
+}
+
+impl From<Damage> for Error {
+    fn from(damage: Damage) -> Self {
+        Error::DamagedPiece(Box::new(damage))
+    }
+}
+
+/// Names damaged bytes of a stream.
+pub(crate) fn bytes(
+    connection: &Connection,
+    stream: i64,
+    start: u64,
+    length: u64,
+) -> Result<Damage> {
+    let query = "SELECT path FROM streams JOIN source_files ON source_files.id = source WHERE streams.id = ?1";
+    let path = connection
+        .prepare_cached(query)?
+        .query_row([stream], |row| row.get(0))
+        .optional()?;
+    Ok(Damage {
+        piece: DamagedPiece::Bytes {
+            stream,
+            start,
+            length,
+        },
+        path,
+    })
+}
+
+/// Names a damaged unit.
+pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<Damage> {
+    if scope == Scope::Blocks {
+        let query = "SELECT stream, start, length FROM blocks WHERE id = ?1";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let found = connection
+            .prepare_cached(query)?
+            .query_row([unit], row)
+            .optional()?;
+        if let Some((stream, start, length)) = found {
+            return bytes(connection, stream, start, length);
+        }
+    }
+    let session = match scope {
+        Scope::Sessions
+        | Scope::Events
+        | Scope::Notes
+        | Scope::Summaries
+        | Scope::KeptObservations
+        | Scope::SearchState => Some(unit),
+        Scope::Observations | Scope::Queue => {
+            let query = format!("SELECT session FROM {} WHERE id = ?1", scope.table());
+            connection
+                .prepare_cached(&query)?
+                .query_row([unit], |row| row.get::<_, Option<i64>>(0))
+                .optional()?
+                .flatten()
+        }
+        _ => None,
+    };
+    let what = scope.name();
+    if let Some(id) = session {
+        let query = "SELECT session FROM sessions WHERE id = ?1";
+        let name: Option<String> = connection
+            .prepare_cached(query)?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        return Ok(Damage {
+            piece: DamagedPiece::Session {
+                id,
+                session: name.unwrap_or_else(|| format!("number {id}")),
+                what,
+            },
+            path: None,
+        });
+    }
+    let path = match scope {
+        Scope::SourceFiles => connection
+            .prepare_cached("SELECT path FROM source_files WHERE id = ?1")?
+            .query_row([unit], |row| row.get(0))
+            .optional()?,
+        _ => None,
+    };
+    Ok(Damage {
+        piece: DamagedPiece::Rows { what, unit },
+        path,
+    })
+}

@@ -1,0 +1,360 @@
+//! What is covered by checksums: every table, in scopes of rows that are summed and verified together.
+
+/// A kind of stored row. The numbers are those of the table `checksums` and its triggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    Sessions = 1,
+    Events = 2,
+    Blocks = 3,
+    Notes = 4,
+    Snapshots = 5,
+    Observations = 6,
+    Summaries = 7,
+    KeptObservations = 8,
+    Queue = 9,
+    SourceFiles = 10,
+    Streams = 11,
+    Names = 12,
+    Paths = 13,
+    Projects = 14,
+    CodeFiles = 15,
+    RunEdges = 16,
+    EventLog = 17,
+    Compressions = 18,
+    Settings = 19,
+    Forgotten = 20,
+    LooseTitles = 21,
+    EventKeys = 22,
+    Responses = 23,
+    SearchState = 24,
+}
+
+/// How the rows of a scope are divided into units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Units {
+    /// A unit for each session.
+    Session,
+    /// A unit for each session, whose rows are numbered and only ever added at the end.
+    SessionEvents,
+    /// A unit for each row of a table, by this key.
+    Row(&'static str),
+    /// A unit for `1 << shift` neighbouring numbers of a key.
+    Chunk {
+        table: &'static str,
+        key: &'static str,
+        shift: u32,
+        /// Whether new rows always get numbers above all others.
+        grows: bool,
+    },
+    /// One unit for the whole table.
+    Whole,
+    /// One unit for the whole table, kept up to date by whoever adds rows: see [`super::add_to_sum`].
+    Running,
+}
+
+/// Rows of one table that belong to a unit: `?1` is the unit; where rows are numbered, `?2 < number <= ?3`.
+pub(super) struct Part {
+    pub(super) table: &'static str,
+    pub(super) columns: &'static str,
+    pub(super) condition: &'static str,
+}
+
+const SESSION: &str = "session = ?1";
+
+const SESSION_PARTS: &[Part] = &[
+    Part {
+        table: "sessions",
+        columns: "id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, \
+             turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed",
+        condition: "id = ?1",
+    },
+    Part {
+        table: "session_models",
+        columns: "session, model",
+        condition: SESSION,
+    },
+    Part {
+        table: "session_streams",
+        columns: "session, stream",
+        condition: SESSION,
+    },
+    Part {
+        table: "open_calls",
+        columns: "session, call, seq",
+        condition: SESSION,
+    },
+    Part {
+        table: "usage",
+        columns: "session, slot, model, input, output, cache_read, cache_write, reasoning",
+        condition: SESSION,
+    },
+    Part {
+        table: "digests",
+        columns: "session, events, outcome",
+        condition: SESSION,
+    },
+    Part {
+        table: "symbol_changes",
+        columns: "session, turn, file, name, kind, change, earlier, at",
+        condition: SESSION,
+    },
+];
+
+const EVENT_PARTS: &[Part] = &[
+    Part {
+        table: "events",
+        columns: "session, seq, turn, kind, at, stream, offset, length, part, model, tool, call, parent, error, exit_code, duration_ms, \
+             command",
+        condition: "session = ?1 AND seq > ?2 AND seq <= ?3",
+    },
+    Part {
+        table: "touches",
+        columns: "path, session, seq, action",
+        condition: "session = ?1 AND seq > ?2 AND seq <= ?3",
+    },
+];
+
+const SEARCH_PARTS: &[Part] = &[
+    Part {
+        table: "embedded",
+        columns: "model, session, events, stale",
+        condition: SESSION,
+    },
+    Part {
+        table: "unindexed",
+        columns: "session, first_seq, changes",
+        condition: SESSION,
+    },
+];
+
+const STREAM_PARTS: &[Part] = &[
+    Part {
+        table: "streams",
+        columns: "id, source, generation, length, redactions, replaying",
+        condition: "id = ?1",
+    },
+    Part {
+        table: "skipped_records",
+        columns: "stream, line, offset, length, reason",
+        condition: "stream = ?1",
+    },
+];
+
+macro_rules! one_part {
+    ($table:literal, $columns:literal, $condition:expr) => {
+        &[Part {
+            table: $table,
+            columns: $columns,
+            condition: $condition,
+        }]
+    };
+}
+
+const NUMBERED: &str = "id > ?2 AND id <= ?3";
+
+impl Scope {
+    pub(crate) const ALL: [Scope; 24] = [
+        Scope::Sessions,
+        Scope::Events,
+        Scope::Blocks,
+        Scope::Notes,
+        Scope::Snapshots,
+        Scope::Observations,
+        Scope::Summaries,
+        Scope::KeptObservations,
+        Scope::Queue,
+        Scope::SourceFiles,
+        Scope::Streams,
+        Scope::Names,
+        Scope::Paths,
+        Scope::Projects,
+        Scope::CodeFiles,
+        Scope::RunEdges,
+        Scope::EventLog,
+        Scope::Compressions,
+        Scope::Settings,
+        Scope::Forgotten,
+        Scope::LooseTitles,
+        Scope::EventKeys,
+        Scope::Responses,
+        Scope::SearchState,
+    ];
+
+    /// What people call the rows.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Scope::Sessions => "rows",
+            Scope::Events => "events",
+            Scope::Blocks => "stored bytes",
+            Scope::Notes => "notes",
+            Scope::Snapshots => "code snapshot",
+            Scope::Observations => "observations",
+            Scope::Summaries => "summary",
+            Scope::KeptObservations => "kept observations",
+            Scope::Queue => "captured events",
+            Scope::SourceFiles => "source files",
+            Scope::Streams => "streams",
+            Scope::Names => "names of models and tools",
+            Scope::Paths => "paths",
+            Scope::Projects => "projects",
+            Scope::CodeFiles => "names of code files",
+            Scope::RunEdges => "calls seen in stack traces",
+            Scope::EventLog => "event log",
+            Scope::Compressions => "ledger of model requests",
+            Scope::Settings => "settings",
+            Scope::Forgotten => "hashes of forgotten sessions",
+            Scope::LooseTitles => "titles",
+            Scope::EventKeys => "event keys",
+            Scope::Responses => "API responses",
+            Scope::SearchState => "search state",
+        }
+    }
+
+    pub(super) fn units(self) -> Units {
+        let grows = |table, shift| Units::Chunk {
+            table,
+            key: "id",
+            shift,
+            grows: true,
+        };
+        match self {
+            Scope::Sessions | Scope::SearchState => Units::Session,
+            Scope::Events => Units::SessionEvents,
+            Scope::Notes | Scope::Summaries | Scope::KeptObservations => Units::Row("session"),
+            Scope::Snapshots => Units::Row("file"),
+            Scope::Blocks
+            | Scope::Observations
+            | Scope::Queue
+            | Scope::SourceFiles
+            | Scope::Streams => Units::Row("id"),
+            Scope::Names => grows("names", 6),
+            Scope::Paths => grows("paths", 6),
+            Scope::Projects => grows("projects", 4),
+            Scope::CodeFiles => grows("code_files", 6),
+            Scope::EventLog => grows("event_log", 8),
+            Scope::Compressions => grows("compressions", 6),
+            Scope::RunEdges => Units::Chunk {
+                table: "run_edges",
+                key: "file",
+                shift: 3,
+                grows: false,
+            },
+            Scope::Settings | Scope::Forgotten | Scope::LooseTitles => Units::Whole,
+            Scope::EventKeys | Scope::Responses => Units::Running,
+        }
+    }
+
+    /// The table of the scope's first part.
+    pub(super) fn table(self) -> &'static str {
+        self.parts().first().map_or("", |part| part.table)
+    }
+
+    pub(super) fn parts(self) -> &'static [Part] {
+        match self {
+            Scope::Sessions => SESSION_PARTS,
+            Scope::Events => EVENT_PARTS,
+            Scope::SearchState => SEARCH_PARTS,
+            Scope::Streams => STREAM_PARTS,
+            Scope::Blocks => {
+                one_part!("blocks", "id, stream, start, length, cuts, data", "id = ?1")
+            }
+            Scope::Notes => one_part!("notes", "session, notes", SESSION),
+            Scope::Snapshots => one_part!(
+                "snapshots",
+                "file, session, at, text_hash, broken_at, symbols",
+                "file = ?1"
+            ),
+            Scope::Observations => {
+                one_part!(
+                    "observations",
+                    "id, session, seq, model, at, body",
+                    "id = ?1"
+                )
+            }
+            Scope::Summaries => {
+                one_part!("summaries", "session, events, model, at, body", SESSION)
+            }
+            Scope::KeptObservations => {
+                one_part!("kept_observations", "session, observations", SESSION)
+            }
+            Scope::Queue => one_part!(
+                "queue",
+                "id, key, kind, session, at, state, attempts, last_error, not_before, name, seq, body",
+                "id = ?1"
+            ),
+            Scope::SourceFiles => one_part!(
+                "source_files",
+                "id, agent, path, device, inode, size, modified_ns, head_length, head_hash, tail_length, tail_hash, offset, lines, \
+                 state, stream, content_hash, changed_ns",
+                "id = ?1"
+            ),
+            Scope::Names => one_part!("names", "id, name", NUMBERED),
+            Scope::Paths => one_part!("paths", "id, path", NUMBERED),
+            Scope::Projects => one_part!("projects", "id, root, remote", NUMBERED),
+            Scope::CodeFiles => one_part!("code_files", "id, project, name, moved_from", NUMBERED),
+            Scope::RunEdges => one_part!(
+                "run_edges",
+                "file, caller, callee, seen, session, seq, at",
+                "file > ?2 AND file <= ?3"
+            ),
+            Scope::EventLog => one_part!(
+                "event_log",
+                "id, at, name, agent, duration_us, tokens, detail",
+                NUMBERED
+            ),
+            Scope::Compressions => one_part!(
+                "compressions",
+                "id, at, day, tier, model, about, seq, state, input_tokens, output_tokens, micro_usd, latency_ms, faithfulness, \
+                 compression, coverage, error",
+                NUMBERED
+            ),
+            Scope::Settings => one_part!("settings", "name, value", "1"),
+            Scope::Forgotten => one_part!("forgotten", "hash", "1"),
+            Scope::LooseTitles => one_part!("loose_titles", "key, title", "1"),
+            Scope::EventKeys => one_part!("event_keys", "key, session, seq", "1"),
+            Scope::Responses => one_part!(
+                "responses",
+                "key, session, slot, model, input, output, cache_read, cache_write, reasoning",
+                "1"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+    use crate::open::Store;
+
+    #[test]
+    fn every_column_of_every_table_is_in_a_scope() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let mut statement = store
+            .connection
+            .prepare(
+                "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
+                 WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'",
+            )
+            .unwrap();
+        let columns = statement
+            .query_map([], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
+            .unwrap();
+        for column in columns {
+            let (table, column) = column.unwrap();
+            // Attachments have a hash of their own; the other two are what checks and repairs.
+            if matches!(table.as_str(), "attachments" | "checksums" | "damaged") {
+                continue;
+            }
+            let covered = Scope::ALL
+                .iter()
+                .flat_map(|scope| scope.parts())
+                .filter(|part| part.table == table)
+                .any(|part| part.columns.split(", ").any(|name| name.trim() == column));
+            assert!(covered, "{table}.{column}");
+        }
+    }
+}

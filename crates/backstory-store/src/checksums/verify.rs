@@ -1,0 +1,177 @@
+//! Comparing what is stored with its checksums.
+
+use super::damage;
+use super::scope::{Scope, Units};
+use super::update::sum_rows;
+use super::{Damage, DamagedPiece, stored_sum};
+use crate::blocks::{self, BlockReader};
+use crate::error::{Error, Result};
+use crate::journal::first_damaged_byte;
+use crate::open::Store;
+
+/// What a verification found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Damaged pieces.
+    pub damage: Vec<Damage>,
+    /// Number of pieces that were compared with their checksum.
+    pub verified: u64,
+    /// Number of pieces that have no checksum yet; sweeps add them.
+    pub unchecked: u64,
+}
+
+impl Verification {
+    fn note(&mut self, damage: Damage) {
+        if !self.damage.contains(&damage) {
+            self.damage.push(damage);
+        }
+    }
+}
+
+impl Store {
+    /// Verifies the rows of a session, and the names that they refer to.
+    pub fn verify_session(&self, session: i64) -> Result<Verification> {
+        let mut found = Verification::default();
+        for scope in [Scope::Sessions, Scope::Events] {
+            self.verify_unit(scope, session, &mut found)?;
+        }
+        let streams = "SELECT stream FROM session_streams WHERE session = ?1";
+        for stream in self.numbers(streams, session)? {
+            self.verify_unit(Scope::Streams, stream, &mut found)?;
+        }
+        let paths = "SELECT DISTINCT path >> 6 FROM touches WHERE session = ?1";
+        for unit in self.numbers(paths, session)? {
+            self.verify_unit(Scope::Paths, unit, &mut found)?;
+        }
+        for scope in [Scope::Names, Scope::Projects] {
+            self.verify_scope(scope, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// Verifies all rows and blobs, and reads every block through.
+    pub fn verify_all(&self) -> Result<Verification> {
+        let mut found = Verification::default();
+        for scope in Scope::ALL {
+            self.verify_scope(scope, &mut found)?;
+        }
+        let streams = "SELECT DISTINCT stream FROM blocks WHERE ?1 = 0";
+        for stream in self.numbers(streams, 0)? {
+            self.verify_stream(stream, &mut found)?;
+        }
+        for attachment in self.numbers("SELECT id FROM attachments WHERE ?1 = 0", 0)? {
+            self.verify_attachment(attachment, &mut found)?;
+        }
+        // Looked at twice: another process may be writing.
+        let journal = self.path().with_extension("db-wal");
+        if let Some(start) = first_damaged_byte(&journal).and(first_damaged_byte(&journal)) {
+            found.note(Damage {
+                piece: DamagedPiece::Journal(start),
+                path: Some(journal.to_string_lossy().into_owned()),
+            });
+        }
+        found.unchecked = self.units_behind()?;
+        Ok(found)
+    }
+
+    /// Verifies up to `count` pieces of each kind, drawn at random.
+    pub fn verify_sample(&self, count: u64) -> Result<Verification> {
+        let mut found = Verification::default();
+        for scope in Scope::ALL {
+            let query = format!(
+                "SELECT unit FROM checksums WHERE scope = {} ORDER BY random() LIMIT ?1",
+                scope as u8
+            );
+            // A table that is summed as a whole is left to those who read everything.
+            if scope.units() == Units::Running {
+                continue;
+            }
+            for unit in self.numbers(&query, count as i64)? {
+                self.verify_unit(scope, unit, &mut found)?;
+            }
+        }
+        let attachments = "SELECT id FROM attachments ORDER BY random() LIMIT ?1";
+        for attachment in self.numbers(attachments, count as i64)? {
+            self.verify_attachment(attachment, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn numbers(&self, query: &str, value: i64) -> Result<Vec<i64>> {
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([value], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn verify_scope(&self, scope: Scope, found: &mut Verification) -> Result<()> {
+        let units = "SELECT unit FROM checksums WHERE scope = ?1";
+        for unit in self.numbers(units, scope as i64)? {
+            self.verify_unit(scope, unit, found)?;
+        }
+        Ok(())
+    }
+
+    fn verify_unit(&self, scope: Scope, unit: i64, found: &mut Verification) -> Result<()> {
+        let Some((sum, upto)) = stored_sum(&self.connection, scope, unit)? else {
+            found.unchecked += 1;
+            return Ok(());
+        };
+        let from = match scope.units() {
+            Units::Chunk { shift, .. } => (unit << shift) - 1,
+            _ => i64::MIN,
+        };
+        let upto = upto.unwrap_or(i64::MAX);
+        found.verified += 1;
+        // A row whose type has changed cannot even be read: damage as well.
+        let same = match sum_rows(&self.connection, scope, unit, from, upto) {
+            Ok(rows) => rows.sum == sum,
+            Err(Error::Database(_)) => false,
+            Err(error) => return Err(error),
+        };
+        if !same {
+            found.note(damage::rows(&self.connection, scope, unit)?);
+        }
+        Ok(())
+    }
+
+    /// Reads all blocks of a stream, which must follow each other without a gap.
+    fn verify_stream(&self, stream: i64, found: &mut Verification) -> Result<()> {
+        let mut reader = BlockReader::new(&self.connection);
+        for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
+            match reader.read(stream, start, length) {
+                Ok(bytes) if bytes.len() as u64 == length => {}
+                Ok(_) => found.note(damage::bytes(&self.connection, stream, start, length)?),
+                Err(Error::DamagedPiece(damage)) => found.note(*damage),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_attachment(&self, attachment: i64, found: &mut Verification) -> Result<()> {
+        found.verified += 1;
+        if blocks::read_attachment(&self.connection, attachment)?.is_none() {
+            found.note(Damage {
+                piece: DamagedPiece::Attachment(attachment),
+                path: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Damage of the blocks of a stream.
+    pub(crate) fn stream_damage(&self, stream: i64) -> Result<Vec<Damage>> {
+        let mut found = Verification::default();
+        self.verify_stream(stream, &mut found)?;
+        Ok(found.damage)
+    }
+
+    /// Damage of the rows and notes of a session.
+    pub(crate) fn session_damage(&self, session: i64) -> Result<Vec<Damage>> {
+        let mut found = Verification::default();
+        for scope in [Scope::Sessions, Scope::Events, Scope::Notes] {
+            self.verify_unit(scope, session, &mut found)?;
+        }
+        Ok(found.damage)
+    }
+}

@@ -1,0 +1,385 @@
+//! Stores with flipped bits, missing files and wrong rows: nothing wrong is given back as if it were right.
+
+use std::path::PathBuf;
+
+use backstory_session::sample;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::environment::{Environment, Outcome, claude_id, prompt, remove_checksums, reply};
+
+/// How many bits are flipped. `BACKSTORY_FLIPS=300` for a thorough run.
+fn flips() -> u64 {
+    std::env::var("BACKSTORY_FLIPS")
+        .ok()
+        .and_then(|flips| flips.parse().ok())
+        .unwrap_or(30)
+}
+
+fn database(environment: &Environment) -> Connection {
+    Connection::open(environment.store().join("backstory.db")).unwrap()
+}
+
+/// Two sessions, swept; the text of the first is long enough for several blocks.
+fn two_sessions() -> Environment {
+    let environment = Environment::new();
+    let mut lines: Vec<String> = (0..40)
+        .map(|number| {
+            // Text that does not compress to nothing, so that blocks are several.
+            let words: Vec<String> = (0..9_000_u64)
+                .map(|at| {
+                    let mixed =
+                        (at + u64::from(number) * 9_000).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    format!("{:06x}", mixed >> 40)
+                })
+                .collect();
+            prompt(1, number, &format!("walrus{number} {}", words.join(" ")))
+        })
+        .collect();
+    lines.push(reply(1, 40, "the harpsichord is tuned", 7));
+    environment.claude(1, &lines);
+    environment.claude(
+        2,
+        &[
+            prompt(2, 100, "paint the gazebo"),
+            reply(2, 101, "painted", 5),
+        ],
+    );
+    environment.sweep();
+    environment
+}
+
+/// Flips one bit of a blob in the database file, behind the program's back: found by its bytes, for SQLite must not notice.
+fn flip_in_block(environment: &Environment, stream_of: u32) -> PathBuf {
+    let path = environment.store().join("backstory.db");
+    let piece: Vec<u8> = {
+        let database = database(environment);
+        database
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .unwrap();
+        let block: Vec<u8> = database
+            .query_row(
+                "SELECT data FROM blocks JOIN session_streams USING (stream) JOIN sessions ON sessions.id = session_streams.session \
+                 WHERE sessions.session = ?1 ORDER BY start LIMIT 1",
+                [claude_id(stream_of)],
+                |row| row.get(0),
+            )
+            .unwrap();
+        let middle = block.len() / 2;
+        block[middle..middle + 16].to_vec()
+    };
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes
+        .windows(piece.len())
+        .position(|window| window == piece)
+        .unwrap();
+    bytes[at] ^= 4;
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn doctor(environment: &Environment) -> Outcome {
+    environment.run(&["doctor", "--deep", "--json"])
+}
+
+fn wrong(outcome: &Outcome) -> String {
+    let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    found["wrong"].to_string()
+}
+
+#[test]
+fn a_flipped_bit_is_never_given_back_as_if_it_were_right() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(1_770_000_000_000));
+    environment.claude(
+        1,
+        &[prompt(1, 1, "paint the gazebo"), reply(1, 2, "painted", 5)],
+    );
+    environment.sweep();
+    let path = environment.store().join("backstory.db");
+    database(&environment)
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .unwrap();
+    let listed = environment.json(&["sessions", "--limit", "0"]);
+    let sessions: Vec<String> = listed["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["session"].as_str().unwrap().to_string())
+        .collect();
+    let answers = || -> Vec<(i32, String)> {
+        let mut asked: Vec<Vec<&str>> = vec![
+            vec!["sessions", "--limit", "0", "--json"],
+            vec!["usage", "session", "--json"],
+        ];
+        for session in &sessions {
+            asked.push(vec!["show", session, "--json"]);
+            asked.push(vec!["show", session, "--format", "original"]);
+            asked.push(vec!["digest", session, "--json"]);
+        }
+        asked
+            .iter()
+            .map(|arguments| environment.run(arguments))
+            .map(|outcome| (outcome.code, outcome.stdout))
+            .collect()
+    };
+    let good = answers();
+    assert_eq!(
+        doctor(&environment).code,
+        0,
+        "{}",
+        wrong(&doctor(&environment))
+    );
+    let whole = std::fs::read(&path).unwrap();
+    let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut told = 0;
+    for _ in 0..flips() {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let at = (random >> 20) as usize % whole.len();
+        let bit = (random >> 10) % 8;
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << bit;
+        for name in ["backstory.db-wal", "backstory.db-shm"] {
+            let _ = std::fs::remove_file(environment.store().join(name));
+        }
+        std::fs::write(&path, bytes).unwrap();
+        if doctor(&environment).code != 0 {
+            told += 1;
+            continue;
+        }
+        for (now, good) in answers().iter().zip(&good) {
+            assert!(now.0 != 0 || now == good, "bit {bit} of byte {at}");
+        }
+    }
+    assert!(told > 0);
+}
+
+#[test]
+fn a_damaged_block_costs_what_is_in_it_and_is_read_again_from_the_log() {
+    let environment = two_sessions();
+    let original = environment
+        .run(&["show", &claude_id(1), "--format", "original"])
+        .stdout;
+    flip_in_block(&environment, 1);
+
+    let shown = environment.run(&["show", &claude_id(1), "--json"]);
+    assert_eq!(shown.code, 1);
+    assert!(shown.stderr.contains("are damaged"), "{}", shown.stderr);
+    assert!(shown.stderr.contains(&claude_id(1)), "{}", shown.stderr);
+    let value: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let events = value["events"].as_array().unwrap();
+    let damaged = events
+        .iter()
+        .filter(|event| event["damaged"] == true)
+        .count();
+    assert!(damaged > 0 && damaged < events.len(), "{damaged}");
+    assert_eq!(value["damage"].as_array().unwrap().len(), 1);
+    assert_eq!(events.last().unwrap()["text"], "the harpsichord is tuned");
+    let given = environment.run(&["show", &claude_id(1), "--format", "original"]);
+    assert_eq!(given.code, 1);
+    assert!(original.starts_with(&given.stdout) && given.stdout.len() < original.len());
+
+    // Others are not touched by it.
+    assert_eq!(environment.run(&["show", &claude_id(2)]).code, 0);
+    assert_eq!(environment.found(&["gazebo"]), ["2#1"]);
+    let searched = environment.run(&["search", "walrus0", "--json"]);
+    assert!(
+        searched.stderr.contains("are damaged"),
+        "{}",
+        searched.stderr
+    );
+    let regex = environment.run(&["search", "--regex", "walrus1 ", "--json"]);
+    assert!(regex.stdout.contains("are damaged"), "{}", regex.stdout);
+
+    let found = doctor(&environment);
+    assert_eq!(found.code, 1);
+    assert!(
+        wrong(&found).contains("the next `backstory sweep` reads it again"),
+        "{}",
+        wrong(&found)
+    );
+
+    environment.sweep();
+    let found = doctor(&environment);
+    assert_eq!(found.code, 0, "{}", wrong(&found));
+    let mended = environment.run(&["show", &claude_id(1), "--format", "original"]);
+    assert_eq!((mended.code, mended.stdout), (0, original));
+    assert_eq!(environment.found(&["walrus0"]), ["1#1"]);
+}
+
+#[test]
+fn a_damaged_block_whose_log_is_gone_is_named_and_everything_else_goes_on() {
+    let environment = two_sessions();
+    std::fs::remove_file(environment.home().join(crate::environment::claude_path(1))).unwrap();
+    flip_in_block(&environment, 1);
+    let found = doctor(&environment);
+    assert_eq!(found.code, 1);
+    assert!(
+        wrong(&found).contains("restore backstory.db from a backup"),
+        "{}",
+        wrong(&found)
+    );
+    environment.claude(3, &[prompt(3, 300, "mow the lawn")]);
+    environment.sweep();
+    assert_eq!(environment.found(&["lawn"]), ["3#1"]);
+    assert_eq!(doctor(&environment).code, 1);
+    assert!(
+        environment
+            .run(&["show", &claude_id(1)])
+            .stdout
+            .contains("harpsichord")
+    );
+}
+
+#[test]
+fn a_session_grows_on_behind_a_damaged_block() {
+    let environment = Environment::new();
+    let path = environment.claude(
+        1,
+        &[prompt(1, 1, "paint the gazebo"), reply(1, 2, "painted", 5)],
+    );
+    environment.sweep();
+    flip_in_block(&environment, 1);
+    let mut log = std::fs::read(&path).unwrap();
+    log.extend_from_slice(prompt(1, 3, "mow the lawn").as_bytes());
+    std::fs::write(&path, log).unwrap();
+    environment.sweep();
+    let shown = environment.run(&["show", &claude_id(1)]);
+    assert_eq!(shown.code, 1);
+    assert!(shown.stdout.contains("mow the lawn"), "{}", shown.stdout);
+    // Now that it was met, it is mended.
+    environment.sweep();
+    assert_eq!(environment.run(&["show", &claude_id(1)]).code, 0);
+}
+
+#[test]
+fn wrong_rows_of_a_session_are_named_and_made_again_from_the_log() {
+    let environment = two_sessions();
+    let good = environment.everything();
+    {
+        let database = database(&environment);
+        // Without triggers, as damage comes.
+        database
+            .execute_batch(
+                "CREATE TEMP TABLE kept AS SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('events', 'sessions'); \
+                 DROP TRIGGER events_update; DROP TRIGGER sessions_update; \
+                 UPDATE events SET turn = turn + 1 WHERE seq = 2; UPDATE sessions SET title = 'Paint the gazebo' WHERE title LIKE 'paint%';",
+            )
+            .unwrap();
+        let mut statement = database
+            .prepare("SELECT sql FROM kept WHERE sql LIKE '%_update%'")
+            .unwrap();
+        let triggers: Vec<String> = statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        for trigger in triggers {
+            database.execute_batch(&trigger).unwrap();
+        }
+    }
+    for session in [1, 2] {
+        let shown = environment.run(&["show", &claude_id(session)]);
+        assert_eq!(shown.code, 1, "{session}");
+        assert!(
+            shown.stderr.contains(&claude_id(session)),
+            "{}",
+            shown.stderr
+        );
+    }
+    assert_eq!(doctor(&environment).code, 1);
+    environment.sweep();
+    let found = doctor(&environment);
+    assert_eq!(found.code, 0, "{}", wrong(&found));
+    assert_eq!(environment.everything(), good);
+}
+
+#[test]
+fn a_lost_database_beside_an_index_is_an_error_with_a_remedy() {
+    let environment = two_sessions();
+    let path = environment.store().join("backstory.db");
+    for name in ["backstory.db-wal", "backstory.db-shm"] {
+        let _ = std::fs::remove_file(environment.store().join(name));
+    }
+    for empty in [true, false] {
+        if empty {
+            std::fs::write(&path, b"").unwrap();
+        } else {
+            std::fs::remove_file(&path).unwrap();
+        }
+        for arguments in [
+            &["doctor"][..],
+            &["doctor", "--deep"],
+            &["sessions"],
+            &["sweep"],
+            &["search", "gazebo"],
+        ] {
+            let outcome = environment.run(arguments);
+            assert_ne!(outcome.code, 0, "{arguments:?}");
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            let state = if empty { "is empty" } else { "is missing" };
+            assert!(
+                said.contains(state) && said.contains("backup"),
+                "{arguments:?}: {said}"
+            );
+        }
+        assert_eq!(path.exists(), empty);
+    }
+    // As it says: without the index it begins anew.
+    std::fs::remove_dir_all(environment.store().join("index")).unwrap();
+    assert_eq!(environment.run(&["sweep"]).code, 0);
+    assert_eq!(environment.found(&["gazebo"]), ["2#1"]);
+}
+
+#[test]
+fn an_older_store_gets_checksums_by_sweeping_and_not_before() {
+    let environment = two_sessions();
+    remove_checksums(&database(&environment));
+    let told = format!(
+        r#"{{"session_id":"{}","hook_event_name":"UserPromptSubmit","prompt":"mow the lawn"}}"#,
+        claude_id(2)
+    );
+    let hook = ["hook", "UserPromptSubmit", "--agent", "claude-code"];
+    assert_eq!(environment.feed(&hook, told.as_bytes()).code, 0);
+    let count = || -> u64 {
+        let query = "SELECT COUNT(*) FROM checksums";
+        database(&environment)
+            .query_row(query, [], |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(count(), 0);
+    assert_eq!(environment.run(&["show", &claude_id(1)]).code, 0);
+    let unchecked = || -> u64 {
+        let found: Value = serde_json::from_str(&doctor(&environment).stdout).unwrap();
+        found["checksums"]["unchecked"].as_u64().unwrap()
+    };
+    assert!(unchecked() > 0);
+    environment.run(&["worker", "stop"]);
+    for delay in [0, 5, 10, 20] {
+        let mut child = environment
+            .command(&["sweep"])
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        let _ = child.kill();
+        child.wait().unwrap();
+        assert_eq!(environment.run(&["show", &claude_id(1)]).code, 0);
+    }
+    environment.sweep();
+    assert_eq!(
+        doctor(&environment).code,
+        0,
+        "{}",
+        wrong(&doctor(&environment))
+    );
+    // The sweep's own line in the log waits for the next one.
+    let lacking = "SELECT (SELECT COUNT(*) FROM blocks WHERE id NOT IN (SELECT unit FROM checksums WHERE scope = 3)) + \
+         (SELECT COUNT(*) FROM sessions WHERE id NOT IN (SELECT unit FROM checksums WHERE scope = 2))";
+    let lacking = database(&environment).query_row(lacking, [], |row| row.get::<_, u64>(0));
+    assert_eq!(lacking.unwrap(), 0);
+    flip_in_block(&environment, 1);
+    assert_eq!(environment.run(&["show", &claude_id(1)]).code, 1);
+}
