@@ -282,4 +282,5 @@ pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
 pub(crate) const WITHOUT_LIVE: &str = "DROP TABLE queue; DROP TABLE event_log; ALTER TABLE sessions DROP COLUMN captured_at; \
      ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript; DROP TABLE kept_observations; \
      DROP INDEX sessions_by_project; \
-     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed;";
+     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed; \
+     ALTER TABLE source_files DROP COLUMN content_hash; ALTER TABLE source_files DROP COLUMN changed_ns;";
