@@ -8,7 +8,8 @@ use std::ops::Range;
 use super::assignment::{Assignment, Separator, assignment};
 use super::examined::{count_leading, examined};
 use super::plausible::{
-    classes, entropy, is_demonstration, is_mostly_words, is_reference, is_uuid, is_words,
+    classes, contains_any, entropy, is_demonstration, is_mostly_words, is_reference, is_uuid,
+    is_words,
 };
 use super::rule::Found;
 use super::search::Search;
@@ -17,6 +18,7 @@ const SHORTEST_PASSWORD: usize = 8;
 /// In a `.env` file and in a shell there is nothing but the value.
 const SHORTEST_ENVIRONMENT_PASSWORD: usize = 6;
 const SHORTEST_KEY: usize = 12;
+const SHORTEST_NAMED_KEY: usize = 24;
 
 /// What the names of passwords end with.
 const PASSWORD_NAMES: [&str; 5] = ["password", "passwd", "pwd", "passphrase", "passcode"];
@@ -195,6 +197,68 @@ pub(super) fn credential(search: &mut Search<'_>, hit: &Range<usize>) -> Option<
     ];
     let found = assignment_of(search, hit, &NAMES)?;
     key(search, found)
+}
+
+/// A long random value called the key of something, as in `chart_service_key: "…"`. Most keys are no secrets, so hashes,
+/// identifiers and the names of keys that everybody may see do not count.
+pub(super) fn named_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    const OPEN: [&[u8]; 27] = [
+        b"public",
+        b"cache",
+        b"primary",
+        b"foreign",
+        b"partition",
+        b"sort",
+        b"object",
+        b"row",
+        b"hash",
+        b"idempotency",
+        b"event",
+        b"session",
+        b"query",
+        b"index",
+        b"unique",
+        b"lookup",
+        b"storage",
+        b"dedup",
+        b"group",
+        b"message",
+        b"map",
+        b"react",
+        b"file",
+        b"item",
+        b"state",
+        b"prompt",
+        b"s3",
+    ];
+    /// What other rules look for.
+    const OTHERS: [&[u8]; 13] = [
+        b"api", b"app", b"secret", b"access", b"private", b"master", b"signing", b"encrypt",
+        b"account", b"auth", b"service", b"role", b"shared",
+    ];
+    let found = assignment_of(search, hit, &["key"])?;
+    let name = search.text.get(found.name.clone())?;
+    let known = || contains_any(name, &OPEN) || contains_any(name, &OTHERS);
+    if name.len() < 6 || found.value.len() < SHORTEST_NAMED_KEY || known() {
+        return None;
+    }
+    let text = search.text;
+    let is_key = |value: &[u8]| {
+        let turns = value
+            .windows(2)
+            .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()));
+        (found.quoted || is_bare_literal(text, &found))
+            && !value
+                .iter()
+                .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+            && turns.count() >= 5
+            && !value
+                .iter()
+                .any(|byte| matches!(byte, b'.' | b':' | b'@' | b'/'))
+            && is_random_key(value)
+    };
+    (found.value.len() <= 128 && search.judge_value(&found.value, is_key))
+        .then(|| Found::plain(found.value))
 }
 
 fn key(search: &mut Search<'_>, found: Assignment) -> Option<Found> {

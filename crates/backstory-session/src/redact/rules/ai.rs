@@ -396,6 +396,20 @@ pub(super) const RULES: &[Rule] = &[
         "CURSOR_API_KEY=«key_{h64}»",
         "CURSOR_API_KEY=key_...",
     ),
+    token(
+        "bedrock-short-lived-key",
+        &["bedrock-api-key-"],
+        r"bedrock-api-key-[\w+/=.-]{40,2000}",
+        "bedrock-api-key-{b200}",
+        "bedrock-api-key-{b9}",
+    ),
+    token(
+        "photoroom-key",
+        &["sk_pr_"],
+        r"sk_pr_[0-9A-Za-z]{1,40}_[0-9a-f]{40}",
+        "sk_pr_mine_{h40}",
+        "sk_pr_mine_{h9}",
+    ),
     // Several providers use this prefix without a mark of their own: OpenAI's first keys, DeepSeek, Moonshot, DashScope.
     token(
         "sk-api-key",

@@ -7,17 +7,21 @@ mod ai;
 mod cloud;
 mod code;
 mod data;
+mod database;
 mod general;
 mod money;
 mod saas;
+mod watch;
 
 use super::rule::Rule;
 
-const TABLES: [&[Rule]; 7] = [
+const TABLES: [&[Rule]; 9] = [
     ai::RULES,
     cloud::RULES,
+    database::RULES,
     code::RULES,
     saas::RULES,
+    watch::RULES,
     money::RULES,
     data::RULES,
     general::RULES,

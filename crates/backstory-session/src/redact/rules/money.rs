@@ -4,6 +4,13 @@ use crate::redact::mnemonic;
 use crate::redact::rule::{Case, Rule, assigned, code, token};
 
 pub(super) const RULES: &[Rule] = &[
+    token(
+        "alchemy-token",
+        &["alcht_"],
+        r"alcht_[0-9A-Za-z]{30}",
+        "alcht_{w30}",
+        "alcht_{w9}",
+    ),
     // Clerk and Paystack write their keys in the same way.
     token(
         "stripe-secret-key",
