@@ -56,13 +56,12 @@ const SEEN: usize = STEP + 2;
 impl KeywordIndex {
     /// An index of `keywords`; those shorter than three bytes are never found.
     pub(super) fn new(keywords: Vec<Keyword>) -> Self {
-        let common = Common::new();
         let mut filed = Vec::new();
         for (index, keyword) in keywords.iter().enumerate() {
             let Ok(index) = u16::try_from(index) else {
                 break;
             };
-            file(&mut filed, index, keyword.text, &common);
+            file(&mut filed, index, keyword.text);
         }
         let mut followers = vec![0; 1 << HASH_BITS].into_boxed_slice();
         let mut starts = vec![0_u16; (1 << START_BITS) + 1];
@@ -195,7 +194,7 @@ impl KeywordIndex {
 }
 
 /// Files a keyword under the triples by which it will be found.
-fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], common: &Common) {
+fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8]) {
     if let &[a, b, c] = text {
         entries.push(Entry {
             triple: folded([a, b, c]),
@@ -214,12 +213,7 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], common: &Common) {
         }
         return;
     }
-    // It is filed under two neighbours, so the more common of the two counts.
-    let scores: Vec<usize> = (0..=text.len().saturating_sub(3))
-        .map(|offset| common.score(text, offset))
-        .collect();
-    let pairs = scores.windows(2).map(|pair| pair.iter().max());
-    let Some((offset, _)) = pairs.enumerate().min_by_key(|(_, score)| *score) else {
+    let Some(offset) = rarest_offset(text) else {
         return;
     };
     for offset in [offset, offset + 1] {
@@ -238,50 +232,68 @@ fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8], common: &Common) {
     }
 }
 
-/// What ordinary text is made of.
-struct Common {
-    /// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
-    pairs: Vec<u8>,
-    /// A bit for each hash of three or four bytes that stand in common words. Looking into the words themselves would take
-    /// longer than all the rest, and a hook does this while its agent waits.
-    pieces: Vec<u64>,
+/// Returns the offset of the neighbouring triples by which a text is found that occur least often elsewhere.
+fn rarest_offset(text: &[u8]) -> Option<usize> {
+    let mut rarest: Option<(usize, usize)> = None;
+    let mut before = frequency(text, 0);
+    for offset in 0..text.len().checked_sub(3)? {
+        let next = frequency(text, offset + 1);
+        // It is filed under both, so the more common of the two counts.
+        let common = before.max(next);
+        if rarest.is_none_or(|(least, _)| common < least) {
+            rarest = Some((common, offset));
+        }
+        before = next;
+    }
+    rarest.map(|(_, offset)| offset)
 }
 
-impl Common {
-    fn new() -> Self {
-        let mut pieces = vec![0; 1 << (HASH_BITS - 6)];
-        for length in [3, 4] {
-            for piece in COMMON_WORDS.as_bytes().windows(length) {
-                let (word, bit) = piece_bit(piece);
-                pieces[word] |= bit;
-            }
-        }
-        Common {
-            pairs: common_pairs(),
-            pieces,
-        }
-    }
-
-    /// How often the four bytes at `offset` occur, to file a keyword under its rarest part.
-    fn score(&self, text: &[u8], offset: usize) -> usize {
-        let four = text
-            .get(offset..text.len().min(offset + 4))
-            .unwrap_or_default();
-        let known = four
-            .windows(2)
-            .filter_map(|pair| self.pairs.get(pair_index(pair)))
-            .map(|score| usize::from(*score));
-        let (word, bit) = piece_bit(four);
-        let in_common_word = self.pieces[word] & bit != 0;
-        known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
-    }
+/// Scores how often the four bytes at `offset` occur in ordinary text.
+fn frequency(text: &[u8], offset: usize) -> usize {
+    let four = text
+        .get(offset..text.len().min(offset + 4))
+        .unwrap_or_default();
+    let known = four
+        .windows(2)
+        .filter_map(|pair| COMMON_PAIRS.get(pair_index(pair)))
+        .map(|score| usize::from(*score));
+    let (word, bit) = piece_bit(four);
+    let in_common_word = COMMON_PIECES[word] & bit != 0;
+    known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
 }
 
-/// Which bit of which word stands for a few bytes.
-fn piece_bit(piece: &[u8]) -> (usize, u64) {
-    let number = piece
-        .iter()
-        .fold(0, |number, byte| number << 8 | u32::from(*byte));
+/// A score for each pair of bytes: the higher, the more often it occurs in transcripts. Made by the compiler, like the next table: a
+/// hook has a redactor made while its agent waits.
+static COMMON_PAIRS: [u8; 1 << 14] = common_pairs();
+
+/// A bit for each hash of three or four bytes that stand in common words.
+static COMMON_PIECES: [u64; 1 << (HASH_BITS - 6)] = common_pieces();
+
+const fn common_pieces() -> [u64; 1 << (HASH_BITS - 6)] {
+    let mut pieces = [0; 1 << (HASH_BITS - 6)];
+    let mut rest = COMMON_WORDS.as_bytes();
+    while let [_, tail @ ..] = rest {
+        if let Some((three, _)) = rest.split_first_chunk::<3>() {
+            let (word, bit) = piece_bit(three);
+            pieces[word] |= bit;
+        }
+        if let Some((four, _)) = rest.split_first_chunk::<4>() {
+            let (word, bit) = piece_bit(four);
+            pieces[word] |= bit;
+        }
+        rest = tail;
+    }
+    pieces
+}
+
+/// Returns which bit of which word stands for a few bytes.
+const fn piece_bit(piece: &[u8]) -> (usize, u64) {
+    let mut number: u32 = 0;
+    let mut at = 0;
+    while at < piece.len() {
+        number = number << 8 | piece[at] as u32;
+        at += 1;
+    }
     let hash = (number.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
     (hash >> 6, 1 << (hash & 63))
 }
@@ -302,25 +314,36 @@ const COMMON_WORDS: &str = "session message content return node file files packa
     target support report transport system items item method methods false null true timestamp parent parents \
     uuid sidechain ephemeral cache creation tokens standard";
 
-fn common_pairs() -> Vec<u8> {
+const fn common_pairs() -> [u8; 1 << 14] {
     /// The most frequent first.
     const PAIRS: &str = "re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
         li nd ut is ro ge ar om ea us id ri ve ac pe fi as ma nc ag ou ex ne ct ur ir la cl ts ce ad ca pa ll ke rr el pr po ha ok lo na \
         oo ck tu di rs ol op ty mp t_ od ni em pu mi so if no fo ai _t /c un mm ep ho gi am yp ul pl im cr da rn n- tt e_ sa fa su pt e/ \
         ic s. au // ev do sh s/ rt e- ie md ot rc wo ef mo t. ui ee xt rk /s ry ls oc lu ab os 01 t/ ow vi np ig hi _i ue -4 /e wi 20";
-    let mut scores = vec![0; 1 << 14];
-    for (place, pair) in PAIRS.split_ascii_whitespace().enumerate() {
-        if let Some(score) = scores.get_mut(pair_index(pair.as_bytes())) {
-            *score = u8::try_from(220_usize.saturating_sub(place)).unwrap_or_default();
+    let mut scores = [0; 1 << 14];
+    let mut score: u8 = 220;
+    let mut rest = PAIRS.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if !first.is_ascii_whitespace()
+            && let [second, tail @ ..] = tail
+        {
+            scores[pair_index(&[*first, *second])] = score;
+            score = score.saturating_sub(1);
+            rest = tail;
         }
     }
     scores
 }
 
-fn pair_index(pair: &[u8]) -> usize {
-    pair.iter().fold(0, |index, byte| {
-        index << 7 | usize::from(byte.to_ascii_lowercase() & 0x7f)
-    })
+const fn pair_index(pair: &[u8]) -> usize {
+    let mut index = 0;
+    let mut at = 0;
+    while at < pair.len() {
+        index = index << 7 | (pair[at].to_ascii_lowercase() & 0x7f) as usize;
+        at += 1;
+    }
+    index
 }
 
 /// The bit for a byte that follows a triple.

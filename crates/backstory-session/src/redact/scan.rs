@@ -3,6 +3,7 @@
 //! No pattern ever searches: it is anchored at a keyword and sees a bounded piece of text. What `search` remembers bounds how
 //! often a rule sees the same bytes, so the time is linear in the text whatever stands in it.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -64,27 +65,23 @@ const SECRET_NAMES: [&[u8]; 12] = [
 
 impl Scanner {
     pub(super) fn new(rules: &'static [Rule]) -> Self {
-        let mut wanted = Vec::new();
+        let mut keywords: Vec<Keyword> = Vec::new();
+        let mut known = HashMap::new();
         for (number, rule) in (0_u16..).zip(rules) {
             let fold = rule.case() == Case::Ignored;
-            let texts = rule.keywords.iter().map(|text| text.as_bytes());
-            wanted.extend(texts.map(|text| (text, fold, number)));
+            for text in rule.keywords {
+                let text = text.as_bytes();
+                let place = *known.entry((text, fold)).or_insert(keywords.len());
+                match keywords.get_mut(place) {
+                    Some(keyword) => keyword.rules.push(number),
+                    None => keywords.push(Keyword {
+                        text,
+                        fold,
+                        rules: vec![number],
+                    }),
+                }
+            }
         }
-        wanted.sort_unstable();
-        let same = |one: &(&[u8], bool, u16), other: &(&[u8], bool, u16)| {
-            (one.0, one.1) == (other.0, other.1)
-        };
-        let keywords = wanted
-            .chunk_by(same)
-            .filter_map(|group| {
-                let (text, fold, _) = *group.first()?;
-                Some(Keyword {
-                    text,
-                    fold,
-                    rules: group.iter().map(|(.., number)| *number).collect(),
-                })
-            })
-            .collect();
         let patterns = rules.iter().map(|_| OnceLock::new()).collect();
         Self {
             rules,
