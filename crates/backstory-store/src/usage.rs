@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use backstory_session::{EventKey, Usage};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::checksums::{Scope, add_to_sum, hash_row};
+use crate::checksums::{Scope, add_to_sum, hash_numbers};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -93,13 +92,18 @@ struct Counted {
 
 impl Counted {
     fn hash(&self, key: EventKey) -> i64 {
-        let usage = columns(&self.usage);
-        let place = [key.0, self.session, self.slot, self.model];
-        let mut values = [ValueRef::Null; 9];
-        for (value, number) in values.iter_mut().zip(place.iter().chain(&usage)) {
-            *value = ValueRef::Integer(*number);
-        }
-        hash_row(&values)
+        let [input, output, cache_read, cache_write, reasoning] = columns(&self.usage);
+        hash_numbers(&[
+            key.0,
+            self.session,
+            self.slot,
+            self.model,
+            input,
+            output,
+            cache_read,
+            cache_write,
+            reasoning,
+        ])
     }
 }
 

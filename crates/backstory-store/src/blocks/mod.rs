@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 pub(crate) use self::stored::read_attachment;
-use self::stored::{STORED_BLOCK, StoredBlock, is_mending};
+use self::stored::{STORED_BLOCK, StoredBlock, is_mending, restore};
 use crate::checksums::{Scope, damage, store_sum};
 use crate::error::{Error, Result};
 
@@ -468,22 +468,6 @@ impl<'a> BlockReader<'a> {
             bytes,
         })))
     }
-}
-
-/// Puts attachments back into a text; `None` when one of them is damaged.
-fn restore(connection: &Connection, text: &[u8], cuts: &[(usize, i64)]) -> Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    let mut copied = 0;
-    for (at, id) in cuts {
-        let Some(payload) = read_attachment(connection, *id)? else {
-            return Ok(None);
-        };
-        bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
-        bytes.extend_from_slice(attachment::encode(&payload).as_bytes());
-        copied = *at;
-    }
-    bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
-    Ok(Some(bytes))
 }
 
 #[cfg(test)]

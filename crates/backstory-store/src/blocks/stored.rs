@@ -1,5 +1,6 @@
 //! Blocks and attachments as they lie in the database, and whether they are what was stored.
 
+use backstory_session::attachment;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -72,4 +73,24 @@ pub(crate) fn read_attachment(connection: &Connection, id: i64) -> Result<Option
     Ok(found
         .filter(|(hash, data)| hash.as_slice() == blake3::hash(data).as_bytes())
         .map(|(_, data)| data))
+}
+
+/// Puts attachments back into a text; `None` when one of them is damaged.
+pub(super) fn restore(
+    connection: &Connection,
+    text: &[u8],
+    cuts: &[(usize, i64)],
+) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut copied = 0;
+    for (at, id) in cuts {
+        let Some(payload) = read_attachment(connection, *id)? else {
+            return Ok(None);
+        };
+        bytes.extend_from_slice(text.get(copied..*at).unwrap_or_default());
+        bytes.extend_from_slice(attachment::encode(&payload).as_bytes());
+        copied = *at;
+    }
+    bytes.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Ok(Some(bytes))
 }

@@ -76,6 +76,15 @@ pub(crate) fn hash_row(values: &[ValueRef<'_>]) -> i64 {
     hasher.finish(0)
 }
 
+/// Hashes one row of numbers.
+pub(crate) fn hash_numbers(numbers: &[i64]) -> i64 {
+    let mut hasher = RowHasher::new();
+    for number in numbers {
+        hasher.add(ValueRef::Integer(*number));
+    }
+    hasher.finish(0)
+}
+
 /// Stores the checksum of a unit.
 pub(crate) fn store_sum(
     connection: &Connection,

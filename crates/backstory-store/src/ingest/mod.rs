@@ -12,7 +12,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
-use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -22,7 +21,7 @@ use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
 use crate::blocks;
-use crate::checksums::{self, Scope, hash_row};
+use crate::checksums::{self, Scope, hash_numbers};
 use crate::error::Result;
 use crate::open::Store;
 use crate::repair::damaged_streams;
@@ -426,8 +425,8 @@ impl Batch<'_> {
     fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
         let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
         if is_new {
-            let row = [key.0, session, seq as i64].map(ValueRef::Integer);
-            self.keys_sum = self.keys_sum.wrapping_add(hash_row(&row));
+            let hash = hash_numbers(&[key.0, session, seq as i64]);
+            self.keys_sum = self.keys_sum.wrapping_add(hash);
         }
         Ok(is_new)
     }
