@@ -270,26 +270,25 @@ fn an_evicted_session_can_be_forgotten_and_a_subagent_alone() {
 }
 
 /// A session and a fork that repeats it and goes on elsewhere: the fork has nothing that only the other had.
-fn forked(trial: &mut Trial, original: &str, fork: &str) {
+fn forked(trial: &mut Trial, original: &str, fork: &str) -> ForgetReport {
     trial.sweep();
     for hidden in ["hidden-harbour", "hidden-branch", "hidden-model"] {
         assert!(!found(trial, hidden).is_empty(), "{hidden}");
     }
-    forget(trial, Forget::Session(original));
-    for hidden in [
-        "hidden-harbour",
-        "hidden-branch",
-        "hidden-model",
-        "what was hidden",
-    ] {
+    let report = forget(trial, Forget::Session(original));
+    for hidden in ["hidden-harbour", "hidden-branch", "hidden-model"] {
         assert_eq!(found(trial, hidden), [""; 0], "{hidden}");
     }
     let fork = trial.memory.session(fork).unwrap();
+    let stream = trial.memory.streams(&fork).unwrap()[0].id;
+    let places = found(trial, "what was hidden");
+    assert!(!places.contains(&format!("stream {stream}")), "{places:?}");
     assert_eq!(fork.cwd.as_deref(), Some("/home/ada/open-harbour"));
     assert_eq!(fork.project.as_deref(), Some("/home/ada/open-harbour"));
     assert_eq!(fork.branch.as_deref(), Some("open-branch"));
     assert_eq!(fork.models, ["open-model"]);
     assert_eq!(fork.title.as_deref(), Some("goes on alone"));
+    report
 }
 
 #[test]
@@ -337,10 +336,20 @@ fn a_fork_keeps_no_folder_branch_title_or_model_of_a_forgotten_session() {
     trial.append(&id(1), &[title(1, "what was hidden")]);
     trial.append(&id(2), &lines(2, "hidden", 0..3, "what was hidden"));
     trial.append(&id(2), &[title(2, "what was hidden")]);
+    let known_by =
+        json!({"type": "agent-name", "agentName": "what was hidden", "sessionId": id(2)});
+    trial.append(&id(2), &[format!("{known_by}\n")]);
+    // Another session that happens to be called the same.
+    trial.append(
+        &id(3),
+        &[prompt(3, 0, 0, "not a copy"), title(3, "what was hidden")],
+    );
     trial.sweep();
     trial.append(&id(2), &lines(2, "open", 5..7, "goes on"));
     trial.append(&id(2), &[title(2, "goes on alone")]);
-    forked(&mut trial, &id(1), &id(2));
+    let report = forked(&mut trial, &id(1), &id(2));
+    assert_eq!(report.agent_logs, [trial.log(&id(1)), trial.log(&id(2))]);
+    assert_eq!(trial.session(3).title.as_deref(), Some("what was hidden"));
 }
 
 #[test]
