@@ -390,8 +390,9 @@ pub(crate) struct RetainArgs {
 /// Forget sessions for good.
 ///
 /// Removes a session and its subagents, all sessions of a project, or all with a turn that has all words of a query: from the
-/// database, from what other sessions' logs repeat of them, from index and vectors. Then every file of the store is searched
-/// for what must not be there any more. Later sweeps leave them out. Agents' own logs are not touched.
+/// database, from what other sessions' logs repeat of them, from index, vectors, pattern catalogue and waiting captures. Asks before
+/// it rewrites a block published in AGENTS.md or CLAUDE.md. Then all of these are searched for what must not be there any more.
+/// Later imports leave them out. Agents' own logs are not touched, but named. Exits with 1 when a file still has text.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
 pub(crate) struct ForgetArgs {
@@ -403,10 +404,10 @@ pub(crate) struct ForgetArgs {
     /// All sessions with a turn that has all these words.
     #[arg(long)]
     pub(crate) query: Option<String>,
-    /// Only tell which sessions would be forgotten.
+    /// List the sessions that would be forgotten, and the files that would be rewritten.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask.
+    /// Do not ask; also rewrite published blocks.
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print JSON.

@@ -18,7 +18,7 @@ use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_l
 
 use self::outside::Intent;
 use self::proof::{Probes, SearchedPlaces};
-use self::sieve::{Names, Sieve};
+use self::sieve::{Names, Sieve, blank};
 use crate::error::Result;
 use crate::redaction::LazyRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
@@ -176,6 +176,13 @@ impl Memory {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
+                let mut reading = None;
+                forgetting.rewrite(stream.id, |start, bytes| {
+                    let says = |line: &[u8]| probes.has_said(line);
+                    let copied = sieve.copied_titles(&mut reading, start, bytes, says);
+                    let blanked = copied.into_iter().map(|range| blank(&mut bytes[range]));
+                    blanked.fold(false, |changed, blanked| changed | blanked)
+                })?;
                 let remaining = sieve.remaining(&redactor, |each| {
                     Ok(forgetting.rewrite(stream.id, |start, bytes| {
                         each(start, bytes);

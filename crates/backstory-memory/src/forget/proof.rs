@@ -116,6 +116,12 @@ impl Probes {
             .any(|word| word.finder.find(text).is_some())
     }
 
+    /// Returns whether a text has a word or phrase of a prompt.
+    pub(super) fn has_said(&self, text: &[u8]) -> bool {
+        let mut said = self.words.iter().filter(|word| !word.is_place);
+        said.any(|word| word.finder.find(text).is_some())
+    }
+
     /// Marks words that another session says, by their row in the store.
     fn mark_shared(words: &mut [Word], text: &[u8]) {
         for word in words.iter_mut().filter(|word| !word.shared) {

@@ -24,12 +24,18 @@ const LEAST_ID: usize = 8;
 pub(super) struct Names {
     sessions: HashSet<(String, String)>,
     finders: Vec<Finder<'static>>,
-    titles: HashSet<String>,
+    /// Titles as they stand in JSON.
+    titles: Vec<Finder<'static>>,
 }
 
 impl Names {
     pub(super) fn new(sessions: &[SessionHead]) -> Self {
-        let titles = sessions.iter().filter_map(|session| session.title.clone());
+        let titles = sessions.iter().filter_map(|session| session.title.as_ref());
+        let titles = titles.map(|title| {
+            let quoted = serde_json::to_string(title).unwrap_or_default();
+            Finder::new(quoted.trim_matches('"')).into_owned()
+        });
+        let titles = titles.filter(|title| title.needle().len() >= LEAST_ID);
         let titles = titles.collect();
         let sessions: HashSet<(String, String)> = sessions
             .iter()
@@ -102,6 +108,16 @@ pub(super) struct Sieve<'a> {
     /// Whether the first line that says where a session works was read.
     begun: bool,
     blanked: bool,
+}
+
+/// Puts spaces in the place of all but newlines; whether anything changed.
+pub(super) fn blank(bytes: &mut [u8]) -> bool {
+    let mut changed = false;
+    for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
+        changed |= *byte != b' ';
+        *byte = b' ';
+    }
+    changed
 }
 
 /// Reads the lines of a block, each with what it says.
@@ -256,10 +272,7 @@ impl<'a> Sieve<'a> {
     pub(super) fn block(&mut self, start: u64, bytes: &mut Vec<u8>) -> bool {
         let mut changed = false;
         for range in self.gone(start, bytes) {
-            for byte in bytes[range].iter_mut().filter(|byte| **byte != b'\n') {
-                changed |= *byte != b' ';
-                *byte = b' ';
-            }
+            changed |= blank(&mut bytes[range]);
         }
         self.blanked |= changed;
         if let Some(masked) = self.names.masked(bytes) {
@@ -295,6 +308,36 @@ impl<'a> Sieve<'a> {
             }
         }
         gone
+    }
+
+    /// Returns the lines of a block without events that repeat a title or, by `says`, a prompt of a forgotten session: agents keep
+    /// both beside a copy. Meant for streams that have one, for other sessions may be called the same.
+    pub(super) fn copied_titles(
+        &mut self,
+        reading: &mut Option<(Box<dyn Reading>, Shape)>,
+        start: u64,
+        bytes: &[u8],
+        says: impl Fn(&[u8]) -> bool,
+    ) -> Vec<Range<usize>> {
+        let Some(reader) = self.reader else {
+            return Vec::new();
+        };
+        let mut copied = Vec::new();
+        for (range, output) in read_block(reader, reading, self.path, start, bytes) {
+            let has_events = !output.events.is_empty() || !output.extensions.is_empty();
+            let places = |facts: &SessionFacts| facts.session.is_some() && facts.title.is_none();
+            if has_events || output.facts.iter().any(places) {
+                continue;
+            }
+            let line = &bytes[range.clone()];
+            let titles = &mut self.names.titles.iter();
+            if titles.any(|title| title.find(line).is_some()) || says(line) {
+                self.lost
+                    .extend(values(&output).into_iter().map(str::to_string));
+                copied.push(range);
+            }
+        }
+        copied
     }
 
     /// Returns what only blanked lines named, and what the others say of their sessions. `each_block` reads the stream as it is now.
@@ -342,9 +385,7 @@ impl<'a> Sieve<'a> {
             return Verdict::Stays;
         }
         let gone_facts = |facts: &SessionFacts| {
-            let title = facts.title.as_ref().map(|title| ranked(title).1.trim());
-            title.is_some_and(|title| self.names.titles.contains(title))
-                || facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
+            facts.leaf.is_some_and(|leaf| self.keys.contains(&leaf))
                 || facts
                     .session
                     .as_ref()
