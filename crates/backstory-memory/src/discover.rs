@@ -226,14 +226,8 @@ impl Walk<'_> {
     fn file(&mut self, path: &Path, metadata: &Metadata, reader: Option<&'static dyn Reader>) {
         let shown = path.to_string_lossy();
         let path_name = shown.strip_suffix(".zst").unwrap_or(&shown);
-        // What is known by its path has no secret in it, so that nothing is searched while nothing is new.
-        let key = if self.known.contains_key(path_name) {
-            path_name.to_string()
-        } else {
-            self.redactor.path_name(path_name)
-        };
         let fingerprint = fingerprint(metadata);
-        let unchanged = self.known.get(&key) == Some(&fingerprint);
+        let unchanged = self.known.get(path_name) == Some(&fingerprint);
         let (head, order) = if unchanged {
             (Vec::new(), (i64::MIN, i64::MIN))
         } else {
@@ -260,8 +254,15 @@ impl Walk<'_> {
         {
             return;
         }
+        // What is known by its path has no secret in it: nothing is searched while nothing is new.
+        let key = if self.known.contains_key(path_name) {
+            path_name.to_string()
+        } else {
+            self.redactor.path_name(path_name)
+        };
         // One that was forgotten is never read again, however it grew.
         let unchanged = unchanged
+            || self.known.get(&key) == Some(&fingerprint)
             || !self.known.contains_key(&key)
                 && self
                     .store
