@@ -244,6 +244,12 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether a file of this name was read before and looks as it did then.
+    fn is_unchanged(&self, key: &str, fingerprint: &Fingerprint) -> bool {
+        let known = self.known.get(key);
+        known.is_some_and(|known| known.is_unchanged(fingerprint))
+    }
+
     fn file(
         &mut self,
         path: &Path,
@@ -253,15 +259,8 @@ impl Walk<'_> {
     ) {
         let shown = path.to_string_lossy();
         let path_name = shown.strip_suffix(".zst").unwrap_or(&shown);
-        // What is known by its path has no secret in it, so that nothing is searched while nothing is new.
-        let key = if self.known.contains_key(path_name) {
-            path_name.to_string()
-        } else {
-            self.redactor.path_name(path_name)
-        };
         let fingerprint = fingerprint(metadata);
-        let known = self.known.get(&key);
-        let unchanged = known.is_some_and(|known| known.is_unchanged(&fingerprint));
+        let unchanged = self.is_unchanged(path_name, &fingerprint);
         let (head, order) = if unchanged {
             (Vec::new(), (i64::MIN, i64::MIN))
         } else {
@@ -288,8 +287,15 @@ impl Walk<'_> {
         {
             return;
         }
+        // What is known by its path has no secret in it: nothing is searched while nothing is new.
+        let key = if self.known.contains_key(path_name) {
+            path_name.to_string()
+        } else {
+            self.redactor.path_name(path_name)
+        };
         // One that was forgotten is never read again, however it grew.
         let unchanged = unchanged
+            || self.is_unchanged(&key, &fingerprint)
             || !self.known.contains_key(&key)
                 && self
                     .store

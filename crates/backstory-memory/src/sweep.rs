@@ -174,6 +174,7 @@ impl Memory {
         if self.store.is_unclean()? {
             return Ok(false);
         }
+        self.store.install_triggers()?;
         let redactor = self.lazy_redactor(options.redact)?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
         let sizes = discovery.files.iter().filter(|found| !found.unchanged);

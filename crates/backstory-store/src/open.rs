@@ -8,7 +8,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::checksums::Damage;
+use crate::checksums::{self, Damage, Scope};
 use crate::error::{Error, Result};
 use crate::private;
 
@@ -48,10 +48,13 @@ pub struct Store {
 impl Store {
     /// Opens the store in a folder, making both as needed. The folder is made private to the user.
     pub fn open(folder: &Path) -> Result<Self> {
-        Store::open_within(folder, BUSY_TIMEOUT)
+        let mut store = Store::open_within(folder, BUSY_TIMEOUT)?;
+        store.install_triggers()?;
+        Ok(store)
     }
 
-    /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction.
+    /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction. They can capture hook
+    /// events; whoever changes anything else calls [`Store::install_triggers`] first.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         let path = folder.join("backstory.db");
@@ -178,6 +181,7 @@ impl Store {
         // Read again after: another process may have been first, and its value counts.
         let insert = "INSERT OR IGNORE INTO settings (name, value) VALUES (?1, ?2)";
         self.connection.execute(insert, (name, make()))?;
+        checksums::drop_sum(&self.connection, Scope::Settings, 0)?;
         Ok(read()?)
     }
 
@@ -342,7 +346,7 @@ pub(crate) fn keep(connection: &Connection, name: &str, value: &[u8]) -> Result<
         "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (name, value),
     )?;
-    Ok(())
+    checksums::drop_sum(connection, Scope::Settings, 0)
 }
 
 /// Opens a file and holds its lock until it is dropped; a process that dies gives it up. Calls `waiting` if another holds it.

@@ -64,6 +64,7 @@ impl Memory {
         let Some(after) = parse(&text) else {
             return Ok(Seen::NotSource);
         };
+        self.store.install_triggers()?;
         let before = match before {
             Some("") => State::Absent,
             Some(before) => parse(before).map_or(State::Odd, State::Seen),

@@ -11,8 +11,9 @@ use backstory_store::{Cursor, Rewrite, Store};
 
 use crate::discover::Found;
 
-/// How much of a text is kept to be searched together with what follows: no rule finds a longer secret.
-const MAX_OPEN_BYTES: usize = 64 << 10;
+/// How much of a text is kept to be searched together with what follows. Tokens have at most 8 KiB, the largest private keys in use
+/// less than that.
+const MAX_OPEN_BYTES: usize = 16 << 10;
 
 /// How much of a stream is read again to know the texts that were open when it was last read: at most so much of one, and of all
 /// files so much, but never less than the last figure.

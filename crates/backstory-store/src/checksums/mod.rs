@@ -1,6 +1,6 @@
 //! Checksums of what is stored: no damaged byte is given back as if it were sound.
 //!
-//! The table `checksums` has a checksum for every row or group of rows. Triggers drop it when a row changes, in the same transaction,
+//! The table `checksums` has a checksum for every row or group of rows. Triggers of the connection drop it when a row changes, in the same transaction,
 //! so that a checksum that is there must fit; sweeps add what is missing (`update`). Blocks get theirs when they are written, and it is
 //! compared before they are decompressed; `verify` compares all others. A sum of row hashes does not depend on the order of rows, so rows
 //! that are only ever added are summed once.
@@ -18,6 +18,20 @@ pub use self::damage::{Damage, DamagedPiece};
 pub(crate) use self::scope::Scope;
 pub use self::verify::Verification;
 use crate::error::Result;
+use crate::open::Store;
+
+/// Statements that make a connection drop checksums when rows change.
+const TRIGGERS: &str = include_str!("triggers.sql");
+
+impl Store {
+    /// Has this connection drop the checksum of every row that it changes. Opening a store to write does this; it is a separate step
+    /// because a hook that only captures has no time for it.
+    pub fn install_triggers(&mut self) -> Result<()> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute_batch(TRIGGERS)?;
+        Ok(transaction.commit()?)
+    }
+}
 
 /// Longer values are hashed on their own rather than copied.
 const MAX_COPIED_BYTES: usize = 1024;
@@ -113,6 +127,14 @@ pub(crate) fn stored_sum(
         .prepare_cached(query)?
         .query_row((scope as u8, unit), row)
         .optional()?)
+}
+
+/// Removes the checksum of a unit that is about to change, where no trigger does that.
+pub(crate) fn drop_sum(connection: &Connection, scope: Scope, unit: i64) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM checksums WHERE scope = ?1 AND unit = ?2")?
+        .execute((scope as u8, unit))?;
+    Ok(())
 }
 
 /// Adds to the checksum of a whole table what was added to the table.

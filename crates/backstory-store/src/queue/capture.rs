@@ -4,6 +4,7 @@ use backstory_session::EventKey;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{ItemKind, ItemState};
+use crate::checksums::{Scope, drop_sum};
 use crate::error::{Error, Result};
 use crate::forget::Forgotten;
 use crate::ingest::{Project, project_row, title_line, without_nul};
@@ -80,11 +81,23 @@ impl Store {
                 {
                     return Ok(Captured::Forgotten);
                 }
-                Some(told.save(&transaction, project)?)
+                let session = told.save(&transaction, project)?;
+                // Hooks have no triggers: see `Store::open_within`.
+                drop_sum(&transaction, Scope::Sessions, session)?;
+                Some(session)
             }
             None => None,
         };
         for (item, body) in items.iter().zip(&bodies) {
+            if item.kind == ItemKind::Summary {
+                let known = transaction
+                    .prepare_cached("SELECT id FROM queue WHERE key = ?1")?
+                    .query_row([item.key.0], |row| row.get(0))
+                    .optional()?;
+                if let Some(known) = known {
+                    drop_sum(&transaction, Scope::Queue, known)?;
+                }
+            }
             // A summary is asked for again and again; everything else happens once.
             let body = (item.kind != ItemKind::Summary).then_some(body);
             // A call may have been told already, while its tool ran.

@@ -97,6 +97,13 @@ impl<'a> Log<'a> {
             let record: serde_json::Result<Value> = serde_json::from_str(line);
             assert!(record.is_ok(), "no JSON any more: {line}");
         }
+        // As a reader would put replies together that something else stands between.
+        let events = environment.events(SESSION);
+        let replies: String = events
+            .iter()
+            .filter_map(|event| event.strip_prefix("reply: "))
+            .collect();
+        places.push(("all replies".to_string(), replies.into_bytes()));
         let files = environment.stored_files().into_iter();
         places.extend(files.map(|(path, bytes)| (path.display().to_string(), bytes)));
         let secrets = self.secrets.iter().map(String::as_bytes);
