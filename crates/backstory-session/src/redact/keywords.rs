@@ -277,11 +277,13 @@ impl Common {
     }
 }
 
-/// Which bit of which word stands for a few bytes.
+/// Which bit of which word stands for three bytes, or for four as the table sees them: of the fourth only what a follower is
+/// told by.
 fn piece_bit(piece: &[u8]) -> (usize, u64) {
-    let number = piece
-        .iter()
-        .fold(0, |number, byte| number << 8 | u32::from(*byte));
+    let number = piece.iter().enumerate().fold(0, |number, (at, byte)| {
+        let seen = if at < 3 { *byte } else { follower(*byte) };
+        number << 8 | u32::from(seen)
+    });
     let hash = (number.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
     (hash >> 6, 1 << (hash & 63))
 }
@@ -300,18 +302,18 @@ const COMMON_WORDS: &str = "session message content return node file files packa
     over cover reader header leader order older folder holder render sender under wonder second record recent \
     directory history factory memory category repository print sprint point pointer start started restart \
     target support report transport system items item method methods false null true timestamp parent parents \
-    uuid sidechain ephemeral cache creation tokens standard";
+    uuid sidechain ephemeral cache creation tokens standard stdout without about login docker";
 
 fn common_pairs() -> Vec<u8> {
     /// The most frequent first.
-    const PAIRS: &str = "re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
+    const PAIRS: &str = "\": \", ,\" :\" \\\" \\n re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
         li nd ut is ro ge ar om ea us id ri ve ac pe fi as ma nc ag ou ex ne ct ur ir la cl ts ce ad ca pa ll ke rr el pr po ha ok lo na \
         oo ck tu di rs ol op ty mp t_ od ni em pu mi so if no fo ai _t /c un mm ep ho gi am yp ul pl im cr da rn n- tt e_ sa fa su pt e/ \
         ic s. au // ev do sh s/ rt e- ie md ot rc wo ef mo t. ui ee xt rk /s ry ls oc lu ab os 01 t/ ow vi np ig hi _i ue -4 /e wi 20";
     let mut scores = vec![0; 1 << 14];
     for (place, pair) in PAIRS.split_ascii_whitespace().enumerate() {
         if let Some(score) = scores.get_mut(pair_index(pair.as_bytes())) {
-            *score = u8::try_from(220_usize.saturating_sub(place)).unwrap_or_default();
+            *score = u8::try_from(226_usize.saturating_sub(place)).unwrap_or_default();
         }
     }
     scores
