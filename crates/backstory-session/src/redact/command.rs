@@ -179,21 +179,20 @@ fn command_line<'t>(text: &'t [u8], start: usize, name: &[u8]) -> &'t [u8] {
     let rest = rest
         .get(..rest.len().min(MAX_COMMAND_BYTES))
         .unwrap_or_default();
+    let again = memmem::find(rest.get(1..).unwrap_or_default(), name);
+    let rest = rest
+        .get(..again.map_or(rest.len(), |at| at + 1))
+        .unwrap_or_default();
+    examined(rest.len());
     let mut last = b' ';
-    let length = rest
-        .iter()
-        .position(|byte| {
-            let ends = matches!(byte, b'\n' | b'\r' | b';' | b'|' | b'&')
-                || last == b'\\' && matches!(byte, b'n' | b'r');
-            last = *byte;
-            ends
-        })
-        .unwrap_or(rest.len());
-    let line = rest.get(..length).unwrap_or_default();
-    examined(length * 2);
-    let again = memmem::find(line.get(1..).unwrap_or_default(), name);
-    line.get(..again.map_or(length, |at| at + 1))
-        .unwrap_or_default()
+    let length = rest.iter().position(|byte| {
+        let ends = matches!(byte, b'\n' | b'\r' | b';' | b'|' | b'&')
+            || last == b'\\' && matches!(byte, b'n' | b'r');
+        last = *byte;
+        ends
+    });
+    examined(length.unwrap_or(rest.len()));
+    rest.get(..length.unwrap_or(rest.len())).unwrap_or_default()
 }
 
 /// The word at `start`, in quotes or not, if it is a secret that somebody typed.

@@ -4,10 +4,10 @@
 
 /// Number of bytes that may be examined for each byte of a text, whatever stands in it.
 ///
-/// A value is looked at by some thirty tests, by two rules at once, in a line that is also searched without its escapes, and
-/// once more around each marker: that makes 116 for the worst text that we know.
+/// A value is looked at by some thirty tests, by two or three rules, in a line that is also searched without its escapes, and
+/// once more around each marker.
 #[cfg(any(test, feature = "count-examined"))]
-pub const MAX_EXAMINED_PER_BYTE: u64 = 128;
+pub const MAX_EXAMINED_PER_BYTE: u64 = 256;
 
 #[cfg(any(test, feature = "count-examined"))]
 mod counter {

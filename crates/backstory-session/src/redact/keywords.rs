@@ -286,12 +286,17 @@ const fn common_pieces() -> [u64; 1 << (HASH_BITS - 6)] {
     pieces
 }
 
-/// Returns which bit of which word stands for a few bytes.
+/// Returns which bit of which word stands for three bytes, or for four as the table sees them: of the fourth only its follower bit.
 const fn piece_bit(piece: &[u8]) -> (usize, u64) {
     let mut number: u32 = 0;
     let mut at = 0;
     while at < piece.len() {
-        number = number << 8 | piece[at] as u32;
+        let seen = if at < 3 {
+            piece[at]
+        } else {
+            follower(piece[at])
+        };
+        number = number << 8 | seen as u32;
         at += 1;
     }
     let hash = (number.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
@@ -312,16 +317,16 @@ const COMMON_WORDS: &str = "session message content return node file files packa
     over cover reader header leader order older folder holder render sender under wonder second record recent \
     directory history factory memory category repository print sprint point pointer start started restart \
     target support report transport system items item method methods false null true timestamp parent parents \
-    uuid sidechain ephemeral cache creation tokens standard";
+    uuid sidechain ephemeral cache creation tokens standard stdout without about login docker";
 
 const fn common_pairs() -> [u8; 1 << 14] {
     /// The most frequent first.
-    const PAIRS: &str = "re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
+    const PAIRS: &str = "\": \", ,\" :\" \\\" \\n re in en er on es nt te ti st se at or an co de he to th io le it me tr ng ch al ta si ss ra ec ed il ns et \
         li nd ut is ro ge ar om ea us id ri ve ac pe fi as ma nc ag ou ex ne ct ur ir la cl ts ce ad ca pa ll ke rr el pr po ha ok lo na \
         oo ck tu di rs ol op ty mp t_ od ni em pu mi so if no fo ai _t /c un mm ep ho gi am yp ul pl im cr da rn n- tt e_ sa fa su pt e/ \
         ic s. au // ev do sh s/ rt e- ie md ot rc wo ef mo t. ui ee xt rk /s ry ls oc lu ab os 01 t/ ow vi np ig hi _i ue -4 /e wi 20";
     let mut scores = [0; 1 << 14];
-    let mut score: u8 = 220;
+    let mut score: u8 = 226;
     let mut rest = PAIRS.as_bytes();
     while let [first, tail @ ..] = rest {
         rest = tail;
@@ -347,7 +352,7 @@ const fn pair_index(pair: &[u8]) -> usize {
 }
 
 /// The bit for a byte that follows a triple.
-fn follower(byte: u8) -> u8 {
+const fn follower(byte: u8) -> u8 {
     1 << (byte & 7)
 }
 

@@ -7,7 +7,7 @@ use crate::redact::rule::{Rule, around, assigned, token};
 #[rustfmt::skip]
 const DISCORD_PREFIXES: &[&str] = &[
     "MTAw", "MTAx", "MTAy", "MTAz", "MTA0", "MTA1", "MTA2", "MTA3", "MTA4", "MTA5",
-    "MTEw", "MTEx", "MTEy", "MTEz", "MTE0", "MTE1", "MTE2", "MTE3", "MTE4", "MTE5",
+    "MTEw", "MTExM", "MTExN", "MTExO", "MTEy", "MTEz", "MTE0", "MTE1", "MTE2", "MTE3", "MTE4", "MTE5",
     "MTIw", "MTIx", "MTIy", "MTIz", "MTI0", "MTI1", "MTI2", "MTI3", "MTI4", "MTI5",
     "MTMw", "MTMx", "MTMy", "MTMz", "MTM0", "MTM1", "MTM2", "MTM3", "MTM4", "MTM5",
     "MTQw", "MTQx", "MTQy", "MTQz", "MTQ0", "MTQ1", "MTQ2", "MTQ3", "MTQ4", "MTQ5",
