@@ -19,10 +19,12 @@ const MOST_EARLIER: usize = 24;
 /// Of so many files that one turn changes the syntax tree is held until its end; others are parsed twice.
 const MOST_OPEN_TREES: usize = 16;
 
-/// Bytes of source text that are parsed for one session, however little it edited.
-const BASE_PARSED_BYTES: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
+/// Bytes of source text that are parsed for one session, however little it edited: a few seconds' worth.
+const BASE_PARSED_BYTES: usize = if cfg!(test) { 256 << 10 } else { 12 << 20 };
 /// Further bytes for each byte of its edits, so that small edits of a large file in many turns do not take for ever.
-const PARSED_BYTES_PER_EDITED: usize = 8;
+const PARSED_BYTES_PER_EDITED: usize = 4;
+/// A text of which only what differs is parsed again counts this many times less.
+const REPARSED_SHARE: usize = 4;
 
 /// What a session did, in its order.
 pub(super) enum Step {
@@ -106,9 +108,9 @@ impl<'s> SessionReading<'s> {
         }
     }
 
-    /// Counts a text that is to be parsed; false when that would be too much.
-    fn may_parse(&mut self, text: &str) -> bool {
-        let left = self.parsable.checked_sub(text.len());
+    /// Counts bytes that are to be parsed; false when that would be too much.
+    fn may_parse(&mut self, bytes: usize) -> bool {
+        let left = self.parsable.checked_sub(bytes);
         self.parsable = left.unwrap_or(self.parsable);
         left.is_some()
     }
@@ -224,7 +226,7 @@ impl<'s> SessionReading<'s> {
             None if is_written => (State::Overwritten, None),
             None => (State::Unknown, None),
             Some(text) if text.is_empty() => (State::Absent, None),
-            Some(text) if !self.trees.has(file, text) && !self.may_parse(text) => {
+            Some(text) if !self.trees.has(file, text) && !self.may_parse(text.len()) => {
                 (State::Odd, None)
             }
             Some(text) => match self.trees.look(file, language, text) {
@@ -255,11 +257,12 @@ impl<'s> SessionReading<'s> {
         let text = lane
             .filter(|lane| lane.loose() == 0)
             .and_then(|lane| lane.whole(&self.interner));
+        let share = open.parsed.as_ref().map_or(1, |_| REPARSED_SHARE);
         let after = match text {
             _ if open.is_deleted => State::Absent,
             None => State::Unknown,
             Some(text) if open.before_text.as_deref() == Some(&text) => return,
-            Some(text) if !self.may_parse(&text) => State::Odd,
+            Some(text) if !self.may_parse(text.len() / share) => State::Odd,
             Some(text) => {
                 let parsed = match &open.parsed {
                     Some(parsed) => parsed.then(text),

@@ -61,20 +61,20 @@ fn rewriting_a_long_file_takes_no_quadratic_time() {
     let line = |name: &'static str| move |at: usize| format!("{name} {at}");
     check_rewrites("no line in common", 50_000, line("old"), line("new"));
     check_rewrites("every second line", 50_000, line("old"), |at| {
-        format!("{} {at}", if at % 2 == 0 { "old" } else { "new" })
+        format!("{} {at}", if at.is_multiple_of(2) { "old" } else { "new" })
     });
     check_rewrites(
         "braces between",
         5_000,
         |at| {
-            if at % 2 == 0 {
+            if at.is_multiple_of(2) {
                 "}".to_string()
             } else {
                 format!("old {at}")
             }
         },
         |at| {
-            if at % 2 == 0 {
+            if at.is_multiple_of(2) {
                 "}".to_string()
             } else {
                 format!("new {at}")
@@ -101,7 +101,7 @@ fn lines_that_stay_keep_their_author_when_every_second_one_changes() {
     let mut lane = Lane::default();
     let old = |at: usize| format!("old {at}");
     lane.apply(&written((0..1000).map(old)), 1, &mut interner);
-    let new = |at: usize| format!("{} {at}", if at % 2 == 0 { "old" } else { "new" });
+    let new = |at: usize| format!("{} {at}", if at.is_multiple_of(2) { "old" } else { "new" });
     lane.apply(&written((0..1000).map(new)), 2, &mut interner);
     let expected: Vec<Option<u32>> = (0..1000).map(|at| Some(1 + at % 2)).collect();
     assert_eq!(authors(&lane), expected);
@@ -125,7 +125,8 @@ fn a_numbered_hunk_goes_to_the_nearest_place() {
 fn check_cost(name: &str, change: impl Fn(usize) -> Change) {
     let mut interner = Interner::default();
     let mut lane = Lane::default();
-    let text = (0..5_000).map(|at| format!("line {}", if at % 2 == 0 { 0 } else { at % 997 }));
+    let text = (0..5_000_usize)
+        .map(|at| format!("line {}", if at.is_multiple_of(2) { 0 } else { at % 997 }));
     lane.apply(&written(text), 1, &mut interner);
     for step in 2..100 {
         lane.apply(&edit(change(step)), step as u32, &mut interner);

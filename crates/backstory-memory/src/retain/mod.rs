@@ -197,7 +197,7 @@ impl Memory {
         }
         if exceeded {
             // What was evicted or removed before may still take room: a reader was in the way, or a run was stopped.
-            self.reclaim()?;
+            self.reclaim(false)?;
         }
         let mut plan = Plan::new(self.store.evictable()?, options, &mut report.alerts);
         for pass in Pass::ALL {
@@ -218,10 +218,11 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes the room of evicted sessions free on disk: in the index, in the vectors, in the database.
-    fn reclaim(&mut self) -> Result<()> {
+    /// Makes the room of evicted sessions free on disk: in the index, in the vectors, in the database. With
+    /// `index_anew` the index is written again as a whole.
+    fn reclaim(&mut self, index_anew: bool) -> Result<()> {
         // An index that cannot be written is made anew by a later sweep, which says what is wrong with it.
-        let _ = self.reclaim_index(self.store.index_has_evicted()?);
+        let _ = self.reclaim_index(index_anew);
         self.reclaim_vectors()?;
         Ok(self.store.reclaim()?)
     }

@@ -2,6 +2,7 @@
 //!
 //! What is chosen is stored before the first session goes. A run that is stopped anywhere leaves its choice to the next one, which
 //! carries it out instead of choosing anew from files that are half cleaned up, so no more sessions go than without the stop.
+//! It is chosen with care that one round is enough: how small the index becomes differs from run to run.
 
 use std::collections::HashMap;
 
@@ -16,12 +17,11 @@ use crate::{Memory, observe};
 /// The setting that holds the round that is under way.
 const SETTING: &str = "eviction-round";
 
-/// A round ends this share of the cap below it: how small the files become differs a little from run to run, and must not
-/// decide whether one more session goes.
+/// A round ends this share of the cap below it, so that small differences do not decide whether one more session goes.
 const MARGIN: u64 = 50;
 
-/// Of an evicted session's share of the index, so much (of 4) is taken to become free: segments with few removed documents stay.
-const FREED_QUARTERS: u64 = 3;
+/// Of what an evicted session takes in the database, so much (of 8) is taken to become free: observations of it are kept.
+const FREED_EIGHTHS: u64 = 7;
 
 /// A round as it is stored.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,14 +67,15 @@ impl Memory {
     ) -> Result<Vec<Evictable>> {
         // The index and vectors shrink with the events that they are of.
         let beside = usage.saturating_sub(self.store.used_bytes()?);
-        let beside_event = beside / plan.events().max(1) * FREED_QUARTERS / 4;
+        // Half of that counts: segments with few removed documents stay, and what was noted of a session comes in its place.
+        let beside_event = beside / plan.events().max(1) / 2;
         let wanted = usage.saturating_sub(bound - bound / MARGIN);
         let mut chosen = Vec::new();
         let mut freed = 0;
         while freed < wanted
             && let Some(next) = plan.next(pass)
         {
-            freed += next.bytes + next.events * beside_event;
+            freed += next.bytes * FREED_EIGHTHS / 8 + next.events * beside_event;
             chosen.push(next);
         }
         Ok(chosen)
@@ -89,7 +90,9 @@ impl Memory {
         report: &mut RetainReport,
     ) -> Result<()> {
         self.store_round(round, pass, options)?;
-        self.carry_out(round, pass, options, report)
+        self.carry_out(round, pass, options, report)?;
+        self.reclaim(false)?;
+        Ok(self.store.remove_setting(SETTING)?)
     }
 
     pub(super) fn store_round(
@@ -131,7 +134,10 @@ impl Memory {
         let left: Vec<Evictable> = sessions
             .filter_map(|(id, events)| there.remove(id).filter(|session| goes(session, *events)))
             .collect();
-        self.carry_out(&left, pass, options, report)
+        self.carry_out(&left, pass, options, report)?;
+        // Of an index that was being written when the run was stopped some may be left that no later write removes.
+        self.reclaim(true)?;
+        Ok(self.store.remove_setting(SETTING)?)
     }
 
     fn carry_out(
@@ -147,7 +153,6 @@ impl Memory {
             evictor.evict(session.session, options.now, &kept)?;
             report.count(session, pass, options.now);
         }
-        self.reclaim()?;
-        Ok(self.store.remove_setting(SETTING)?)
+        Ok(())
     }
 }

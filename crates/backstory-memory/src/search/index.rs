@@ -51,13 +51,18 @@ impl Memory {
 }
 
 impl Memory {
-    /// Makes the index as small as it can be: without evicted events, if it has some, and without what a writer left that was
-    /// stopped, be it files of this generation or others.
-    pub(crate) fn reclaim_index(&mut self, has_evicted: bool) -> Result<()> {
+    /// Makes the index smaller: without evicted events, if it has many, and without what a writer left that was stopped, be it files
+    /// of this generation or others. With `anew` all of it is written again: how small an index becomes by removing events depends
+    /// on how often it was written before.
+    pub(crate) fn reclaim_index(&mut self, anew: bool) -> Result<()> {
         let folder = index_folder(&self.home);
         let seal = self.store.seal()?;
+        let has_index = seal.is_some();
         let is_whole = seal.is_none_or(|seal| seal.looks_whole(&folder));
-        if has_evicted || !is_whole {
+        if anew && has_index {
+            let update = IndexUpdate::anew(&self.home, &self.store)?;
+            update.finish(&mut self.store, true, &mut |_, _| {})?;
+        } else if !is_whole || self.store.index_has_evicted()? {
             self.refresh_index(true, &mut |_, _| {})?;
         }
         // Whoever holds the lock may be about to write a new generation.

@@ -25,7 +25,7 @@ fn ten() -> Trial {
         trial.append(&id(session), &lines);
     }
     trial.sweep();
-    trial.memory.reclaim().unwrap();
+    trial.memory.reclaim(false).unwrap();
     trial
 }
 

@@ -138,7 +138,7 @@ fn sequences(seeds: std::ops::Range<u64>) -> (usize, usize) {
     let mut trial = Trial::new();
     let mut world = World::default();
     trial.sweep();
-    trial.memory.reclaim().unwrap();
+    trial.memory.reclaim(false).unwrap();
     trial.checks = false;
     for seed in seeds {
         let mut dice = Dice(seed);

@@ -26,7 +26,7 @@ fn undisturbed() -> Vec<u32> {
 /// Chooses and stores a round as a run does, and evicts only the first sessions of it.
 fn stop_after(trial: &mut Trial, evictions: usize) -> usize {
     let options = trial.retain_options();
-    trial.memory.reclaim().unwrap();
+    trial.memory.reclaim(false).unwrap();
     let mut plan = Plan::new(
         trial.memory.store.evictable().unwrap(),
         &options,
@@ -58,7 +58,7 @@ fn a_run_that_was_stopped_evicts_what_an_undisturbed_one_does() {
             stop_after(&mut trial, evictions);
             if reclaimed {
                 // As when it was stopped behind its last step but one, or somebody searched in between.
-                trial.memory.reclaim().unwrap();
+                trial.memory.reclaim(false).unwrap();
             }
             trial.memory.retain(&trial.retain_options()).unwrap();
             assert_eq!(gone(&trial), expected, "{evictions} {reclaimed}");
