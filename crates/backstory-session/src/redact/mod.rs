@@ -105,7 +105,8 @@ impl Redactor {
         };
         let mut protected = protected.to_vec();
         let mut memory = ScanMemory::default();
-        let mut places = vec![0..bytes.len()];
+        let whole = 0..bytes.len();
+        let mut places = vec![whole];
         // Where a secret begins cannot be seen right behind another one, but behind a marker it can: what stands around a change
         // is searched again until nothing more is found.
         for round in 1..=MAX_ROUNDS {

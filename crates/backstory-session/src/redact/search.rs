@@ -26,8 +26,11 @@ pub(super) struct ValueMemo {
     /// Bytes that are known not to end a value without quotes.
     pub(super) bare: Run,
     /// The last value that was read: where it begins, and what was found there.
-    pub(super) last: Option<(usize, Option<(Range<usize>, bool)>)>,
+    pub(super) last: Option<(usize, Option<ReadValue>)>,
 }
+
+/// Range of a value, and whether it stands in quotes.
+pub(super) type ReadValue = (Range<usize>, bool);
 
 /// Progress of one rule through a text.
 #[derive(Debug, Clone, Default)]
