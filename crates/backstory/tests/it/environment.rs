@@ -261,26 +261,15 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
     format!("{line}\n")
 }
 
-/// Takes the checksums out of a database, to make an older store of it.
+/// Removes checksums and what came after them from a database, to make an older store of it.
 pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
-    let mut statement = database
-        .prepare("SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'")
-        .unwrap();
-    let drops: Vec<String> = statement
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    for drop in drops {
-        database.execute_batch(&drop).unwrap();
-    }
-    let tables = "DROP TABLE checksums; DROP TABLE damaged; PRAGMA user_version = 7;";
-    database.execute_batch(tables).unwrap();
+    let older = "DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE source_files DROP COLUMN content_hash; \
+         ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 7;";
+    database.execute_batch(older).unwrap();
 }
 
 /// Takes out of a database what came with live capture and after it, to make an older store of it.
 pub(crate) const WITHOUT_LIVE: &str = "DROP TABLE queue; DROP TABLE event_log; ALTER TABLE sessions DROP COLUMN captured_at; \
      ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript; DROP TABLE kept_observations; \
      DROP INDEX sessions_by_project; \
-     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed; \
-     ALTER TABLE source_files DROP COLUMN content_hash; ALTER TABLE source_files DROP COLUMN changed_ns;";
+     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed; ";

@@ -96,8 +96,7 @@ fn a_store_of_before_keeps_what_it_had() {
     desk.database()
         .execute_batch(
             "DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; \
-             ALTER TABLE sessions DROP COLUMN compressed; ALTER TABLE source_files DROP COLUMN content_hash; \
-             ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 6;",
+             ALTER TABLE sessions DROP COLUMN compressed; PRAGMA user_version = 6;",
         )
         .unwrap();
     assert_eq!(desk.environment.everything(), before);
