@@ -12,6 +12,9 @@ use crate::trusted::open_regular;
 /// Number of pieces of each kind that a check reads that does not read everything.
 const SAMPLE_PIECES: u64 = 64;
 
+/// Rows of a session that a sweep stores again from its log.
+const REREAD_ROWS: [&str; 3] = ["rows", "events", "notes"];
+
 impl Memory {
     /// Verifies the checksums of a sample of what is stored, or of everything.
     pub fn verify_store(&self, everything: bool) -> Result<Verification> {
@@ -49,9 +52,13 @@ impl Memory {
         use backstory_store::DamagedPiece;
         let piece = match damage.piece {
             DamagedPiece::Bytes { stream, .. } => Rereading::Stream(stream),
-            DamagedPiece::Session { id, .. } => Rereading::Session(id),
+            DamagedPiece::Session { id, what, .. } if REREAD_ROWS.contains(&what) => {
+                Rereading::Session(id)
+            }
             DamagedPiece::Journal(_) => return true,
-            DamagedPiece::Attachment(_) | DamagedPiece::Rows { .. } => return false,
+            DamagedPiece::Session { .. }
+            | DamagedPiece::Attachment(_)
+            | DamagedPiece::Rows { .. } => return false,
         };
         self.has_logs(piece).unwrap_or(false)
     }

@@ -13,6 +13,7 @@ use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
 use crate::redaction::{KEY_SETTING, LazyRedactor, redact_stored_paths};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
+use crate::trusted::open_log;
 use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
@@ -358,7 +359,7 @@ fn remaining(found: &Found, cursor: Option<&Cursor>) -> u64 {
 
 /// Hashes the first bytes of a file; `None` when it is not as it was found.
 fn hash_unchanged(found: &Found, length: u64) -> std::io::Result<Option<ContentHash>> {
-    let mut file = std::fs::File::open(&found.path)?;
+    let mut file = open_log(&found.path, found.origin)?;
     if fingerprint(&file.metadata()?) != found.fingerprint {
         return Ok(None);
     }

@@ -201,7 +201,7 @@ impl Store {
     pub fn remove_setting(&self, name: &str) -> Result<()> {
         let delete = "DELETE FROM settings WHERE name = ?1";
         self.connection.execute(delete, [name])?;
-        Ok(())
+        checksums::drop_sum(&self.connection, Scope::Settings, 0)
     }
 
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.

@@ -391,8 +391,8 @@ pub(crate) struct RetainArgs {
 ///
 /// Removes a session and its subagents, all sessions of a project, or all with a turn that has all words of a query: from the
 /// database, from what other sessions' logs repeat of them, from index, vectors, pattern catalogue and waiting captures. Asks before
-/// it rewrites a block published in AGENTS.md or CLAUDE.md. Then all of these are searched for what must not be there any more.
-/// Later imports leave them out. Agents' own logs are not touched, but named. Exits with 1 when a file still has text.
+/// it rewrites a block published in AGENTS.md or CLAUDE.md. Then searches all of these for remaining text.
+/// Later imports leave them out. Agents' own logs are not touched, but named. Fails when a file still has text.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
 pub(crate) struct ForgetArgs {

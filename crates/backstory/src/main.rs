@@ -17,6 +17,8 @@ mod shell;
 mod worker;
 
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use clap::Parser;
 
@@ -24,7 +26,7 @@ use crate::error::Error;
 
 fn main() -> ExitCode {
     #[cfg(unix)]
-    block_file_size_signal();
+    handle_file_size_signal();
     if let Some(call) = hook::Call::of(std::env::args_os()) {
         hook::run(&call);
         return ExitCode::SUCCESS;
@@ -58,12 +60,9 @@ fn print_parse_error(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other, not the end of the process.
+/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error like any other, not the end of the process. Programs that
+/// we run do not inherit the handler.
 #[cfg(unix)]
-fn block_file_size_signal() {
-    use nix::sys::signal::{SigSet, Signal};
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGXFSZ);
-    // All threads inherit it; programs that we run do not.
-    let _ = signals.thread_block();
+fn handle_file_size_signal() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }

@@ -17,7 +17,7 @@ use super::{Capture, MAX_CAPTURE_BYTES};
 use crate::Memory;
 use crate::discover::Problem;
 use crate::error::Result;
-use crate::trusted::read_at_most;
+use crate::trusted::{is_private_folder, read_at_most};
 
 /// Ending of a whole capture.
 const CAPTURE: &str = "json";
@@ -77,9 +77,13 @@ impl Spool {
         }
     }
 
-    /// Returns the folders, which need not be there.
-    pub(crate) fn folders(&self) -> &[PathBuf] {
-        &self.folders
+    /// Returns the folders that are there, ours, and closed to everybody else.
+    pub(crate) fn private_folders(&self) -> Vec<PathBuf> {
+        let folders = self.folders.iter();
+        folders
+            .filter(|folder| is_private_folder(folder))
+            .cloned()
+            .collect()
     }
 
     /// Puts a capture where the next process finds it, as it is: it must have been cleaned. One that is too large to be read again

@@ -19,7 +19,8 @@ use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_l
 use self::outside::Intent;
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
-use crate::error::Result;
+use crate::capture::Spool;
+use crate::error::{Error, Result};
 use crate::redaction::LazyRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
@@ -102,7 +103,7 @@ impl Memory {
             .published
             .into_iter()
             .partition(|path| allowed.contains(path));
-        let spool = places.spool.as_ref().map(|spool| spool.folders().to_vec());
+        let spool = places.spool.as_ref().map(Spool::private_folders);
         let intent = Intent {
             sessions: sessions
                 .iter()
@@ -112,12 +113,15 @@ impl Memory {
             published,
             spool: spool.unwrap_or_default(),
         };
-        let json = serde_json::to_vec(&intent).unwrap_or_default();
+        let json = serde_json::to_vec(&intent).map_err(|error| Error::Path {
+            path: self.home.clone(),
+            source: std::io::Error::other(error),
+        })?;
         self.store.keep_forget_intent(&json)?;
         let mut report = self.forget_intended(sessions, &intent, &declined)?;
         let declined = declined.into_iter().map(|path| Leftover {
             path,
-            reason: "its published block was not to be changed".to_string(),
+            reason: "you declined to rewrite its published block".to_string(),
         });
         report.left.extend(declined);
         report.missing = plan.missing;

@@ -1,5 +1,6 @@
 //! Files beside the store that repeat what sessions said: the pattern catalogue, published blocks, the spool, the event log.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use backstory_store::SessionHead;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::proof::Probes;
 use super::sieve::Names;
 use crate::capture::{Capture, Spool};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::{Memory, write_private};
 
@@ -132,8 +133,15 @@ fn change_catalogue(changes: &[EntryChange], published: &[PathBuf]) -> Vec<Lefto
 /// Removes a waiting capture of a forgotten session, masks its id in one of another. Of files that nobody can read only those stay
 /// that say nothing of it.
 fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<()> {
-    let Ok(bytes) = std::fs::read(path) else {
-        return Ok(());
+    let failed = |source| Error::Path {
+        path: path.to_path_buf(),
+        source,
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
     };
     let capture: Option<Capture> = serde_json::from_slice(&bytes).ok();
     let is_gone = match &capture {
@@ -144,9 +152,10 @@ fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<()> {
         None => names.masked(&bytes).is_some() || probes.has_word(&bytes),
     };
     if is_gone {
-        // Another process may have been faster.
-        let _ = std::fs::remove_file(path);
-        return Ok(());
+        return match std::fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        };
     }
     match names.masked(&bytes) {
         Some(masked) => write_private(path, &masked),

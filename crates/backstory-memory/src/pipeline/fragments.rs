@@ -212,17 +212,19 @@ impl OpenText {
     /// Leaves away what is too far from the end to matter.
     fn shorten(&mut self) {
         let from = self.bytes.len().saturating_sub(MAX_OPEN_BYTES);
-        let first = self.pieces.partition_point(|piece| piece.at < from);
-        let cut = self
-            .pieces
-            .get(first)
-            .map_or(self.bytes.len(), |piece| piece.at);
-        if first > 0 {
-            self.pieces.drain(..first);
-            self.bytes.drain(..cut);
-            for piece in &mut self.pieces {
-                piece.at -= cut;
-            }
+        let reaching = self.pieces.partition_point(|piece| piece.at <= from);
+        let first = reaching.saturating_sub(1);
+        // Of the piece that reaches into the end, the end is kept: a secret may begin there.
+        if let Some(piece) = self.pieces.get_mut(first)
+            && piece.at < from
+        {
+            piece.offset += (from - piece.at) as u64;
+            piece.at = from;
+        }
+        self.pieces.drain(..first);
+        self.bytes.drain(..from);
+        for piece in &mut self.pieces {
+            piece.at -= from;
         }
         self.searched = self.bytes.len();
     }

@@ -54,6 +54,16 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
 
 /// Fails when something is left.
 fn check_report(report: &ForgetReport) -> Result<(), Error> {
+    if !report.proof.remains.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Internal,
+            format!(
+                "text of the forgotten sessions is still in {}",
+                report.proof.remains.join(", ")
+            ),
+        )
+        .hint("run `backstory forget` again; if it stays, remove these files"));
+    }
     if !report.left.is_empty() {
         let files = report.left.iter();
         let files: Vec<String> = files
@@ -68,12 +78,6 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
         )
         .hint(
             "edit these files yourself; `backstory patterns publish` writes a published block anew",
-        ));
-    }
-    if !report.proof.remains.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Internal,
-            format!("text is left in {}", report.proof.remains.join(", ")),
         ));
     }
     if report.unclean {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
 use crate::error::Error;
-use crate::output::{BOLD, DIM, GREEN, RED, one_line, print_json, stdout, talk};
+use crate::output::{BOLD, DIM, GREEN, RED, harmless, one_line, print_json, stdout, talk};
 use crate::setting::Setting;
 use crate::shell;
 
@@ -125,7 +125,7 @@ fn print(outcomes: &[SetupOutcome], dry_run: bool) -> Result<(), Error> {
             one_line(&outcome.file.to_string_lossy()),
         )?;
         if dry_run {
-            for line in one_line(&outcome.difference).lines() {
+            for line in harmless(&outcome.difference).lines() {
                 match line.chars().next() {
                     Some('+') => writeln!(out, "{GREEN}{line}{GREEN:#}")?,
                     Some('-') => writeln!(out, "{RED}{line}{RED:#}")?,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::PatternsListArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, local_time, one_line, print_json, print_table, rfc3339, stdout, table,
+    BOLD, DIM, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout, table,
 };
 
 /// How much of a title is shown in the list.
@@ -87,7 +87,7 @@ pub(super) fn show(
     {
         writeln!(out, "{BOLD}{}{BOLD:#}", one_line(title))?;
         if !advice.is_empty() {
-            writeln!(out, "{}", one_line(advice))?;
+            writeln!(out, "{}", harmless(advice))?;
         }
     }
     writeln!(out, "{DIM}{id}, {}{DIM:#}", status(entry))?;
@@ -129,7 +129,7 @@ fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> 
             evidence.turn,
             evidence.agent,
             local_time(evidence.at),
-            one_line(&evidence.text)
+            harmless(&evidence.text)
         )?;
     }
     Ok(())
