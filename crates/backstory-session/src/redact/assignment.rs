@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::boundary::after_escape;
 use super::examined::{count_leading, examined};
-use super::search::{Search, ValueMemo};
+use super::search::{Search, Value, ValueMemo};
 
 /// A name with the value that stands beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) fn assignment(search: &mut Search<'_>, hit: &Range<usize>) -> Option<
 }
 
 /// The value that begins at `at`, and whether it stands in quotes.
-fn value(text: &[u8], at: usize, memo: &mut ValueMemo) -> Option<(Range<usize>, bool)> {
+fn value(text: &[u8], at: usize, memo: &mut ValueMemo) -> Option<Value> {
     if let Some((start, known)) = &memo.last
         && *start == at
     {

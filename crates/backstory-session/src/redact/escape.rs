@@ -57,6 +57,17 @@ fn ascii_of_unicode_escape(text: &[u8], at: usize) -> Option<u8> {
     (b' '..=b'~').contains(&byte).then_some(byte)
 }
 
+/// The length of the escape sequence at `at`, if it stands for a printable character that is no quote and no backslash.
+pub(super) fn printable_escape(text: &[u8], at: usize) -> Option<usize> {
+    match text.get(at..at + 2)? {
+        b"\\/" => Some(2),
+        b"\\u" => ascii_of_unicode_escape(text, at)
+            .filter(|byte| !matches!(byte, b'"' | b'\'' | b'\\' | b' '))
+            .map(|_| 6),
+        _ => None,
+    }
+}
+
 /// The lines of `text` in which a printable character is written as an escape sequence (`\u0041`, `\/`), so that a rule would
 /// not see it.
 pub(super) fn odd_lines(text: &[u8]) -> Vec<Range<usize>> {

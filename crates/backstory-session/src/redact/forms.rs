@@ -155,10 +155,22 @@ fn what_only_looks_like_a_password_survives() {
 
 #[test]
 fn a_chain_of_secrets_is_redacted_at_once() {
-    for piece in ["npg_99W1MdYG484Hnpg_", "--glft-99W1MdYG484H99W1MdYG484H"] {
-        let text = piece.repeat(500);
-        let once = redacted(&format!("{text}--AKIAQ2W3E4R5T6Y7U2I3"));
-        assert_eq!(redacted(&once), once);
+    for piece in [
+        "npg_99W1MdYG484Hnpg_",
+        "npg_99W1MdYG484Hnpg_/",
+        "--glft-99W1MdYG484H99W1MdYG484H",
+        "\n--glft-99W1MdYG484H99W1MdYG484H",
+        "Rappkey:a1OLLBAR_ACCESS_TON=145ac8d8b1431a6447e6208cb614A",
+    ] {
+        for escape in [("A", "A"), ("/", "\\/"), ("A", "\\u0041"), ("d", "\\u0064")] {
+            let text = format!("{}--AKIAQ2W3E4R5T6Y7U2I3", piece.repeat(300));
+            let line = serde_json::json!({ "text": text }).to_string();
+            let line = line.replace(escape.0, escape.1);
+            let once = redacted(&line);
+            assert_eq!(redacted(&once), once, "{piece} {escape:?}");
+            let json = serde_json::from_str::<serde_json::Value>(&once);
+            assert!(json.is_ok(), "no JSON any more: {once}");
+        }
     }
 }
 

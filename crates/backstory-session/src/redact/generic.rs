@@ -12,7 +12,7 @@ use super::plausible::{
     is_words,
 };
 use super::rule::Found;
-use super::search::Search;
+use super::search::{Search, ValueMemo};
 
 const SHORTEST_PASSWORD: usize = 8;
 /// In a `.env` file and in a shell there is nothing but the value.
@@ -32,7 +32,7 @@ pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
         (is_short_password_name(name) || name == b"pass" && found.quoted).then_some(found)
     })?;
     let text = search.text;
-    let is_password = |value: &[u8]| {
+    let is_password = |_: &mut ValueMemo, value: &[u8]| {
         let text_like =
             |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'(' | b')' | b'{' | b'}');
         let unlike_text =
@@ -243,7 +243,7 @@ pub(super) fn named_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<F
         return None;
     }
     let text = search.text;
-    let is_key = |value: &[u8]| {
+    let is_key = |memo: &mut ValueMemo, value: &[u8]| {
         let turns = value
             .windows(2)
             .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()));
@@ -255,7 +255,7 @@ pub(super) fn named_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<F
             && !value
                 .iter()
                 .any(|byte| matches!(byte, b'.' | b':' | b'@' | b'/'))
-            && is_random_key(value)
+            && memo.is_random(&found.value, || is_random_key(value))
     };
     (found.value.len() <= 128 && search.judge_value(&found.value, is_key))
         .then(|| Found::plain(found.value))
@@ -263,29 +263,26 @@ pub(super) fn named_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<F
 
 fn key(search: &mut Search<'_>, found: Assignment) -> Option<Found> {
     let text = search.text;
-    let is_key =
-        |value: &[u8]| (found.quoted || is_bare_literal(text, &found)) && is_random_key(value);
+    let is_key = |memo: &mut ValueMemo, value: &[u8]| {
+        (found.quoted || is_bare_literal(text, &found))
+            && memo.is_random(&found.value, || is_random_key(value))
+    };
     ((SHORTEST_KEY..=1024).contains(&found.value.len()) && search.judge_value(&found.value, is_key))
         .then(|| Found::plain(found.value))
 }
 
 /// Whether a value looks like a key that a program made.
 fn is_random_key(value: &[u8]) -> bool {
-    examined(value.len() * 4);
-    let alphabet = value
-        .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~:@!$%^*#-".contains(byte));
-    let letters = value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    examined(value.len());
+    let (mut alphabet, mut hexadecimal, mut letters, mut digits) = (true, true, 0, 0);
+    for byte in value {
+        alphabet &= byte.is_ascii_alphanumeric() || b"+/=_.~:@!$%^*#-".contains(byte);
+        hexadecimal &= byte.is_ascii_hexdigit();
+        letters += usize::from(byte.is_ascii_alphabetic());
+        digits += usize::from(byte.is_ascii_digit());
+    }
     // Sixteen symbols give a random text at most four bits, and a short one less.
-    let enough: f64 = if value.iter().all(u8::is_ascii_hexdigit) {
-        3.0
-    } else {
-        3.5
-    };
+    let enough: f64 = if hexadecimal { 3.0 } else { 3.5 };
     alphabet
         && letters >= 3
         && (digits >= 2 || classes(value) >= 4)

@@ -10,7 +10,7 @@ use super::plausible::{
     classes, entropy, is_demonstration, is_placeholder, is_reference, is_words,
 };
 use super::rule::Found;
-use super::search::Search;
+use super::search::{Search, ValueMemo};
 
 const LONGEST: usize = 8 * 1024;
 /// Length in bytes within which the fields of a `.netrc` entry follow one another.
@@ -52,7 +52,7 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
     }
     let secret = credentials(text, start)?;
     // Behind the very name of the header even a short credential is one.
-    let is_credential = |value: &[u8]| {
+    let is_credential = |_: &mut ValueMemo, value: &[u8]| {
         value.len() >= 8
             && classes(value) >= 2
             && !is_placeholder(value)
@@ -84,7 +84,7 @@ pub(super) fn registry(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
     // The keyword has the quote behind the name in it, to be rarer.
     let found = assignment(search, &(hit.start..hit.start + b"auth".len()))?;
     (search.text.get(found.name)? == b"auth"
-        && search.judge_value(&found.value, is_user_and_password))
+        && search.judge_value(&found.value, |_, value| is_user_and_password(value)))
     .then(|| Found::plain(found.value))
 }
 

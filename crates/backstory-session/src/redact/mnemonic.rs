@@ -10,7 +10,7 @@ use super::search::Search;
 /// The phrase assigned to the name at `hit`.
 pub(super) fn phrase(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let found = assignment(search, hit)?;
-    (found.quoted && search.judge_value(&found.value, is_seed_phrase))
+    (found.quoted && search.judge_value(&found.value, |_, value| is_seed_phrase(value)))
         .then(|| Found::plain(found.value))
 }
 

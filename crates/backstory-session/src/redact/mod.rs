@@ -10,8 +10,11 @@
 //!
 //! Promised and tested: valid JSON stays valid JSON, redacting twice changes nothing, protected ranges keep their bytes.
 //!
+//! The work is at most a stated multiple of the length of the text, whatever stands in it; see `examined` and `search`.
+//!
 //! Deliberately not done: no value is checked with its provider, nothing is decoded from base64 or archives, a passphrase of
-//! plain words is not told from prose. Hashes, identifiers and signatures are not secrets and stay.
+//! plain words is not told from prose. Hashes (but those of passwords), identifiers and signatures are not secrets and stay.
+//! `docs/redaction.md` has the list.
 
 mod assignment;
 mod boundary;
@@ -50,7 +53,7 @@ pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
 
-use escape::{Shadow, odd_lines, unescape};
+use escape::{Shadow, odd_lines, printable_escape, unescape};
 use examined::{count_leading, examined};
 use scan::{Finding, ScanMemory, Scanner};
 
@@ -322,10 +325,34 @@ fn widened(mut findings: Vec<Finding>, bytes: &[u8], protected: &[Range<usize>])
             .and_then(|before| protected.get(before))
             .map_or(0, |range| range.end)
             .max(from);
-        let before = bytes.get(floor..finding.range.start).unwrap_or_default();
-        let behind = bytes.get(finding.range.end..ceiling).unwrap_or_default();
-        let start = finding.range.start - count_leading(before.iter().rev(), is_glued);
-        let end = finding.range.end + count_leading(behind.iter(), is_glued);
+        let (mut start, mut end) = (finding.range.start, finding.range.end);
+        loop {
+            let behind = bytes.get(end..ceiling).unwrap_or_default();
+            end += count_leading(behind.iter(), is_glued);
+            // An escape that stands for a printable character does not end a word.
+            match printable_escape(bytes, end) {
+                Some(width) if end + width <= ceiling => end += width,
+                _ => break,
+            }
+        }
+        loop {
+            let before = bytes.get(floor..start).unwrap_or_default();
+            start -= count_leading(before.iter().rev(), is_glued);
+            match start.checked_sub(1).filter(|before| *before >= floor) {
+                Some(before) if printable_escape(bytes, before).is_some() => start = before,
+                Some(before) if bytes.get(before) == Some(&b'\\') => {
+                    // Not into an escape sequence, of which the backslash would be left.
+                    let width = if bytes.get(start) == Some(&b'u') {
+                        5
+                    } else {
+                        1
+                    };
+                    start = finding.range.start.min(start + width);
+                    break;
+                }
+                _ => break,
+            }
+        }
         from = from.max(end);
         if (start..end) != finding.range {
             finding.range = start..end;

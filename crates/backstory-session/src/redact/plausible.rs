@@ -230,14 +230,16 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
 
 /// How many of the four classes (small, capital, digit, other) the value has.
 pub(super) fn classes(value: &[u8]) -> usize {
-    examined(value.len() * 4);
-    let tests: [fn(&u8) -> bool; 4] = [
-        u8::is_ascii_lowercase,
-        u8::is_ascii_uppercase,
-        u8::is_ascii_digit,
-        |byte| !byte.is_ascii_alphanumeric(),
-    ];
-    tests.iter().filter(|test| value.iter().any(test)).count()
+    examined(value.len());
+    let mut seen = [false; 4];
+    for byte in value {
+        let [small, capital, digit, other] = &mut seen;
+        *small |= byte.is_ascii_lowercase();
+        *capital |= byte.is_ascii_uppercase();
+        *digit |= byte.is_ascii_digit();
+        *other |= !byte.is_ascii_alphanumeric();
+    }
+    seen.iter().filter(|seen| **seen).count()
 }
 
 fn distinct(value: &[u8]) -> usize {

@@ -12,6 +12,8 @@ use super::rule::Found;
 use super::search::Search;
 
 const LONGEST_BLOCK: usize = 64 * 1024;
+/// Number of lines before the key: headers and empty ones.
+const MAX_HEADER_LINES: usize = 12;
 /// Length in bytes of the longest path that a listing writes before a line.
 const MAX_PATH_BYTES: usize = 200;
 /// The first line of a real key is at least this long; shorter ones are documentation.
@@ -82,9 +84,11 @@ fn body(text: &[u8], start: usize, path: &[u8]) -> Option<Found> {
     let mut range: Option<Range<usize>> = None;
     // Some write the whole key behind the first line without a break.
     let mut at = skip_break(text, start).unwrap_or(start);
-    loop {
+    let mut skipped = 0;
+    while skipped <= MAX_HEADER_LINES {
         let line = base64_line(text, skip_prefix(text, at, path));
         let content = text.get(line.clone())?;
+        skipped += usize::from(range.is_none());
         if range.is_none() && is_header(text, &line) {
             at = end_of_line(text, line.end);
         } else if content.is_empty() && range.is_none() && !is_armour(text, line.start) {

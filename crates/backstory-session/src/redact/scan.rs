@@ -200,7 +200,7 @@ impl Scanner {
             return None;
         }
         let named = contains_any(search.text.get(found.name)?, &SECRET_NAMES);
-        let fits = |value: &[u8]| {
+        let fits = |_: &mut ValueMemo, value: &[u8]| {
             examined(value.len());
             pattern.match_length(value).is_some()
         };

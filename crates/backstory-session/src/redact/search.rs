@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::examined::{count_leading, examined};
 
 /// Number of overlapping candidates that a rule judges. Ordinary text has one or two.
-pub(super) const MAX_OVERLAPPING_TRIES: u8 = 4;
+pub(super) const MAX_OVERLAPPING_TRIES: u8 = 3;
 
 /// A text and what a scan knows about it.
 #[derive(Debug)]
@@ -20,17 +20,36 @@ pub(super) struct Search<'s> {
     pub(super) progress: &'s mut RuleProgress,
 }
 
+/// A value, and whether it stands in quotes.
+pub(super) type Value = (Range<usize>, bool);
+
 /// Ends of values, remembered over the names that share them.
 #[derive(Debug, Default)]
 pub(super) struct ValueMemo {
     /// Bytes that are known not to end a value without quotes.
     pub(super) bare: Run,
     /// The last value that was read: where it begins, and what was found there.
-    pub(super) last: Option<(usize, Option<ReadValue>)>,
+    pub(super) last: Option<(usize, Option<Value>)>,
+    /// The last value that was judged to be a random key or not, for several rules ask that of the same value.
+    random: Option<(Range<usize>, bool)>,
+    /// Number of values judged before it that end where it ends.
+    random_tries: u8,
 }
 
-/// Range of a value, and whether it stands in quotes.
-pub(super) type ReadValue = (Range<usize>, bool);
+impl ValueMemo {
+    /// Returns what `judge` says of the value at `range`. Like a rule, it judges few values that overlap.
+    pub(super) fn is_random(&mut self, range: &Range<usize>, judge: impl FnOnce() -> bool) -> bool {
+        match &self.random {
+            Some((last, random)) if last == range => return *random,
+            Some((last, _)) if last.end == range.end => self.random_tries += 1,
+            _ => self.random_tries = 0,
+        }
+        let random = self.random_tries >= MAX_OVERLAPPING_TRIES || judge();
+        self.random_tries = self.random_tries.min(MAX_OVERLAPPING_TRIES);
+        self.random = Some((range.clone(), random));
+        random
+    }
+}
 
 /// Progress of one rule through a text.
 #[derive(Debug, Clone, Default)]
@@ -99,12 +118,14 @@ impl Search<'_> {
     pub(super) fn judge_value(
         &mut self,
         range: &Range<usize>,
-        is_secret: impl FnOnce(&[u8]) -> bool,
+        is_secret: impl FnOnce(&mut ValueMemo, &[u8]) -> bool,
     ) -> bool {
+        let value = self.text.get(range.clone()).unwrap_or_default();
         match self.progress.look(range) {
-            Look::New => self.text.get(range.clone()).is_some_and(is_secret),
+            Look::New => is_secret(self.values, value),
             Look::Known => false,
-            Look::Exhausted => true,
+            // What stands before a marker was judged when there was none.
+            Look::Exhausted => self.text.get(range.end) != Some(&b'['),
         }
     }
 }

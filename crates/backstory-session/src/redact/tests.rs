@@ -347,6 +347,29 @@ fn no_rule_examines_more_than_a_multiple_of_any_text() {
     assert!(slow.is_empty(), "{slow:#?}");
 }
 
+#[test]
+fn texts_that_were_slow_once_are_not_any_more() {
+    for piece in [
+        "fm1a_=",
+        "--eyJ",
+        "mj_apikey:",
+        "BSAxjF4d9fS8--_",
+        "Private-Lines: 14-Lines: 14,4e\\nLines: 144e{\\nPrivate-Lines: 1\\n",
+        "-----BEGIN PRIVATE KEY-----\nVersion: 1\nComment: 2\n",
+        "HEX_API_KEY=1a8145ac8d8b1431a6447e6208cb614d\\/",
+        "API_KEY=API_SECRET=xjF4d9fS8M2XG7F7F_je1d--5tmJ7_API_KEY=...\\u0040cf_token=x0041API_KEY=$E:",
+    ] {
+        let text = repeat_to(piece, 64 * 1024);
+        let count = count_examined_bytes(|| {
+            let _ = REDACTOR.redact(text.as_bytes(), &[]);
+        });
+        assert!(
+            count <= MAX_EXAMINED_PER_BYTE * text.len() as u64,
+            "{piece}: {count}"
+        );
+    }
+}
+
 /// The hostile texts of a rule for which too many bytes are examined, with the multiple of their length. Each rule has other
 /// separators and endings.
 fn slow_texts(&(number, rule): &(usize, &Rule)) -> Vec<(u64, String)> {

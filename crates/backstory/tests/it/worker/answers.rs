@@ -139,6 +139,8 @@ fn a_worker_sees_what_others_sweep() {
     for name in ["backstory.db", "backstory.db-wal", "backstory.db-shm"] {
         let _ = std::fs::remove_file(environment.store().join(name));
     }
+    // An index without its database would be taken for a database that was lost.
+    std::fs::remove_dir_all(environment.store().join("index")).unwrap();
     environment.sweep();
     let (status, answer) = get(&worker.socket(), "/api/search?q=submarine&limit=0");
     assert_eq!((status, found(&answer).len()), (200, 3));
