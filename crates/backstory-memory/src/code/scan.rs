@@ -21,8 +21,9 @@ const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// No more files and folders of a folder are looked at; walking so many takes a few seconds.
 const MAX_ENTRIES: usize = 500_000;
-/// No more source files of a folder are read.
+/// No more source files of a folder are read, nor more bytes of them; parsing so many takes about ten seconds.
 const MAX_SOURCE_FILES: usize = 20_000;
+const MAX_SOURCE_BYTES: u64 = 64 << 20;
 
 /// What is in a source file.
 #[derive(Debug, Clone)]
@@ -55,10 +56,15 @@ pub fn scan_file(path: &Path) -> std::io::Result<Option<SourceOutline>> {
 /// Looks into every source file below a folder, but for those that git would ignore and those on other file systems. Ends early
 /// in a folder that has too many.
 pub fn scan_folder(folder: &Path) -> SourceFolder {
-    scan_at_most(folder, MAX_ENTRIES, MAX_SOURCE_FILES)
+    scan_at_most(folder, MAX_ENTRIES, MAX_SOURCE_FILES, MAX_SOURCE_BYTES)
 }
 
-fn scan_at_most(folder: &Path, max_entries: usize, max_files: usize) -> SourceFolder {
+fn scan_at_most(
+    folder: &Path,
+    max_entries: usize,
+    max_files: usize,
+    max_bytes: u64,
+) -> SourceFolder {
     if let Some(unreadable) = unreadable_ignore_file(folder) {
         return SourceFolder {
             problems: vec![unreadable],
@@ -96,15 +102,19 @@ fn scan_at_most(folder: &Path, max_entries: usize, max_files: usize) -> SourceFo
         .filter_entry(is_wanted)
         .build();
     let mut files: Vec<(PathBuf, &'static Language)> = Vec::new();
+    let mut bytes = 0;
     let mut stopped_at = None;
     for (number, entry) in walk.filter_map(Result::ok).enumerate() {
-        if number >= max_entries || files.len() >= max_files {
+        if number >= max_entries || files.len() >= max_files || bytes >= max_bytes {
             stopped_at = Some(entry.into_path());
             break;
         }
         if entry.file_type().is_some_and(|kind| kind.is_file())
             && let Some(language) = Language::of_path(entry.path())
         {
+            let length = entry.metadata().map_or(0, |metadata| metadata.len());
+            // Of a longer one nothing is read.
+            bytes += if length > MAX_BYTES as u64 { 0 } else { length };
             files.push((entry.into_path(), language));
         }
     }
@@ -192,15 +202,16 @@ mod tests {
         for name in ["a.py", "b.txt", "c.py", "d.py"] {
             std::fs::write(folder.path().join(name), "x = 1\n").unwrap();
         }
-        let check = |entries, files, count: usize, stopped: Option<&str>| {
-            let found = scan_at_most(folder.path(), entries, files);
+        let check = |entries, files, bytes, count: usize, stopped: Option<&str>| {
+            let found = scan_at_most(folder.path(), entries, files, bytes);
             let stopped = stopped.map(|name| folder.path().join(name));
             assert_eq!((found.files.len(), found.stopped_at), (count, stopped));
         };
-        check(100, 100, 3, None);
-        check(100, 3, 3, None);
-        check(100, 2, 2, Some("d.py"));
+        check(100, 100, 100, 3, None);
+        check(100, 3, 100, 3, None);
+        check(100, 2, 100, 2, Some("d.py"));
+        check(100, 100, 12, 2, Some("d.py"));
         // The folder itself is the first entry.
-        check(3, 100, 1, Some("c.py"));
+        check(3, 100, 100, 1, Some("c.py"));
     }
 }
