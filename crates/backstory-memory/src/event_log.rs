@@ -5,7 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_store::{LoggedEvent, LoggedRun};
+use backstory_store::private::check_private_folder;
+use backstory_store::{LoggedEvent, LoggedRun, is_store_entry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -101,6 +102,8 @@ pub fn log_event(home: &Path, event: &LogEvent) {
 }
 
 fn append(home: &Path, event: &LogEvent) -> std::io::Result<()> {
+    // In a folder that others can write to, the log could be a link to any file of ours.
+    check_private_folder(home, is_store_entry)?;
     let current = current(home);
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');

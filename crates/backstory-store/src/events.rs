@@ -123,6 +123,8 @@ impl Store {
         };
         let query = format!("{SELECT} WHERE session = ?1 AND {condition} ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&query)?;
+        // SQLite's integers are signed; no session has more events.
+        let bound = bound.min(i64::MAX as u64);
         let rows = statement.query_map((session, bound), event_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

@@ -207,7 +207,7 @@ impl Store {
         let limit = if filter.limit == 0 {
             String::new()
         } else {
-            format!(" LIMIT {}", filter.limit)
+            format!(" LIMIT {}", filter.limit.min(i64::MAX as usize))
         };
         let query =
             format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, sessions.session{limit}");

@@ -1195,6 +1195,11 @@ fn limits_of_any_size() {
         environment.found(&["otters", "--limit", "18446744073709551615"]),
         ["1#1"]
     );
+    let most = "18446744073709551615";
+    let sessions = environment.json(&["sessions", "--limit", most]);
+    assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(1));
+    let end = environment.json(&["tail", &claude_id(1), "-n", most]);
+    assert_eq!(end["events"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -290,11 +290,19 @@ fn a_store_of_another_user_is_refused_with_a_remedy() {
             "{told}"
         );
     }
+    // Its log may be a link to any file of ours.
+    let ours = trial.temporary.parent().unwrap().join("ours.txt");
+    std::fs::write(&ours, "ours").unwrap();
+    let log = store.join("logs/events.jsonl");
+    create_dir_all(store.join("logs")).unwrap();
+    let _ = std::fs::remove_file(&log);
+    std::os::unix::fs::symlink(&ours, &log).unwrap();
     let before = std::fs::read_dir(&store).unwrap().count();
     let input = prompted(&trial.home, 1, "p2", "again").to_string();
     let mut command = trial.command(&["hook", "UserPromptSubmit", "--agent", "claude-code"]);
     assert_harmless(&feed(&mut command, input.as_bytes()));
     assert_eq!(std::fs::read_dir(&store).unwrap().count(), before);
+    assert_eq!(std::fs::read_to_string(&ours).unwrap(), "ours");
     // It waits where we can write.
     assert_eq!(std::fs::read_dir(&trial.temporary).unwrap().count(), 1);
 }
