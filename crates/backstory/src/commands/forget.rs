@@ -54,12 +54,19 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
 
 /// Fails when something is left.
 fn check_report(report: &ForgetReport) -> Result<(), Error> {
-    if !report.proof.remains.is_empty() {
+    // What was left on purpose is named below, with the reason.
+    let is_left = |place: &&String| {
+        let mut left = report.left.iter();
+        left.any(|left| left.path.display().to_string() == **place)
+    };
+    let remains = report.proof.remains.iter().filter(|place| !is_left(place));
+    let remains: Vec<&str> = remains.map(String::as_str).collect();
+    if !remains.is_empty() {
         return Err(Error::new(
             ErrorKind::Internal,
             format!(
                 "text of the forgotten sessions is still in {}",
-                report.proof.remains.join(", ")
+                remains.join(", ")
             ),
         )
         .hint("run `backstory forget` again; if it stays, remove these files"));
