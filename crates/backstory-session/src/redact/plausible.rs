@@ -71,52 +71,6 @@ fn is_variable(value: &[u8]) -> bool {
 ///
 /// A word such as `test` in it is not enough: hardly anything but such words must be in it.
 pub(super) fn is_demonstration(value: &[u8]) -> bool {
-    const WORDS: [&[u8]; 44] = [
-        b"changeme",
-        b"change",
-        b"dummy",
-        b"sample",
-        b"fake",
-        b"mock",
-        b"testing",
-        b"test",
-        b"demo",
-        b"secret",
-        b"password",
-        b"passwd",
-        b"pass",
-        b"token",
-        b"apikey",
-        b"api",
-        b"key",
-        b"insert",
-        b"replace",
-        b"foobar",
-        b"foo",
-        b"bar",
-        b"baz",
-        b"invalid",
-        b"undefined",
-        b"string",
-        b"default",
-        b"postgres",
-        b"mysql",
-        b"admin",
-        b"root",
-        b"user",
-        b"my",
-        b"super",
-        b"wrong",
-        b"new",
-        b"old",
-        b"local",
-        b"dev",
-        b"value",
-        b"here",
-        b"some",
-        b"the",
-        b"pw",
-    ];
     const ENOUGH: usize = 6;
     examined(value.len());
     let mut shown = false;
@@ -124,7 +78,7 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
     let mut left = 0;
     let mut rest = value;
     while let Some((first, after)) = rest.split_first() {
-        if let Some(length) = words_at(rest, &WORDS).map(|word| word.len()).max() {
+        if let Some(length) = longest_word(rest, demonstration_words(*first)) {
             shown = true;
             rest = rest.get(length..).unwrap_or_default();
         } else {
@@ -134,6 +88,33 @@ pub(super) fn is_demonstration(value: &[u8]) -> bool {
     }
     let counted = contains_any(value, &[b"123456", b"abc123"]);
     is_placeholder(value) || shown && left < ENOUGH || counted && left < 2 * ENOUGH
+}
+
+/// The words of which made-up values consist, by their first letter.
+#[rustfmt::skip]
+fn demonstration_words(first: u8) -> &'static [&'static [u8]] {
+    match first.to_ascii_lowercase() {
+        b'a' => &[b"admin", b"api", b"apikey"],
+        b'b' => &[b"bar", b"baz"],
+        b'c' => &[b"change", b"changeme"],
+        b'd' => &[b"default", b"demo", b"dev", b"dummy"],
+        b'f' => &[b"fake", b"foo", b"foobar"],
+        b'h' => &[b"here"],
+        b'i' => &[b"insert", b"invalid"],
+        b'k' => &[b"key"],
+        b'l' => &[b"local"],
+        b'm' => &[b"mock", b"my", b"mysql"],
+        b'n' => &[b"new"],
+        b'o' => &[b"old"],
+        b'p' => &[b"pass", b"passwd", b"password", b"postgres", b"pw"],
+        b'r' => &[b"replace", b"root"],
+        b's' => &[b"sample", b"secret", b"some", b"string", b"super"],
+        b't' => &[b"test", b"testing", b"the", b"token"],
+        b'u' => &[b"undefined", b"user"],
+        b'v' => &[b"value"],
+        b'w' => &[b"wrong"],
+        _ => &[],
+    }
 }
 
 /// Whether the value is a path, an address, a call or a dotted name: something that tells where a secret is, not the secret.
@@ -257,21 +238,27 @@ fn distinct(value: &[u8]) -> usize {
 /// Whether one of `words`, which are in lower case, stands in `value` in any case.
 pub(super) fn contains_any(value: &[u8], words: &[&[u8]]) -> bool {
     examined(value.len());
-    (0..value.len()).any(|at| {
-        let rest = value.get(at..).unwrap_or_default();
-        words_at(rest, words).next().is_some()
+    let bit = |byte: u8| 1_u128 << (byte.to_ascii_lowercase() & 0x7f);
+    let first_letters = words
+        .iter()
+        .filter_map(|word| word.first())
+        .fold(0, |letters, first| letters | bit(*first));
+    value.iter().enumerate().any(|(at, byte)| {
+        first_letters & bit(*byte) != 0
+            && longest_word(value.get(at..).unwrap_or_default(), words).is_some()
     })
 }
 
-/// Those of `words`, which are in lower case, that `value` begins with in any case.
-fn words_at<'w>(value: &'w [u8], words: &'w [&'w [u8]]) -> impl Iterator<Item = &'w &'w [u8]> {
+/// The length of the longest of `words`, which are in lower case, that `value` begins with in any case.
+fn longest_word(value: &[u8], words: &[&[u8]]) -> Option<usize> {
     let first = value.first().map(u8::to_ascii_lowercase);
-    words.iter().filter(move |word| {
+    let starts = |word: &&&[u8]| {
         word.first().copied() == first
             && value
                 .get(..word.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(word))
-    })
+    };
+    words.iter().filter(starts).map(|word| word.len()).max()
 }
 
 #[cfg(test)]
