@@ -5,10 +5,10 @@
 /// Number of bytes that may be examined for each byte of a text, whatever stands in it.
 ///
 /// A value is looked at by some twenty tests, for up to three overlapping candidates of each of several rules, in a line that is
-/// also searched without its escapes, and once more around each marker. A search by mutation has found none above
-/// 250.
+/// also searched without its escapes, and once more around each marker. The generated texts stay below 130; a search by mutation
+/// has found 372.
 #[cfg(any(test, feature = "count-examined"))]
-pub const MAX_EXAMINED_PER_BYTE: u64 = 384;
+pub const MAX_EXAMINED_PER_BYTE: u64 = 512;
 
 #[cfg(any(test, feature = "count-examined"))]
 mod counter {
