@@ -11,7 +11,7 @@ mod update;
 mod verify;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use twox_hash::XxHash3_64;
 
 pub use self::damage::{Damage, DamagedPiece};
@@ -147,8 +147,18 @@ pub(crate) fn add_to_sum(connection: &Connection, scope: Scope, added: i64) -> R
     Ok(())
 }
 
+/// Begins a view of one moment, unless a transaction is open already.
+pub(crate) fn one_view(connection: &Connection) -> Result<Option<Transaction<'_>>> {
+    let view = connection
+        .is_autocommit()
+        .then(|| Transaction::new_unchecked(connection, TransactionBehavior::Deferred));
+    Ok(view.transpose()?)
+}
+
 /// Checks a unit before a blob of it is decompressed. One that has no checksum yet passes.
 pub(crate) fn check_unit(connection: &Connection, scope: Scope, unit: i64) -> Result<()> {
+    // Rows and checksum of one moment: another process may change both.
+    let _view = one_view(connection)?;
     match stored_sum(connection, scope, unit)? {
         Some((sum, _))
             if update::sum_rows(connection, scope, unit, i64::MIN, i64::MAX)?.sum != sum =>

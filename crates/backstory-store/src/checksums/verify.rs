@@ -3,7 +3,7 @@
 use super::damage;
 use super::scope::{Scope, Units};
 use super::update::sum_rows;
-use super::{Damage, DamagedPiece, stored_sum};
+use super::{Damage, DamagedPiece, one_view, stored_sum};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
 use crate::journal::first_damaged_byte;
@@ -112,6 +112,7 @@ impl Store {
     }
 
     fn verify_unit(&self, scope: Scope, unit: i64, found: &mut Verification) -> Result<()> {
+        let _view = one_view(&self.connection)?;
         let Some((sum, upto)) = stored_sum(&self.connection, scope, unit)? else {
             found.unchecked += 1;
             return Ok(());
