@@ -186,7 +186,12 @@ fn print_report(sessions: &[SessionHead], report: &ForgetReport, json: bool) -> 
         counted(proof.blocks_searched, "block")
     );
     if proof.remains.is_empty() {
-        writeln!(out, "Verified: no trace left ({searched})")?;
+        // A published file that was kept or not found may still quote it.
+        let place = match report.left.is_empty() && report.missing.is_empty() {
+            true => "",
+            false => " in the store",
+        };
+        writeln!(out, "Verified: no trace left{place} ({searched})")?;
     } else {
         writeln!(out, "Found in {} ({searched})", proof.remains.join(", "))?;
     }
