@@ -9,7 +9,7 @@ use backstory_session::{Places, READERS, Reader, Shape};
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
-use crate::redaction::LazyRedactor;
+use crate::redaction::OptionalRedactor;
 use crate::trusted::{LogOrigin, open_log};
 
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
@@ -121,7 +121,7 @@ pub(crate) fn discover(
     sources: &Sources,
     store: Option<&Store>,
     own: &Path,
-    redactor: &LazyRedactor,
+    redactor: &OptionalRedactor,
 ) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
         && backstory_session::reader(agent).is_none()
@@ -184,7 +184,7 @@ struct Walk<'a> {
     store: Option<&'a Store>,
     known: HashMap<String, Fingerprint>,
     own: &'a Path,
-    redactor: &'a LazyRedactor,
+    redactor: &'a OptionalRedactor,
     files: HashMap<String, Found>,
     problems: Vec<Problem>,
 }

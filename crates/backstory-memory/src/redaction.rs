@@ -1,7 +1,6 @@
-//! The redactor of a store, made when it is first needed: most sweeps find nothing new.
+//! The redactor of a store, if the user wants secrets redacted.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use backstory_session::redact::{RULES, Redactor};
@@ -13,19 +12,13 @@ use crate::sweep::random_key;
 /// The setting that the key of a store's redactor is made of.
 pub(crate) const KEY_SETTING: &str = "redaction-key";
 
-/// A redactor that is made when it is first used.
-pub(crate) struct LazyRedactor {
-    key: Option<[u8; 32]>,
-    redactor: OnceCell<Redactor>,
-}
+/// A redactor, or none where nothing is redacted.
+pub(crate) struct OptionalRedactor(Option<Redactor>);
 
-impl LazyRedactor {
+impl OptionalRedactor {
     /// A redactor with this key; without one nothing is redacted.
     pub(crate) fn new(key: Option<[u8; 32]>) -> Self {
-        LazyRedactor {
-            key,
-            redactor: OnceCell::new(),
-        }
+        OptionalRedactor(key.map(Redactor::new))
     }
 
     /// The redactor of a store that may not be there, or have no key yet. Writes nothing.
@@ -35,13 +28,12 @@ impl LazyRedactor {
             None => None,
         };
         let key = value.map_or_else(random_key, |value| *blake3::hash(&value).as_bytes());
-        Ok(LazyRedactor::new(Some(key)))
+        Ok(OptionalRedactor::new(Some(key)))
     }
 
     /// The redactor; `None` when nothing is to be redacted.
     pub(crate) fn get(&self) -> Option<&Redactor> {
-        let key = self.key?;
-        Some(self.redactor.get_or_init(|| Redactor::new(key)))
+        self.0.as_ref()
     }
 
     /// A path as it may be stored and shown.
@@ -59,15 +51,15 @@ impl LazyRedactor {
 }
 
 /// Redacts the paths that a store has from before the rules knew what is in them.
-pub(crate) fn redact_stored_paths(store: &mut Store, redactor: &LazyRedactor) -> Result<()> {
-    if redactor.key.is_none() {
+pub(crate) fn redact_stored_paths(store: &mut Store, redactor: &OptionalRedactor) -> Result<()> {
+    let Some(redactor) = redactor.get() else {
         return Ok(());
-    }
+    };
     let mut rules = blake3::Hasher::new();
     for rule in RULES {
         rules.update(rule.id.as_bytes());
     }
-    let redact = |path: &str| match redactor.get()?.redact_path(path) {
+    let redact = |path: &str| match redactor.redact_path(path) {
         Cow::Owned(redacted) => Some(redacted),
         Cow::Borrowed(_) => None,
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::Memory;
 use crate::discover::{Found, Problem, Sources, discover};
 use crate::error::Result;
-use crate::redaction::LazyRedactor;
+use crate::redaction::OptionalRedactor;
 
 /// What lies in the agents' folders and how much of it is kept.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +65,7 @@ impl Cleanup {
 /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
 pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
     let store = memory.map(|memory| &memory.store);
-    let discovery = discover(sources, store, home, &LazyRedactor::of_store(store)?)?;
+    let discovery = discover(sources, store, home, &OptionalRedactor::of_store(store)?)?;
     let mut retention = Retention {
         problems: discovery.problems,
         ..Retention::default()

@@ -10,7 +10,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
-use crate::redaction::{KEY_SETTING, LazyRedactor, redact_stored_paths};
+use crate::redaction::{KEY_SETTING, OptionalRedactor, redact_stored_paths};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
 use crate::trusted::open_log;
@@ -124,7 +124,7 @@ impl Memory {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             self.finish_forgetting()?;
         }
-        let redactor = self.lazy_redactor(options.redact)?;
+        let redactor = self.optional_redactor(options.redact)?;
         redact_stored_paths(&mut self.store, &redactor)?;
         self.begin_repair()?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
@@ -176,7 +176,7 @@ impl Memory {
             return Ok(false);
         }
         self.store.install_triggers()?;
-        let redactor = self.lazy_redactor(options.redact)?;
+        let redactor = self.optional_redactor(options.redact)?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
         let sizes = discovery.files.iter().filter(|found| !found.unchanged);
         let mut bytes = 0;
@@ -196,7 +196,7 @@ impl Memory {
         &mut self,
         options: &SweepOptions,
         discovery: &Discovery,
-        redactor: &LazyRedactor,
+        redactor: &OptionalRedactor,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
@@ -272,9 +272,9 @@ impl Memory {
         })
     }
 
-    fn lazy_redactor(&self, redact: bool) -> Result<LazyRedactor> {
+    fn optional_redactor(&self, redact: bool) -> Result<OptionalRedactor> {
         let key = redact.then(|| self.redaction_key()).transpose()?;
-        Ok(LazyRedactor::new(key))
+        Ok(OptionalRedactor::new(key))
     }
 
     /// Hashes files that an older version read and that look as they did then, a few in each sweep.
@@ -316,9 +316,9 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
     let redactor = if options.redact {
-        LazyRedactor::of_store(store.as_ref())?
+        OptionalRedactor::of_store(store.as_ref())?
     } else {
-        LazyRedactor::new(None)
+        OptionalRedactor::new(None)
     };
     let discovery = discover(&options.sources, store.as_ref(), home, &redactor)?;
     let mut jobs = Vec::new();

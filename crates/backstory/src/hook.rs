@@ -20,7 +20,7 @@ use backstory_session::redact::Redactor;
 
 pub(crate) use self::call::Call;
 use self::tell::tell;
-use self::watchdog::Watchdog;
+use self::watchdog::{Watchdog, new_redactor};
 use crate::commands::sweep::options as sweep_options;
 use crate::config::Redact;
 use crate::setting::{Setting, now, own_session};
@@ -142,12 +142,12 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
     let limit = setting.has_store().then_some(CAPTURE_LIMIT);
     watchdog.expect_store(capture, limit);
     let opened = Memory::open_within(&setting.store, PATIENCE).and_then(|memory| {
-        let redactor = redact.then(|| memory.with_own_key(watchdog.redactor()));
+        let redactor = redact.then(|| memory.store_redactor());
         Ok((memory, redactor.transpose()?))
     });
     let (opened, redactor) = match opened {
         Ok((memory, redactor)) => (Ok(memory), redactor),
-        Err(error) => (Err(error), redact.then(|| watchdog.redactor())),
+        Err(error) => (Err(error), redact.then(new_redactor)),
     };
     watchdog.expect_redaction(capture);
     let cleaned = Arc::new(capture.clean(redactor.as_ref()));

@@ -249,9 +249,9 @@ impl Memory {
         cleaned.store(&mut self.store, redactor)
     }
 
-    /// Gives a redactor the key of the store, so that the same secret has the same marker everywhere.
-    pub fn with_own_key(&self, redactor: Redactor) -> Result<Redactor> {
-        Ok(redactor.with_key(self.redaction_key()?))
+    /// Returns a redactor with the key of the store, so that the same secret has the same marker everywhere.
+    pub fn store_redactor(&self) -> Result<Redactor> {
+        Ok(Redactor::new(self.redaction_key()?))
     }
 
     /// Leaves the store so that the next hook finds it ready.

@@ -249,7 +249,7 @@ impl Memory {
             });
         }
         let redactor = match redact {
-            true => Some(Redactor::new(self.redaction_key()?)),
+            true => Some(self.store_redactor()?),
             false => None,
         };
         self.drain(spool, DrainLimits::NONE, redactor.as_ref())

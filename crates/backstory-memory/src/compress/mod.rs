@@ -134,7 +134,7 @@ impl Memory {
         }
         // Nobody else sends: what is still reserved was left behind.
         self.store.give_up_reserved("interrupted")?;
-        let redactor = Redactor::new(self.redaction_key()?);
+        let redactor = self.store_redactor()?;
         let price = |model: &str| price_of(model, options).unwrap_or(FREE);
         let since = since(&self.store, options)?;
         let mut run = Run {

@@ -21,7 +21,7 @@ use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::error::{Error, Result};
-use crate::redaction::LazyRedactor;
+use crate::redaction::OptionalRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
@@ -174,7 +174,7 @@ impl Memory {
         };
         places.folders.extend(intent.catalogue.clone());
         let left = self.forget_outside(sessions, intent, &names, &probes)?;
-        let redactor = LazyRedactor::of_store(Some(&self.store))?;
+        let redactor = OptionalRedactor::of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());

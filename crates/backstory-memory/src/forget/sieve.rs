@@ -15,7 +15,7 @@ use memchr::memmem::Finder;
 
 use crate::error::Result;
 use crate::project::Projects;
-use crate::redaction::LazyRedactor;
+use crate::redaction::OptionalRedactor;
 
 /// Shorter ids stand in other texts by chance.
 const LEAST_ID: usize = 8;
@@ -185,7 +185,7 @@ fn ranked(title: &Title) -> (u8, &str) {
 fn remaining_facts(
     facts: &[SessionFacts],
     prompts: &[(Arc<str>, String)],
-    redactor: &LazyRedactor,
+    redactor: &OptionalRedactor,
 ) -> Vec<RemainingFacts> {
     let projects = Projects::default().of(facts, redactor.get());
     let mut sessions: Vec<RemainingFacts> = Vec::new();
@@ -343,7 +343,7 @@ impl<'a> Sieve<'a> {
     /// Returns what only blanked lines named, and what the others say of their sessions. `each_block` reads the stream as it is now.
     pub(super) fn remaining(
         &self,
-        redactor: &LazyRedactor,
+        redactor: &OptionalRedactor,
         mut each_block: impl FnMut(&mut dyn FnMut(u64, &[u8])) -> Result<()>,
     ) -> Result<Remaining> {
         let mut kept = HashSet::new();

@@ -2,36 +2,46 @@
 //!
 //! An Aho-Corasick automaton must look at each byte in turn and wait for each table load. This looks at the four bytes at
 //! every *second* position and asks a small table whether they may occur in a keyword. The look-ups do not depend on one
-//! another, so the processor overlaps them; the rare hits are compared with the keywords that own those bytes. It also
-//! builds in a fraction of a millisecond. Measured on 115 MB of transcripts with 553 keywords, on a busy machine: 930 MB/s,
-//! against 290 MB/s for the automaton as a DFA (1.4 MB, 4 ms to build) and 120 MB/s as a contiguous NFA.
+//! another, so the processor overlaps them; the rare hits are compared with the keywords that own those bytes. Measured on
+//! 115 MB of transcripts with 553 keywords, on a busy machine: 930 MB/s, against 290 MB/s for the automaton as a DFA (1.4 MB,
+//! 4 ms to build) and 120 MB/s as a contiguous NFA.
+//!
+//! The compiler builds the index: built at run time it was half of the instructions of a hook, for which an agent waits.
 //!
 //! Every keyword has at least three bytes. It is filed under two neighbouring triples of its bytes, of which one stands at an
 //! even position wherever the keyword stands. Beside each triple the table keeps eight bits, one of which the byte behind
 //! the triple must hit. (A keyword of three has only one triple; the other is any byte with its first two, the third behind.)
 
 use super::examined::examined;
+use super::rule::Case;
+use super::rules::RULES;
 
-/// Tells where keywords stand.
+/// Index of the keywords of all rules.
+pub(super) static INDEX: KeywordIndex<{ count_entries(&KEYWORDS) }> = KeywordIndex::new(&KEYWORDS);
+
+/// Every keyword of every rule. Few rules share one.
+static KEYWORDS: [Keyword; count_keywords()] = list_keywords();
+
+/// Finds keywords in a text.
 #[derive(Debug)]
-pub(super) struct KeywordIndex {
+pub(super) struct KeywordIndex<const ENTRIES: usize> {
     /// For each hash of a triple: which bytes may follow, by their lowest three bits.
-    followers: Box<[u8]>,
+    followers: [u8; 1 << HASH_BITS],
     /// Those whose triple's hash begins with `n` begin at `starts[n]`.
-    entries: Vec<Entry>,
-    starts: Vec<u16>,
-    keywords: Vec<Keyword>,
+    entries: [Entry; ENTRIES],
+    starts: [u16; (1 << START_BITS) + 1],
+    keywords: &'static [Keyword],
 }
 
-/// A text whose presence makes some rules worth trying.
-#[derive(Debug, Clone)]
+/// A text whose presence makes a rule worth trying.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Keyword {
     /// The text; in lower case if `fold`.
     pub(super) text: &'static [u8],
     /// Whether the case of ASCII letters is ignored.
     pub(super) fold: bool,
-    /// Indices of the rules that want to know.
-    pub(super) rules: Vec<u16>,
+    /// Number of the rule in the table.
+    pub(super) rule: u16,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,38 +59,88 @@ const HASH_BITS: u32 = 16;
 const START_BITS: u32 = 11;
 /// The offset of a triple that begins one byte before its keyword.
 const BEFORE: u8 = u8::MAX;
+/// Number of entries of a keyword of three bytes: itself, and its first two behind each byte that differs once folded.
+const SHORT_KEYWORD_ENTRIES: usize = 1 + 128;
 /// How many bytes one turn of the loop decides about, and how many it has to see for that.
 const STEP: usize = 18;
 const SEEN: usize = STEP + 2;
 
-impl KeywordIndex {
-    /// An index of `keywords`; those shorter than three bytes are never found.
-    pub(super) fn new(keywords: Vec<Keyword>) -> Self {
-        let mut filed = Vec::new();
-        for (index, keyword) in keywords.iter().enumerate() {
-            let Ok(index) = u16::try_from(index) else {
-                break;
+const fn count_keywords() -> usize {
+    let (mut count, mut rule) = (0, 0);
+    while rule < RULES.len() {
+        count += RULES[rule].keywords.len();
+        rule += 1;
+    }
+    count
+}
+
+const fn list_keywords<const COUNT: usize>() -> [Keyword; COUNT] {
+    let mut keywords = [Keyword {
+        text: b"",
+        fold: false,
+        rule: 0,
+    }; COUNT];
+    let (mut next, mut rule) = (0, 0);
+    while rule < RULES.len() {
+        let mut number = 0;
+        while number < RULES[rule].keywords.len() {
+            keywords[next] = Keyword {
+                text: RULES[rule].keywords[number].as_bytes(),
+                fold: matches!(RULES[rule].case(), Case::Ignored),
+                rule: rule as u16,
             };
-            file(&mut filed, index, keyword.text);
+            next += 1;
+            number += 1;
         }
-        let mut followers = vec![0; 1 << HASH_BITS].into_boxed_slice();
-        let mut starts = vec![0_u16; (1 << START_BITS) + 1];
-        for entry in &filed {
-            let hash = hash(entry.triple);
-            followers[hash] |= entry.followers;
+        rule += 1;
+    }
+    keywords
+}
+
+/// Returns the number of entries that an index of `keywords` has. A keyword of fewer than three bytes does not compile.
+const fn count_entries(keywords: &[Keyword]) -> usize {
+    let (mut count, mut number) = (0, 0);
+    while number < keywords.len() {
+        let length = keywords[number].text.len();
+        assert!(length >= 3, "a keyword has at least three bytes");
+        count += if length == 3 {
+            SHORT_KEYWORD_ENTRIES
+        } else {
+            2
+        };
+        number += 1;
+    }
+    assert!(count < u16::MAX as usize);
+    count
+}
+
+impl<const ENTRIES: usize> KeywordIndex<ENTRIES> {
+    /// Builds the index of `keywords`; `ENTRIES` is what [`count_entries`] returns for them.
+    const fn new(keywords: &'static [Keyword]) -> Self {
+        let filed = file_keywords::<ENTRIES>(keywords);
+        let mut followers = [0; 1 << HASH_BITS];
+        let mut starts = [0_u16; (1 << START_BITS) + 1];
+        let mut number = 0;
+        while number < ENTRIES {
+            let hash = hash(filed[number].triple);
+            followers[hash] |= filed[number].followers;
             starts[start(hash)] += 1;
+            number += 1;
         }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
+        let (mut sum, mut number) = (0, 0);
+        while number < starts.len() {
+            sum += starts[number];
+            starts[number] = sum;
+            number += 1;
         }
-        // Each goes to the last free place of its kind, so that in the end every start is one.
-        let mut entries = filed.clone();
-        for entry in filed {
-            let start = &mut starts[start(hash(entry.triple))];
-            *start -= 1;
-            entries[usize::from(*start)] = entry;
+        // From the last to the first, each goes to the last free place of its kind: in the end every start is one.
+        let mut entries = filed;
+        let mut number = ENTRIES;
+        while number > 0 {
+            number -= 1;
+            let start = start(hash(filed[number].triple));
+            starts[start] -= 1;
+            entries[starts[start] as usize] = filed[number];
         }
         Self {
             followers,
@@ -193,81 +253,103 @@ impl KeywordIndex {
     }
 }
 
-/// Files a keyword under the triples by which it will be found.
-fn file(entries: &mut Vec<Entry>, keyword: u16, text: &[u8]) {
-    if let &[a, b, c] = text {
-        entries.push(Entry {
-            triple: folded([a, b, c]),
-            followers: u8::MAX,
-            keyword,
-            offset: 0,
-        });
-        // Seen from the byte before it. All bytes with this bit set are all bytes, once folded.
-        for before in (0..=u8::MAX).filter(|before| before & 0x20 != 0) {
-            entries.push(Entry {
-                triple: folded([before, a, b]),
-                followers: follower(c),
+/// Returns the triples by which each keyword is found.
+const fn file_keywords<const ENTRIES: usize>(keywords: &[Keyword]) -> [Entry; ENTRIES] {
+    let mut entries = [Entry {
+        triple: 0,
+        followers: 0,
+        keyword: 0,
+        offset: 0,
+    }; ENTRIES];
+    let (mut next, mut number) = (0, 0);
+    while number < keywords.len() {
+        let text = keywords[number].text;
+        let keyword = number as u16;
+        if let &[a, b, c] = text {
+            entries[next] = Entry {
+                triple: folded([a, b, c]),
+                followers: u8::MAX,
                 keyword,
-                offset: BEFORE,
-            });
+                offset: 0,
+            };
+            next += 1;
+            // Seen from the byte before it. All bytes with this bit set are all bytes, once folded.
+            let mut before = 0;
+            while before <= u8::MAX as u16 {
+                if before & 0x20 != 0 {
+                    entries[next] = Entry {
+                        triple: folded([before as u8, a, b]),
+                        followers: follower(c),
+                        keyword,
+                        offset: BEFORE,
+                    };
+                    next += 1;
+                }
+                before += 1;
+            }
+        } else {
+            let first = rarest_offset(text);
+            let mut offset = first;
+            while offset <= first + 1 {
+                entries[next] = Entry {
+                    triple: folded([text[offset], text[offset + 1], text[offset + 2]]),
+                    followers: if offset + 3 < text.len() {
+                        follower(text[offset + 3])
+                    } else {
+                        u8::MAX
+                    },
+                    keyword,
+                    offset: offset as u8,
+                };
+                next += 1;
+                offset += 1;
+            }
         }
-        return;
+        number += 1;
     }
-    let Some(offset) = rarest_offset(text) else {
-        return;
-    };
-    for offset in [offset, offset + 1] {
-        if let (Some(&three), Ok(short)) = (
-            text.get(offset..).and_then(<[u8]>::first_chunk),
-            u8::try_from(offset),
-        ) {
-            let followers = text.get(offset + 3).map_or(u8::MAX, |next| follower(*next));
-            entries.push(Entry {
-                triple: folded(three),
-                followers,
-                keyword,
-                offset: short,
-            });
-        }
-    }
+    entries
 }
 
-/// Returns the offset of the neighbouring triples by which a text is found that occur least often elsewhere.
-fn rarest_offset(text: &[u8]) -> Option<usize> {
-    let mut rarest: Option<(usize, usize)> = None;
+/// Returns the offset of the neighbouring triples of `text`, which has more than three bytes, that occur least often elsewhere.
+const fn rarest_offset(text: &[u8]) -> usize {
+    let (mut rarest, mut least) = (0, usize::MAX);
     let mut before = frequency(text, 0);
-    for offset in 0..text.len().checked_sub(3)? {
+    let mut offset = 0;
+    while offset < text.len() - 3 {
         let next = frequency(text, offset + 1);
         // It is filed under both, so the more common of the two counts.
-        let common = before.max(next);
-        if rarest.is_none_or(|(least, _)| common < least) {
-            rarest = Some((common, offset));
+        let common = if before > next { before } else { next };
+        if common < least {
+            (rarest, least) = (offset, common);
         }
         before = next;
+        offset += 1;
     }
-    rarest.map(|(_, offset)| offset)
+    rarest
 }
 
 /// Scores how often the four bytes at `offset` occur in ordinary text.
-fn frequency(text: &[u8], offset: usize) -> usize {
-    let four = text
-        .get(offset..text.len().min(offset + 4))
-        .unwrap_or_default();
-    let known = four
-        .windows(2)
-        .filter_map(|pair| COMMON_PAIRS.get(pair_index(pair)))
-        .map(|score| usize::from(*score));
+const fn frequency(text: &[u8], offset: usize) -> usize {
+    let (_, rest) = text.split_at(offset);
+    let (four, _) = rest.split_at(if rest.len() < 4 { rest.len() } else { 4 });
+    let mut score = (4 - four.len()) * 60;
+    let mut at = 0;
+    while at + 1 < four.len() {
+        score += COMMON_PAIRS[pair_index(&[four[at], four[at + 1]])] as usize;
+        at += 1;
+    }
     let (word, bit) = piece_bit(four);
-    let in_common_word = COMMON_PIECES[word] & bit != 0;
-    known.sum::<usize>() + (4 - four.len()) * 60 + usize::from(in_common_word) * 400
+    if COMMON_PIECES[word] & bit != 0 {
+        score += 400;
+    }
+    score
 }
 
-/// A score for each pair of bytes: the higher, the more often it occurs in transcripts. Made by the compiler, like the next table: a
-/// hook has a redactor made while its agent waits.
-static COMMON_PAIRS: [u8; 1 << 14] = common_pairs();
+/// A score for each pair of bytes: the higher, the more often it occurs in transcripts.
+const COMMON_PAIRS: [u8; 1 << 14] = common_pairs();
 
 /// A bit for each hash of three or four bytes that stand in common words.
-static COMMON_PIECES: [u64; 1 << (HASH_BITS - 6)] = common_pieces();
+const COMMON_PIECES: [u64; 1 << (HASH_BITS - 6)] = common_pieces();
 
 const fn common_pieces() -> [u64; 1 << (HASH_BITS - 6)] {
     let mut pieces = [0; 1 << (HASH_BITS - 6)];
@@ -361,18 +443,18 @@ const CASE: u32 = 0x0020_2020;
 const CASES: u64 = 0x2020_2020_2020_2020;
 
 /// Three bytes in one number, with the case of letters taken out.
-fn folded([a, b, c]: [u8; 3]) -> u32 {
+const fn folded([a, b, c]: [u8; 3]) -> u32 {
     u32::from_le_bytes([a, b, c, 0]) | CASE
 }
 
 /// The hash of the lower three bytes.
 #[inline(always)]
-fn hash(triple: u32) -> usize {
+const fn hash(triple: u32) -> usize {
     ((triple << 8).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }
 
 /// The beginning of a hash.
-fn start(hash: usize) -> usize {
+const fn start(hash: usize) -> usize {
     hash >> (HASH_BITS - START_BITS)
 }
 
@@ -380,32 +462,39 @@ fn start(hash: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn index(texts: &[&'static str]) -> KeywordIndex {
-        KeywordIndex::new(
-            texts
-                .iter()
-                .map(|text| Keyword {
-                    text: text.as_bytes(),
-                    fold: text.contains("pass"),
-                    rules: Vec::new(),
-                })
-                .collect(),
-        )
+    const fn keyword(text: &'static str, fold: bool) -> Keyword {
+        Keyword {
+            text: text.as_bytes(),
+            fold,
+            rule: 0,
+        }
+    }
+
+    static TEXTS: [Keyword; 5] = [
+        keyword("://", false),
+        keyword("hf_", false),
+        keyword("AKIA", false),
+        keyword("password", true),
+        keyword("-----BEGIN", false),
+    ];
+    static TEXT_INDEX: KeywordIndex<{ count_entries(&TEXTS) }> = KeywordIndex::new(&TEXTS);
+
+    fn found_in(line: &str) -> Vec<(&'static [u8], usize)> {
+        let mut found = Vec::new();
+        TEXT_INDEX.scan(line.as_bytes(), |keyword, at| {
+            found.push((keyword.text, at));
+        });
+        found
     }
 
     #[test]
     fn every_keyword_is_found_at_every_position() {
-        let texts = ["://", "hf_", "AKIA", "password", "-----BEGIN"];
-        let index = index(&texts);
-        for text in texts {
+        for keyword in &TEXTS {
+            let text = std::str::from_utf8(keyword.text).unwrap();
             for before in 0..50 {
                 for after in [1, 2, 17, 40] {
                     let line = format!("{}{text}{}", " ".repeat(before), "a".repeat(after));
-                    let mut found = Vec::new();
-                    index.scan(line.as_bytes(), |keyword, at| {
-                        found.push((keyword.text, at));
-                    });
-                    assert_eq!(found, [(text.as_bytes(), before)], "{line}");
+                    assert_eq!(found_in(&line), [(keyword.text, before)], "{line}");
                 }
             }
         }
@@ -413,11 +502,6 @@ mod tests {
 
     #[test]
     fn case_counts_only_where_the_rule_says_so() {
-        let index = index(&["password", "AKIA"]);
-        let mut found = Vec::new();
-        index.scan(b"PassWord akia AKIa", |keyword, at| {
-            found.push((keyword.text, at));
-        });
-        assert_eq!(found, [(&b"password"[..], 0)]);
+        assert_eq!(found_in("PassWord akia AKIa"), [(&b"password"[..], 0)]);
     }
 }

@@ -55,12 +55,11 @@ pub use rules::RULES;
 
 use escape::{Shadow, odd_lines, printable_escape, unescape};
 use examined::{count_leading, examined};
-use scan::{Finding, ScanMemory, Scanner};
+use scan::{Finding, ScanMemory, scan_text};
 
-/// Finds and replaces secrets. Built once per process, used from any thread.
-#[derive(Debug)]
+/// Finds and replaces secrets.
+#[derive(Debug, Clone, Copy)]
 pub struct Redactor {
-    scanner: Scanner,
     key: [u8; 32],
 }
 
@@ -85,17 +84,8 @@ const REACH_BEHIND_BYTES: usize = 256;
 impl Redactor {
     /// A redactor whose markers carry hashes keyed with `key`.
     #[must_use]
-    pub fn new(key: [u8; 32]) -> Self {
-        Self {
-            scanner: Scanner::new(RULES),
-            key,
-        }
-    }
-
-    /// The same, with another key. Making a redactor ready takes half a millisecond, more than some have to wait for a key.
-    #[must_use]
-    pub fn with_key(self, key: [u8; 32]) -> Self {
-        Self { key, ..self }
+    pub const fn new(key: [u8; 32]) -> Self {
+        Self { key }
     }
 
     /// Replaces every secret that a rule knows. `protected` are sorted, disjoint ranges (attachments such as base64 images) that
@@ -176,8 +166,7 @@ impl Redactor {
         };
         let place = place.start - part.start..place.end - part.start;
         let known = findings.len();
-        self.scanner
-            .scan(text, place.clone(), part.start, memory, findings);
+        scan_text(text, place.clone(), part.start, memory, findings);
         let mut lines = odd_lines(text.get(place.clone()).unwrap_or_default());
         for line in &mut lines {
             *line = line.start + place.start..line.end + place.start;
@@ -204,7 +193,7 @@ impl Redactor {
             let shadow = Shadow::of(text.get(line.clone()).unwrap_or_default());
             let mut seen = Vec::new();
             let whole = 0..shadow.text.len();
-            self.scanner.scan(&shadow.text, whole, 0, memory, &mut seen);
+            scan_text(&shadow.text, whole, 0, memory, &mut seen);
             let start = part.start + line.start;
             findings.extend(seen.into_iter().map(|finding| {
                 let value = finding

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::{Finding, ScanMemory};
+use super::scan::{Finding, ScanMemory, each_keyword};
 use super::{Redactor, merged, unescape};
 
 /// How many beginnings are tried in one name. More keywords than this are no name.
@@ -53,7 +53,7 @@ impl Redactor {
         findings: &mut Vec<Finding>,
     ) {
         let mut beginnings = vec![0];
-        self.scanner.each_keyword(text, |at| {
+        each_keyword(text, |at| {
             let before = at.checked_sub(1).and_then(|before| text.get(before));
             if matches!(before, Some(b'-' | b'_')) && beginnings.len() < MAX_BEGINNINGS {
                 beginnings.push(at);

@@ -54,7 +54,7 @@ impl Found {
 
 impl Rule {
     /// Whether the case of letters in this rule's keywords matters. Names of variables are written in any case, tokens are not.
-    pub(super) fn case(&self) -> Case {
+    pub(super) const fn case(&self) -> Case {
         match self.matcher {
             Matcher::Token(_) | Matcher::Around(..) => Case::Exact,
             Matcher::Assigned(_) => Case::Ignored,

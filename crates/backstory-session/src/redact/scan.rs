@@ -3,27 +3,22 @@
 //! No pattern ever searches: it is anchored at a keyword and sees a bounded piece of text. What `search` remembers bounds how
 //! often a rule sees the same bytes, so the time is linear in the text whatever stands in it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::assignment::assignment;
 use super::boundary::{after_escape, begins_token, ends_token};
 use super::examined::{count_leading, examined};
-use super::keywords::{Keyword, KeywordIndex};
+use super::keywords::INDEX;
 use super::pattern::Pattern;
 use super::plausible::{contains_any, is_placeholder, is_words};
-use super::rule::{Case, Found, Matcher, Rule};
+use super::rule::{Found, Matcher};
+use super::rules::RULES;
 use super::search::{Look, RuleProgress, Search, ValueMemo, plain_end};
 
-/// The rules, ready to be tried.
-#[derive(Debug)]
-pub(super) struct Scanner {
-    rules: &'static [Rule],
-    index: KeywordIndex,
-    /// Compiled at first use: most processes need only a few.
-    patterns: Vec<OnceLock<Option<Pattern>>>,
-}
+/// Patterns of the rules, compiled at first use: most processes need only a few.
+static PATTERNS: [OnceLock<Option<Box<Pattern>>>; RULES.len()] =
+    [const { OnceLock::new() }; RULES.len()];
 
 /// What a scan remembers. Kept from one scan to the next, because most texts are short and have few keywords.
 #[derive(Debug, Default)]
@@ -63,156 +58,123 @@ const SECRET_NAMES: [&[u8]; 12] = [
     b"webhook",
 ];
 
-impl Scanner {
-    pub(super) fn new(rules: &'static [Rule]) -> Self {
-        let mut keywords: Vec<Keyword> = Vec::new();
-        let mut known = HashMap::new();
-        for (number, rule) in (0_u16..).zip(rules) {
-            let fold = rule.case() == Case::Ignored;
-            for text in rule.keywords {
-                let text = text.as_bytes();
-                let place = *known.entry((text, fold)).or_insert(keywords.len());
-                match keywords.get_mut(place) {
-                    Some(keyword) => keyword.rules.push(number),
-                    None => keywords.push(Keyword {
-                        text,
-                        fold,
-                        rules: vec![number],
-                    }),
-                }
-            }
-        }
-        let patterns = rules.iter().map(|_| OnceLock::new()).collect();
-        Self {
-            rules,
-            index: KeywordIndex::new(keywords),
-            patterns,
-        }
-    }
-
-    /// Adds what is found in `text` at keywords within `part` to `findings`, `offset` added to the places.
-    pub(super) fn scan(
-        &self,
-        text: &[u8],
-        part: Range<usize>,
-        offset: usize,
-        memory: &mut ScanMemory,
-        findings: &mut Vec<Finding>,
-    ) {
-        memory.forget(self.rules.len());
-        let start = part.start;
-        self.index
-            .scan(text.get(part).unwrap_or_default(), |keyword, at| {
-                let hit = start + at..start + at + keyword.text.len();
-                for &number in &keyword.rules {
-                    if let Some(found) = self.find(number, text, &hit, memory) {
-                        findings.push(Finding {
-                            range: found.range.start + offset..found.range.end + offset,
-                            rule: usize::from(number),
-                            value: found.value,
-                            keyword: hit.start + offset,
-                        });
-                    }
-                }
+/// Adds what is found in `text` at keywords within `part` to `findings`, `offset` added to the places.
+pub(super) fn scan_text(
+    text: &[u8],
+    part: Range<usize>,
+    offset: usize,
+    memory: &mut ScanMemory,
+    findings: &mut Vec<Finding>,
+) {
+    memory.forget(RULES.len());
+    let start = part.start;
+    INDEX.scan(text.get(part).unwrap_or_default(), |keyword, at| {
+        let hit = start + at..start + at + keyword.text.len();
+        if let Some(found) = find_secret(keyword.rule, text, &hit, memory) {
+            findings.push(Finding {
+                range: found.range.start + offset..found.range.end + offset,
+                rule: usize::from(keyword.rule),
+                value: found.value,
+                keyword: hit.start + offset,
             });
-    }
+        }
+    });
+}
 
-    /// Calls `found` with each place where a keyword stands.
-    pub(super) fn each_keyword(&self, text: &[u8], mut found: impl FnMut(usize)) {
-        self.index.scan(text, |_, at| found(at));
-    }
+/// Calls `found` with each place where a keyword stands.
+pub(super) fn each_keyword(text: &[u8], mut found: impl FnMut(usize)) {
+    INDEX.scan(text, |_, at| found(at));
+}
 
-    fn find(
-        &self,
-        number: u16,
-        text: &[u8],
-        hit: &Range<usize>,
-        memory: &mut ScanMemory,
-    ) -> Option<Found> {
-        let rule = self.rules.get(usize::from(number))?;
-        let progress = memory.rules.get_mut(usize::from(number))?;
-        if progress.is_new() {
-            memory.tried.push(number);
-        }
-        let mut search = Search {
-            text,
-            values: &mut memory.values,
-            progress,
-        };
-        let found = match rule.matcher {
-            Matcher::Token(_) => self.token(number, &mut search, hit.start),
-            Matcher::Around(before, _) => {
-                let start = word_start(text, hit.start, before);
-                self.token(number, &mut search, start)
-            }
-            Matcher::Assigned(_) => self.assigned(number, &mut search, hit),
-            Matcher::Code(find, _) => find(&mut search, hit),
-        }?;
-        let secret = text.get(found.range.clone())?;
-        let known = secret.is_empty() || is_placeholder(secret);
-        // The name of a rule in a marker is no name of a variable.
-        let marked = is_in_marker(text, found.range.start) || is_in_marker(text, hit.start);
-        if known || marked {
-            return None;
-        }
-        search.progress.decide(found.range.end);
-        Some(found)
+/// Tries rule `number` at its keyword at `hit`.
+fn find_secret(
+    number: u16,
+    text: &[u8],
+    hit: &Range<usize>,
+    memory: &mut ScanMemory,
+) -> Option<Found> {
+    let rule = RULES.get(usize::from(number))?;
+    let progress = memory.rules.get_mut(usize::from(number))?;
+    if progress.is_new() {
+        memory.tried.push(number);
     }
+    let mut search = Search {
+        text,
+        values: &mut memory.values,
+        progress,
+    };
+    let found = match rule.matcher {
+        Matcher::Token(_) => find_token(number, &mut search, hit.start),
+        Matcher::Around(before, _) => {
+            let start = word_start(text, hit.start, before);
+            find_token(number, &mut search, start)
+        }
+        Matcher::Assigned(_) => find_assigned(number, &mut search, hit),
+        Matcher::Code(find, _) => find(&mut search, hit),
+    }?;
+    let secret = text.get(found.range.clone())?;
+    let known = secret.is_empty() || is_placeholder(secret);
+    // The name of a rule in a marker is no name of a variable.
+    let marked = is_in_marker(text, found.range.start) || is_in_marker(text, hit.start);
+    if known || marked {
+        return None;
+    }
+    search.progress.decide(found.range.end);
+    Some(found)
+}
 
-    fn token(&self, number: u16, search: &mut Search<'_>, start: usize) -> Option<Found> {
-        let text = search.text;
-        if search.progress.is_decided(start) || !begins_token(text, start) {
-            return None;
-        }
-        let pattern = self.pattern(number)?;
-        let limit = text.len().min(start + pattern.max_bytes);
-        // Up to the end of the keyword the bytes are known, and need not be in the alphabet.
-        let run_start = limit.min(start + pattern.known_bytes);
-        let run = &mut search.progress.run;
-        let end = run.end(run_start, limit, |at| {
-            text.get(at).is_some_and(|byte| pattern.may_contain(*byte))
-        });
-        if end < start + pattern.min_bytes {
-            return None;
-        }
-        match search.progress.look(&(start..end)) {
-            Look::New => {}
-            Look::Known => return None,
-            Look::Exhausted => {
-                let plain = start..plain_end(text, start, end);
-                return (plain.len() >= pattern.min_bytes).then(|| Found::plain(plain));
-            }
-        }
-        let window = text.get(start..end)?;
-        examined(window.len());
-        let matched = window.get(..pattern.match_length(window)?)?;
-        let offset = pattern.secret_offset(matched);
-        let end = start + matched.len();
-        // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
-        (ends_token(text, end) && !is_words(matched.get(offset..)?))
-            .then(|| Found::plain(start + offset..after_character(text, end)))
+fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Found> {
+    let text = search.text;
+    if search.progress.is_decided(start) || !begins_token(text, start) {
+        return None;
     }
+    let pattern = pattern_of_rule(number)?;
+    let limit = text.len().min(start + pattern.max_bytes);
+    // Up to the end of the keyword the bytes are known, and need not be in the alphabet.
+    let run_start = limit.min(start + pattern.known_bytes);
+    let run = &mut search.progress.run;
+    let end = run.end(run_start, limit, |at| {
+        text.get(at).is_some_and(|byte| pattern.may_contain(*byte))
+    });
+    if end < start + pattern.min_bytes {
+        return None;
+    }
+    match search.progress.look(&(start..end)) {
+        Look::New => {}
+        Look::Known => return None,
+        Look::Exhausted => {
+            let plain = start..plain_end(text, start, end);
+            return (plain.len() >= pattern.min_bytes).then(|| Found::plain(plain));
+        }
+    }
+    let window = text.get(start..end)?;
+    examined(window.len());
+    let matched = window.get(..pattern.match_length(window)?)?;
+    let offset = pattern.secret_offset(matched);
+    let end = start + matched.len();
+    // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
+    (ends_token(text, end) && !is_words(matched.get(offset..)?))
+        .then(|| Found::plain(start + offset..after_character(text, end)))
+}
 
-    fn assigned(&self, number: u16, search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
-        let found = assignment(search, hit)?;
-        let pattern = self.pattern(number)?;
-        if !(pattern.min_bytes..=pattern.max_bytes).contains(&found.value.len()) {
-            return None;
-        }
-        let named = contains_any(search.text.get(found.name)?, &SECRET_NAMES);
-        let fits = |_: &mut ValueMemo, value: &[u8]| {
-            examined(value.len());
-            pattern.match_length(value).is_some()
-        };
-        (named && search.judge_value(&found.value, fits)).then(|| Found::plain(found.value))
+fn find_assigned(number: u16, search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let found = assignment(search, hit)?;
+    let pattern = pattern_of_rule(number)?;
+    if !(pattern.min_bytes..=pattern.max_bytes).contains(&found.value.len()) {
+        return None;
     }
+    let named = contains_any(search.text.get(found.name)?, &SECRET_NAMES);
+    let fits = |_: &mut ValueMemo, value: &[u8]| {
+        examined(value.len());
+        pattern.match_length(value).is_some()
+    };
+    (named && search.judge_value(&found.value, fits)).then(|| Found::plain(found.value))
+}
 
-    fn pattern(&self, number: u16) -> Option<&Pattern> {
-        let number = usize::from(number);
-        let rule = self.rules.get(number)?;
-        let compile = || Pattern::compile(rule);
-        self.patterns.get(number)?.get_or_init(compile).as_ref()
-    }
+fn pattern_of_rule(number: u16) -> Option<&'static Pattern> {
+    let number = usize::from(number);
+    let compile = || Pattern::compile(RULES.get(number)?).map(Box::new);
+    PATTERNS.get(number)?.get_or_init(compile).as_deref()
 }
 
 impl ScanMemory {

@@ -18,8 +18,10 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         Some(project) => project.is_dir().then(|| project.clone()),
         None => Some(std::env::current_dir()?),
     };
-    let (memory, here, redactor) = look_around(setting, folder.as_deref());
-    let mut memory = memory?;
+    // Git looks at the folder while the memory is opened.
+    let here = folder.as_deref().map(Surroundings::of);
+    let mut memory = setting.memory()?;
+    let redactor = redactor(setting);
     let agent = arguments.agent.as_deref();
     let here = match here {
         Some(here) => here,
@@ -92,7 +94,7 @@ pub(crate) fn options<'a>(
     }
 }
 
-/// What takes out secrets, unless they are to be kept.
+/// Returns a redactor, unless secrets are to be kept.
 pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
     (setting.config.redact == Redact::On).then(|| Redactor::new(random_key()))
 }
@@ -117,23 +119,5 @@ fn named(memory: &Memory, project: &Path) -> Result<Surroundings, Error> {
         let message = format!("no session of a project {name:?} is stored");
         Error::new(ErrorKind::NotFound, message)
             .hint("`backstory sessions` tells of which there are some")
-    })
-}
-
-/// What is needed to tell something: the memory, what is known of a folder, and what takes secrets out. Each takes its time, so it all
-/// goes on at once.
-pub(crate) fn look_around(
-    setting: &Setting,
-    folder: Option<&Path>,
-) -> (
-    Result<Memory, Error>,
-    Option<Surroundings>,
-    Option<Redactor>,
-) {
-    std::thread::scope(|threads| {
-        let redactor = threads.spawn(|| redactor(setting));
-        let here = folder.map(Surroundings::of);
-        let memory = setting.memory();
-        (memory, here, redactor.join().ok().flatten())
     })
 }

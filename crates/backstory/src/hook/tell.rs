@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, Occasion, escape_json};
+use backstory_memory::{Context, Occasion, Surroundings, escape_json};
 use serde_json::{Value, json};
 
-use crate::commands::context::{look_around, options};
+use crate::commands::context::{options, redactor};
 use crate::setting::Setting;
 
 /// Says what the agent should know now, and how many tokens that has.
@@ -41,10 +41,12 @@ fn occasion(setting: &Setting, input: &HookInput) -> Option<Occasion> {
 /// What there is to tell; `None` when there is nothing, or it cannot be found out.
 fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<Context> {
     let folder = input.cwd.as_deref().map(Path::new)?;
-    let (memory, here, redactor) = look_around(setting, Some(folder));
-    let mut memory = memory.ok()?;
+    // Git looks at the folder while the memory is opened.
+    let here = Surroundings::of(folder);
+    let mut memory = setting.memory().ok()?;
+    let redactor = redactor(setting);
     let agent = input.agent.name();
-    let mut options = options(setting, Some(agent), None, here?, redactor.as_ref());
+    let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
     options.session = session.map(|session| (agent.to_string(), session.clone()));

@@ -4,7 +4,6 @@
 //! store is slow, one for the marker when the text is not safe by then, and ends the process at its deadline whatever they are at.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,6 @@ const MARKER_LIMIT: Duration = Duration::from_millis(1500);
 /// A thread that ends the process when its time is up.
 pub(super) struct Watchdog {
     shared: Arc<Shared>,
-    redactors: Receiver<Redactor>,
 }
 
 struct Shared {
@@ -90,17 +88,13 @@ impl Watchdog {
             bytes: AtomicU64::new(0),
         });
         let watched = Arc::clone(&shared);
-        let (ready, redactors) = channel();
         let watch = move || {
-            // While the others listen and open the store.
-            let _ = ready.send(new_redactor());
-            drop(ready);
             watch(&watched);
             super::leave();
         };
         // Without a thread there is no watch; the agent has its own.
         let _ = std::thread::Builder::new().spawn(watch);
-        Watchdog { shared, redactors }
+        Watchdog { shared }
     }
 
     /// Says where things are kept, and what the agent was asked to call for.
@@ -113,11 +107,6 @@ impl Watchdog {
             event: call.event.clone(),
         };
         self.shared.lock().keeper = Some(Arc::new(keeper));
-    }
-
-    /// A redactor: the one that was made meanwhile, or another.
-    pub(super) fn redactor(&self) -> Redactor {
-        self.redactors.recv().unwrap_or_else(|_| new_redactor())
     }
 
     /// Counts what the agent gave.
@@ -306,7 +295,7 @@ impl Keeper {
     }
 }
 
-/// Makes a redactor. Its key is nobody's: the store has its own.
-fn new_redactor() -> Redactor {
+/// Returns a redactor with a random key, for when the store cannot be opened to read its own.
+pub(super) fn new_redactor() -> Redactor {
     Redactor::new(random_key())
 }

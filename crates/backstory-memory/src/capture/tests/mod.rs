@@ -71,7 +71,7 @@ impl Story {
         );
         let capture = Capture::new(input.unwrap(), NOW + second * 1000);
         let memory = &mut self.trial.memory;
-        let redactor = memory.with_own_key(Redactor::new([7; 32])).unwrap();
+        let redactor = memory.store_redactor().unwrap();
         memory
             .capture(&capture.clean(Some(&redactor)), Some(&redactor))
             .unwrap()
