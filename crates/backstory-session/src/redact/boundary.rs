@@ -8,23 +8,82 @@ use super::examined::{count_leading, examined};
 /// Number of bytes counted for a look at what stands before a token: at most so many are compared.
 const BOUNDARY_BYTES: usize = 8;
 
-/// Whether a token that begins at `at` is not merely the tail of a longer word.
-pub(super) fn begins_token(text: &[u8], at: usize) -> bool {
+/// Number of bytes before a token by which a name that it is glued to is told from data that it stands in.
+const GLUE_BYTES: usize = 32;
+/// Number of changes between letters and digits, small and capital, from which on that many bytes are data. Random base64 has
+/// 19, hexadecimal digits 14, names fewer than 8.
+const MIN_DATA_TURNS: usize = 10;
+
+/// What stands right before a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Glue {
+    /// Nothing that could belong to it.
+    Free,
+    /// A name and a hyphen or an underscore: `backup-`, `key_`.
+    Mark,
+    /// A name: `token`, `x`.
+    Word,
+    /// A piece of data or an escape sequence, of which the token is a part.
+    Inside,
+}
+
+/// Returns what a token that begins at `at` is glued to.
+pub(super) fn glue_before(text: &[u8], at: usize) -> Glue {
     examined(BOUNDARY_BYTES);
     let Some((&last, before)) = text.get(..at).and_then(<[u8]>::split_last) else {
-        return true;
+        return Glue::Free;
     };
+    let free_if = |is_free: bool| if is_free { Glue::Free } else { Glue::Inside };
     if text.get(at).is_some_and(u8::is_ascii_punctuation) {
-        return last != b'\\';
+        return free_if(last != b'\\');
     }
-    match last {
-        b'\\' => !begins_inside_escape(text, at),
-        // A diff marker or a bullet at the start of a line is no part of the token, a hyphen within a word is.
-        b'-' | b'_' => !before.last().is_some_and(u8::is_ascii_alphanumeric) || ends_escape(before),
-        b'+' | b'/' => !is_pure_word(text, at) || !inside_base64(before),
-        byte if byte.is_ascii_alphanumeric() => ends_escape(text.get(..at).unwrap_or_default()),
-        _ => true,
+    let glue = match last {
+        b'\\' => return free_if(!begins_inside_escape(text, at)),
+        b'+' | b'/' => return free_if(!is_pure_word(text, at) || !inside_base64(before)),
+        // A diff marker or a bullet at the start of a line is no part of the token, a hyphen within a word may be.
+        b'-' | b'_' if before.last().is_some_and(u8::is_ascii_alphanumeric) => {
+            if ends_escape(before) {
+                return Glue::Free;
+            }
+            Glue::Mark
+        }
+        byte if byte.is_ascii_alphanumeric() => {
+            if ends_escape(text.get(..at).unwrap_or_default()) {
+                return Glue::Free;
+            }
+            Glue::Word
+        }
+        _ => return Glue::Free,
+    };
+    if is_inside_data(text, at) {
+        Glue::Inside
+    } else {
+        glue
     }
+}
+
+/// Whether what stands before `at` looks like base64, a hash or the like, and not like a name.
+fn is_inside_data(text: &[u8], at: usize) -> bool {
+    let before = text
+        .get(at.saturating_sub(GLUE_BYTES)..at)
+        .unwrap_or_default();
+    let is_data = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+    examined(before.len() * 3);
+    if before.len() < GLUE_BYTES || !before.iter().all(is_data) {
+        return false;
+    }
+    let class = |byte: &u8| match byte {
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        b'0'..=b'9' => 4,
+        _ => 0,
+    };
+    // Two of the three classes side by side.
+    let turns = before.windows(2).filter(
+        |pair| matches!(pair, [a, b] if !matches!(class(a) | class(b), 0 | 1 | 2 | 4) && class(a) * class(b) > 0),
+    );
+    // A name of this length has something between its words; the base64 of zeros has not.
+    turns.count() >= MIN_DATA_TURNS || !before.iter().any(|byte| matches!(byte, b'-' | b'_'))
 }
 
 /// Whether what ends at `at` is not followed by more of the same word.
@@ -122,11 +181,8 @@ mod tests {
 
     fn check(before: &str, expected: bool) {
         let text = format!("{before}token123");
-        assert_eq!(
-            begins_token(text.as_bytes(), before.len()),
-            expected,
-            "{before:?}"
-        );
+        let glue = glue_before(text.as_bytes(), before.len());
+        assert_eq!(glue == Glue::Free, expected, "{before:?}");
     }
 
     #[test]
@@ -176,8 +232,27 @@ mod tests {
     #[test]
     fn the_letter_of_an_escape_is_no_token_start() {
         let text = br"\npm_and \\npm_ \\ghp_";
-        assert!(!begins_token(text, 1));
-        assert!(!begins_token(text, 11));
-        assert!(begins_token(text, 18));
+        assert_eq!(glue_before(text, 1), Glue::Inside);
+        assert_eq!(glue_before(text, 11), Glue::Inside);
+        assert_eq!(glue_before(text, 18), Glue::Free);
+    }
+
+    #[test]
+    fn names_are_told_from_data() {
+        for (before, expected) in [
+            ("backup-", Glue::Mark),
+            ("the-backup-of-2026-11-17-in-eu-west-1-", Glue::Mark),
+            ("key_", Glue::Mark),
+            ("token", Glue::Word),
+            ("the_backup_of_the_production_key", Glue::Word),
+            ("aGk3LmQpZ9rTyUwrtp2PsKdnfH7Jwq4c", Glue::Inside),
+            ("aGk3LmQpZ9rTyUwrtp2PsKdnfH7Jw_c-", Glue::Inside),
+            ("3f2504e04f8911d39a0c0305e82c3301-", Glue::Inside),
+            ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Glue::Inside),
+        ] {
+            let text = format!("{before}token123");
+            let glue = glue_before(text.as_bytes(), before.len());
+            assert_eq!(glue, expected, "{before}");
+        }
     }
 }

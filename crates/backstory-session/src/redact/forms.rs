@@ -1,7 +1,35 @@
 //! Forms in which secrets stand in files, on command lines and in listings, each of them in every setting of a log.
 
-use super::plant::expand;
+use super::plant::{expand, planted};
+use super::rules::RULES;
 use super::tests::{check_untouched, redacted, settings};
+
+/// Rules whose tokens are not known behind a letter or a digit.
+const WEAK_WITHIN_WORDS: [&str; 16] = [
+    "adyen-api-key",
+    "azure-client-secret",
+    "brave-search-api-key",
+    "crates-io-token",
+    "dropbox-token",
+    "elevenlabs-api-key",
+    "exoscale-key",
+    "facebook-access-token",
+    "klaviyo-api-key",
+    "mailchimp-api-key",
+    "mandrill-api-key",
+    "nuget-api-key",
+    "scaleway-access-key",
+    "telegram-bot-token",
+    "voyage-api-key",
+    "yandex-secret-key",
+];
+/// Rules whose tokens are not known behind any name: a hash behind a common word.
+const WEAK_BEHIND_NAMES: [&str; 4] = [
+    "firecrawl-api-key",
+    "launchdarkly-api-key",
+    "launchdarkly-sdk-key",
+    "mailgun-api-key",
+];
 
 fn check_redacted(template: &str) {
     let planted = expand(template, 9);
@@ -148,6 +176,74 @@ fn what_only_looks_like_a_password_survives() {
         "compass",
     ] {
         for text in settings(text) {
+            check_untouched(&text);
+        }
+    }
+}
+
+#[test]
+fn keys_glued_to_a_name() {
+    let mut left = Vec::new();
+    for rule in RULES {
+        let planted = planted(rule, 5);
+        let [secret] = &planted.secrets[..] else {
+            continue;
+        };
+        if planted.text != *secret || secret.contains('\n') {
+            continue;
+        }
+        if WEAK_BEHIND_NAMES.contains(&rule.id) {
+            continue;
+        }
+        for name in [
+            "backup-",
+            "key_",
+            "old-2026-11-17_",
+            "x",
+            "token",
+            "my_key",
+            "2",
+        ] {
+            let is_word = name.ends_with(|last: char| last.is_ascii_alphanumeric());
+            let text = format!("{name}{secret}");
+            let is_left = settings(&text)
+                .iter()
+                .any(|text| redacted(text).contains(secret.as_str()));
+            if is_left && !(is_word && WEAK_WITHIN_WORDS.contains(&rule.id)) {
+                left.push(format!("{}: {text}", rule.id));
+            }
+        }
+    }
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn names_and_data_with_the_prefix_of_a_key_survive() {
+    for template in [
+        "task-{h40}",
+        "risk-{w40}",
+        "desk-{a48}",
+        "disk-{uuid}",
+        "run-task-sk-{l8}-{l9}-{l12}-{l6}",
+        "cache-key-{h32}",
+        "idempotency_key-{h32}",
+        "monkey-{h32}",
+        "public-api-{uuid}",
+        "my-sdk-{uuid}",
+        "cmd-{l10}-{l11}",
+        "core_{l8}_{l24}",
+        "{h64}-us14",
+        "{w40}AKIA{v16}{w20}",
+        "{b400}BSA{u27}/{b40}",
+        "{b60}EAAA{b60}+{b40}",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAA{b60}/{b60}",
+        "{u60}-AIza{u35}-{u60}",
+        "{u60}_ghp_{w36}-{u60}",
+        "glpat-tokens-are-redacted-everywhere",
+        "test_ghp_token_is_redacted_wherever_it_stands",
+        "docs/pypi-AgEIcHlwaS5vcmc",
+    ] {
+        for text in settings(&expand(template, 5).text) {
             check_untouched(&text);
         }
     }
