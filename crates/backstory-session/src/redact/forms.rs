@@ -249,6 +249,106 @@ fn names_and_data_with_the_prefix_of_a_key_survive() {
     }
 }
 
+/// `text` without `hidden`, however often it was escaped.
+fn without_hidden(text: &str, hidden: &str) -> String {
+    let mut text = text.to_owned();
+    let mut written = hidden.to_owned();
+    for _ in 0..4 {
+        text = text.replace(&written, "");
+        let quoted = serde_json::to_string(&written).unwrap();
+        written = quoted[1..quoted.len() - 1].to_owned();
+    }
+    text
+}
+
+/// `text` with `hidden` before every character at a multiple of `step`, but not beside blanks and quotes.
+fn interrupted(text: &str, hidden: &str, step: usize) -> String {
+    let mut output = String::new();
+    let mut before = ' ';
+    for (at, character) in text.chars().enumerate() {
+        let is_part = |character: char| character.is_ascii_graphic() && !"\"'".contains(character);
+        if at % step == step / 2 && is_part(before) && is_part(character) {
+            output.push_str(hidden);
+        }
+        output.push(character);
+        before = character;
+    }
+    output
+}
+
+#[test]
+fn hidden_characters_do_not_split_a_secret() {
+    let hidden = [
+        "\u{1b}[31m",
+        "\u{1b}[01;31m\u{1b}[K",
+        "\u{1b}[m\u{1b}[K",
+        "\u{1b}(B\u{1b}[m",
+        "\u{1b}]8;;https://x.internal\u{7}",
+        "\u{200b}",
+        "\u{200d}",
+        "\u{feff}",
+        "\u{ad}",
+        "\u{2060}",
+        "\u{202e}",
+        "\u{e0041}",
+        "\u{8}",
+        "\r",
+        "\u{9b}1m",
+        "\u{0}",
+    ];
+    let mut left = Vec::new();
+    for (number, rule) in RULES.iter().enumerate() {
+        let planted = planted(rule, 5);
+        // Each rule has others.
+        for (nth, hidden) in hidden.iter().enumerate().skip(number % 3).step_by(3) {
+            let step = [5, 9, 23][(nth + number / 3) % 3];
+            let text = interrupted(&planted.text, hidden, step);
+            for text in settings(&text) {
+                let output = redacted(&text);
+                let shown = without_hidden(&output, hidden);
+                if planted
+                    .secrets
+                    .iter()
+                    .any(|secret| shown.contains(secret.as_str()))
+                {
+                    left.push(format!("{}: {text:?} -> {output:?}", rule.id));
+                }
+                assert_eq!(redacted(&output), output, "the second time: {}", rule.id);
+                if text.starts_with('{') {
+                    let json = serde_json::from_str::<serde_json::Value>(output.trim_end());
+                    assert!(json.is_ok(), "no JSON any more: {output}");
+                }
+            }
+        }
+    }
+    left.truncate(10);
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+#[test]
+fn colours_between_name_and_value_hide_nothing() {
+    for template in [
+        // As `jq -C`, `bat`, `grep --color` and `yq -C` write it.
+        "\u{1b}[34;1m\"password\"\u{1b}[0m\u{1b}[1;39m:\u{1b}[0m \u{1b}[0;32m\"«{p16}»\"\u{1b}[0m",
+        "\u{1b}[36mpassword\u{1b}[0m:\u{1b}[0m \u{1b}[32m«{w16}»\u{1b}[0m",
+        "DB_\u{1b}[01;31m\u{1b}[KPASS\u{1b}[m\u{1b}[KWORD=«{w16}»",
+        "\u{1b}[38;5;81mAPI_KEY\u{1b}[0m\u{1b}[38;5;203m=\u{1b}[0m\u{1b}[38;5;186m«{w32}»\u{1b}[0m",
+        "pass\\u200bword=«{w16}»",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn the_same_key_has_the_same_marker_when_it_is_interrupted() {
+    let key = expand("ghp_{w36}", 4).text;
+    let marker = redacted(&key);
+    for hidden in ["\u{1b}[31m", "\u{200b}", "\\u200b", "\\\\u001b[K"] {
+        let text = format!("see {} there", interrupted(&key, hidden, 7));
+        assert_eq!(redacted(&text), format!("see {marker} there"));
+    }
+}
+
 #[test]
 fn a_chain_of_secrets_is_redacted_at_once() {
     for piece in [

@@ -23,6 +23,8 @@ pub(super) struct Pattern {
     pub(super) known_bytes: usize,
     /// Number of bytes that are the same in every match.
     pub(super) fixed_bytes: usize,
+    /// Number of bits that random base64 has to have right to be a match.
+    pub(super) random_bits: f64,
     /// Whether the keyword is a word that also ends names, so that a hash behind it says nothing.
     pub(super) is_common_word: bool,
     /// Length of the shortest match in bytes.
@@ -83,6 +85,7 @@ impl Pattern {
             alphabet,
             known_bytes,
             fixed_bytes: fixed_bytes(&hir),
+            random_bits: random_bits(&hir),
             is_common_word: rule.keywords.iter().any(|word| COMMON_WORDS.contains(word)),
             min_bytes: properties.minimum_len().unwrap_or_default(),
             max_bytes: max_bytes.min(MAX_TOKEN_BYTES),
@@ -177,6 +180,22 @@ fn fixed_bytes(hir: &Hir) -> usize {
         HirKind::Capture(capture) => fixed_bytes(&capture.sub),
         HirKind::Concat(parts) => parts.iter().map(fixed_bytes).sum(),
         HirKind::Alternation(parts) => parts.iter().map(fixed_bytes).min().unwrap_or_default(),
+    }
+}
+
+/// Number of bits that random base64 has to have right to be a match of `hir`.
+fn random_bits(hir: &Hir) -> f64 {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => 0.0,
+        HirKind::Literal(literal) => literal.0.len() as f64 * 6.0,
+        HirKind::Class(Class::Bytes(class)) => {
+            let bytes: usize = class.iter().map(|range| range.len()).sum();
+            (64.0 / bytes.clamp(1, 64) as f64).log2()
+        }
+        HirKind::Repetition(repetition) => f64::from(repetition.min) * random_bits(&repetition.sub),
+        HirKind::Capture(capture) => random_bits(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(random_bits).sum(),
+        HirKind::Alternation(parts) => parts.iter().map(random_bits).fold(f64::MAX, f64::min),
     }
 }
 

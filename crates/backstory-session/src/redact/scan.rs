@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::assignment::assignment;
-use super::boundary::{Glue, after_escape, ends_token, glue_before};
+use super::boundary::{Glue, after_escape, ends_token, glue_before, is_inside_data};
 use super::examined::{count_leading, examined};
 use super::keywords::{Keyword, KeywordIndex};
 use super::pattern::Pattern;
@@ -46,6 +46,8 @@ pub(super) struct Finding {
 
 /// Number of bytes that a token must have in common with all of its kind to be known within a word.
 const MIN_FIXED_BYTES: usize = 4;
+/// Bits from which on chance does not make a token: it would take 10^12 bytes of base64.
+const MIN_RANDOM_BITS: f64 = 40.0;
 /// Bits per byte of a token that is known although it is glued to a name. Hexadecimal digits have 3.5 or more.
 const MIN_GLUED_ENTROPY: f64 = 3.0;
 
@@ -174,7 +176,11 @@ impl Scanner {
             return None;
         }
         let pattern = self.pattern(number)?;
-        if glue == Glue::Word && !may_stand_in_word(pattern, text, start) {
+        if glue == Glue::Word && !may_stand_in_word(pattern, text, start)
+            || glue != Glue::Free
+                && pattern.random_bits < MIN_RANDOM_BITS
+                && is_inside_data(text, start)
+        {
             return None;
         }
         let limit = text.len().min(start + pattern.max_bytes);

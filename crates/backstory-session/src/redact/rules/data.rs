@@ -243,7 +243,7 @@ pub(super) const RULES: &[Rule] = &[
         &["--password-stdin"],
         command::piped,
         Case::Exact,
-        "echo «{p16}» | docker login -u me --password-stdin",
+        "echo «{w2}{p14}» | docker login -u me --password-stdin",
         "echo $PASS | docker login -u me --password-stdin",
     ),
     code(
@@ -251,7 +251,7 @@ pub(super) const RULES: &[Rule] = &[
         &["--from-literal=", "--from-literal "],
         command::literal,
         Case::Exact,
-        "kubectl create secret generic db --from-literal=DB_PASS=«{p16}»",
+        "kubectl create secret generic db --from-literal=DB_PASS=«{w2}{p14}»",
         "kubectl create configmap db --from-literal=LEVEL=debug1234",
     ),
     token(
