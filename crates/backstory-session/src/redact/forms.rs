@@ -109,6 +109,131 @@ fn passwords_on_command_lines() {
 }
 
 #[test]
+fn commands_that_are_given_a_password() {
+    for template in [
+        "echo «{w12}» | sudo -S apt update",
+        "echo \"«{w12}»\" | sudo -kS ls",
+        "sudo -S <<< «{w12}» ls",
+        "sudo -S ls <<< \"«{w12}»\"",
+        "echo root:«{w12}» | chpasswd",
+        "echo \"root:«{w12}»\" | sudo chpasswd",
+        "chpasswd <<< 'root:«{w12}»'",
+        "htpasswd -b .htpasswd admin «{w12}»",
+        "htpasswd -nbB admin '«{w12}»'",
+        "useradd -m -p «{w12}» bob",
+        "openssl enc -d -aes-256-cbc -in a -k '«{w12}»'",
+        "7z x -p«{w12}» a.7z",
+        "unzip -P «{w12}» a.zip",
+        "zip -r -P «{w12}» a.zip b",
+        "unrar x -p«{w12}» a.rar",
+        "SSHPASS=«{w12}» sshpass -e ssh h",
+        "sshpass -p'«{w12}»' ssh h",
+        "sshpass -p«{w12}» ssh h",
+        "curl https://x.internal -u \"me:«{w12}»\"",
+        "curl -sSL -u me@x.internal:«{w12}» https://x.internal",
+        "curl -ume:«{w12}» https://x.internal",
+        "curl --user=me:«{w12}» https://x.internal",
+        "curl --proxy-user me:«{w12}» https://x.internal",
+        "curl -U me:«{w12}» -x proxy https://x.internal",
+        "vault login «s.{w24}»",
+        "aws configure set aws_secret_access_key «{b40}» --profile x",
+        "CREATE USER app IDENTIFIED BY '«{w10}»';",
+        "ALTER USER 'root'@'localhost' IDENTIFIED WITH mysql_native_password BY '«{w10}»';",
+        "psql -c \"ALTER ROLE app WITH PASSWORD '«{w10}»'\"",
+        "CREATE USER app WITH ENCRYPTED PASSWORD '«{w10}»'",
+        "SET PASSWORD FOR 'app'@'%' = PASSWORD('«{w10}»')",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn sessions_signatures_and_files() {
+    for template in [
+        "Set-Cookie: __Host-session=«{w32}»; Secure",
+        "Cookie: theme=dark; sid=«{w24}»; a=1",
+        "Cookie: _gh_sess=«{w32}»",
+        "curl -b 'session=«{w26}»' https://x.internal",
+        ".AspNetCore.Cookies=«CfDJ8{w40}»",
+        "_auth=«{basic16}»",
+        "PASS=«{w10}»",
+        "export PASS='«{w10}»'",
+        "SharedAccessSignature=sv=2022;sig=«{w43}%3D»",
+        "https://x.internal?sv=2022&amp;sig=«{w43}%3D»",
+        "https://x.internal?sv=2022%26sig%3D«{w43}%253D»",
+        "sig=«{w43}%3D»&se=2026",
+        "https://x.internal/a?signature=«{w43}%3D»",
+        "https://x.internal/a?b=1&amp;Signature=«{w43}%3D»",
+        "https://storage.internal/b?X-Goog-Algorithm=a&X-Goog-Signature=«{h256}»",
+        "CloudFront-Signature=«{w60}~{w60}__»",
+        "*:*:*:postgres:«{w12}»",
+        "localhost:5434:main:app:«{w12}»",
+        "default login me password «{w12}»",
+        "Authorization: «{w24}»",
+        "otpauth://totp/Acme:me@x.internal?secret=«{v32}»&issuer=Acme",
+        "totp_seed: «{v16}»",
+        "\"backup_code\": \"«{h10}»\"",
+        "requirepass «{w16}»",
+        "\"kty\":\"RSA\",\"n\":\"{u342}\",\"d\":\"«{u342}»\",\"p\":\"«{u171}»\",\"q\":\"«{u171}»\"",
+        "\"d\":\"«{u43}»\",\"kty\":\"EC\"",
+        "\"kty\":\"oct\",\"k\":\"«{u43}»\"",
+        "«b3BlbnNzaC1rZXktdjE{b51}\n{b70}\n{b70}\n{b20}=»",
+        "«MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBK{b30}\n{b64}\n{b64}»",
+        "«MIIEpAIBAAKCAQEA{b48}\n{b64}\n{b64}»",
+    ] {
+        check_redacted(template);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_new_form_survives() {
+    for template in [
+        "session={uuid}",
+        "session={h32}",
+        "session=claude-code-transcripts-2026",
+        "sid={d10}",
+        "side=left&inside=yes&sid=none",
+        "signature={h64}",
+        "\"signature\": \"{b86}==\"",
+        "Authorization: required",
+        "authorization: {uuid}",
+        "Authorization: process.env.TOKEN_2",
+        "PASS=12 FAIL=0",
+        "PASS=true",
+        "bypass=enabled1",
+        "identified by its name",
+        "each is identified by 'name' and 'kind'",
+        "the user is identified with a token by 'hash'",
+        "SELECT password 'abc123' FROM x",
+        "prompt for password 'until it fits'",
+        "sudo -S ls",
+        "echo $PASS | sudo -S ls",
+        "cat users.txt | chpasswd",
+        "htpasswd -c .htpasswd admin",
+        "useradd -m -s /bin/bash bob",
+        "unzip -p a.zip file.txt",
+        "unzip -o a.zip -d /tmp/out",
+        "7z x archive.7z -oout",
+        "docker run --user 1000:100000 x",
+        "docker run --user node:nodejs x",
+        "curl -u $USER:$PASS https://x.internal",
+        "curl -o out.txt -U agent https://x.internal",
+        "vault login -method=oidc role=reader",
+        "aws_secret_access_key is read from the environment",
+        "otpauth://totp/Acme?secret=$SECRET",
+        "\"kty\":\"RSA\",\"n\":\"{u342}\",\"e\":\"AQAB\"",
+        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA{b200}",
+        "recovery_code: string",
+        "requirepass is not set",
+        "design=compact",
+    ] {
+        for text in settings(&expand(template, 9).text) {
+            check_untouched(&text);
+        }
+    }
+}
+
+#[test]
 fn tokens_and_hashes_without_a_name() {
     for template in [
         "curl https://api.telegram.org/bot«{d10}:AA{u33}»/getUpdates",

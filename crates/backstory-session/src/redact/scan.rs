@@ -55,7 +55,7 @@ const MIN_GLUED_ENTROPY: f64 = 3.0;
 const MAX_MARKER_BYTES: usize = 80;
 
 /// What a variable that holds a secret has in its name, besides the name of the service.
-const SECRET_NAMES: [&[u8]; 12] = [
+const SECRET_NAMES: [&[u8]; 15] = [
     b"key",
     b"token",
     b"secret",
@@ -68,6 +68,9 @@ const SECRET_NAMES: [&[u8]; 12] = [
     b"dsn",
     b"license",
     b"webhook",
+    b"seed",
+    b"totp",
+    b"_code",
 ];
 
 impl Scanner {
