@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::examined::{count_leading, examined};
-use super::plausible::{is_demonstration, is_placeholder, is_reference};
+use super::plausible::{contains_any, is_demonstration, is_placeholder, is_reference, is_words};
 use super::rule::Found;
 use super::search::Search;
 
@@ -18,9 +18,11 @@ struct Command {
 
 /// Length in bytes of the command lines that are looked at.
 const MAX_COMMAND_BYTES: usize = 300;
+/// Length in bytes of the part of a statement of SQL that is looked at.
+const MAX_STATEMENT_BYTES: usize = 128;
 const SECRET_BYTES: Range<usize> = 4..200;
 
-const COMMANDS: [Command; 24] = [
+const COMMANDS: [Command; 32] = [
     Command {
         name: "mysql ",
         flags: &[" -p"],
@@ -117,6 +119,38 @@ const COMMANDS: [Command; 24] = [
         name: "pscp ",
         flags: &[" -pw "],
     },
+    Command {
+        name: "useradd ",
+        flags: &[" -p ", " --password "],
+    },
+    Command {
+        name: "usermod ",
+        flags: &[" -p ", " --password "],
+    },
+    Command {
+        name: "openssl enc",
+        flags: &[" -k ", " -K "],
+    },
+    Command {
+        name: "7z x ",
+        flags: &[" -p"],
+    },
+    Command {
+        name: "7z a ",
+        flags: &[" -p"],
+    },
+    Command {
+        name: "7z e ",
+        flags: &[" -p"],
+    },
+    Command {
+        name: "zip ",
+        flags: &[" -P "],
+    },
+    Command {
+        name: "unrar ",
+        flags: &[" -p", " -hp"],
+    },
 ];
 
 /// The secret behind a flag of the command whose name is at `hit`.
@@ -136,26 +170,116 @@ pub(super) fn flag(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found>
     })
 }
 
-/// The word that is piped into a login which reads the password from its input, at `hit`.
+/// The password behind a user's name, in a flag of the `curl` at `hit` or in the flag that ends there.
+pub(super) fn user_password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    const FLAGS: [&str; 4] = [" -u", " -U", " --user", " --proxy-user"];
+    let text = search.text;
+    let name = text.get(hit.clone())?;
+    if name != b"curl " {
+        let found = password_of_user(text, hit.end)?;
+        // Other programs take a user and a group.
+        return (!is_words(text.get(found.range.clone())?)).then_some(found);
+    }
+    let start = hit.end - 1;
+    let line = command_line(text, start, name);
+    FLAGS.iter().find_map(|flag| {
+        examined(line.len());
+        let at = memmem::find(line, flag.as_bytes())?;
+        password_of_user(text, start + at + flag.len())
+    })
+}
+
+/// The password in the `user:password` that begins at `start`, behind a blank, an equals sign or a quote.
+fn password_of_user(text: &[u8], start: usize) -> Option<Found> {
+    const MAX_USER_BYTES: usize = 64;
+    let rest = text.get(start..)?;
+    let gap = count_leading(rest.iter().take(20), |byte| {
+        matches!(byte, b' ' | b'=' | b'\\' | b'"' | b'\'')
+    });
+    let user = count_leading(rest.get(gap..)?.iter().take(MAX_USER_BYTES), |byte| {
+        byte.is_ascii_alphanumeric() || b"_.@+-".contains(&byte)
+    });
+    let at = gap + user;
+    if user == 0
+        || rest.get(at) != Some(&b':')
+        || matches!(rest.get(at + 1), Some(b'"' | b'\'' | b'\\'))
+    {
+        return None;
+    }
+    let found = secret_word(text, start + at + 1)?;
+    (found.range.len() >= 6).then_some(found)
+}
+
+/// The word that is given to a command which reads the password from its input, at `hit`: through a pipe or as a here-string.
 pub(super) fn piped(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
-    let before = search
-        .text
-        .get(hit.start.saturating_sub(MAX_COMMAND_BYTES)..hit.start)?;
+    let text = search.text;
+    let name = text.get(hit.clone())?;
+    let found = echoed(text, hit.start).or_else(|| {
+        let line = command_line(text, hit.end, name);
+        let at = memmem::find(line, b"<<<")? + b"<<<".len();
+        let blanks = count_leading(line.get(at..)?.iter(), |byte| byte == b' ');
+        secret_word(text, hit.end + at + blanks)
+    })?;
+    if name != b"chpasswd" {
+        return Some(found);
+    }
+    let user = memchr::memchr(b':', text.get(found.range.clone())?)? + 1;
+    let start = found.range.start + user;
+    (found.range.end - start >= SECRET_BYTES.start).then(|| Found::plain(start..found.range.end))
+}
+
+/// The word that is written into the pipe before `at`.
+fn echoed(text: &[u8], at: usize) -> Option<Found> {
+    let before = text.get(at.saturating_sub(MAX_COMMAND_BYTES)..at)?;
     examined(before.len() * 2);
-    let offset = hit.start - before.len();
+    let offset = at - before.len();
     let pipe = memchr::memrchr(b'|', before)?;
     let before = before.get(..pipe)?;
     let echo = ["echo -n ", "echo ", "printf %s ", "printf '%s' "]
         .iter()
         .filter_map(|echo| Some(memmem::rfind(before, echo.as_bytes())? + echo.len()))
         .max()?;
-    let found = secret_word(search.text, offset + echo)?;
+    let found = secret_word(text, offset + echo)?;
     // Nothing but the word goes into the pipe.
-    let between = search.text.get(found.range.end..offset + pipe)?;
+    let between = text.get(found.range.end..offset + pipe)?;
     between
         .iter()
         .all(|byte| matches!(byte, b' ' | b'"' | b'\'' | b'\\'))
         .then_some(found)
+}
+
+/// The password that a statement of SQL gives to a user, behind the words at `hit`.
+pub(super) fn sql_password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    const STATEMENTS: [&[u8]; 8] = [
+        b"create role",
+        b"alter role",
+        b"create user",
+        b"alter user",
+        b"create login",
+        b"alter login",
+        b"set password",
+        b"grant ",
+    ];
+    let text = search.text;
+    let words = text.get(hit.clone())?;
+    let before = text.get(hit.start.saturating_sub(MAX_STATEMENT_BYTES)..hit.start)?;
+    if !contains_any(before, &STATEMENTS) {
+        return None;
+    }
+    let start = if words.ends_with(b"'") {
+        hit.end - 1
+    } else if words.eq_ignore_ascii_case(b"identified by ") {
+        hit.end
+    } else {
+        let rest = text.get(hit.end..text.len().min(hit.end + MAX_STATEMENT_BYTES))?;
+        examined(rest.len());
+        let by = [&b" by "[..], b" BY "];
+        hit.end + by.iter().find_map(|by| memmem::find(rest, by))? + b" by ".len()
+    };
+    let quote = start + count_leading(text.get(start..)?.iter().take(8), |byte| byte == b'\\');
+    matches!(text.get(quote), Some(b'\'' | b'"'))
+        .then(|| secret_word(text, start))
+        .flatten()
 }
 
 /// The value of `--from-literal=name=value` at `hit`, if a Secret is made of it.

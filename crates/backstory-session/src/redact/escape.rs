@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
+use super::assignment::backslashes;
 use super::examined::examined;
+use super::hidden::{hidden_end, may_mark};
 
 /// The value behind an escaped text, whatever the number of times it was escaped: sequences are taken out until none is left,
 /// so that all depths end in the same bytes.
@@ -44,17 +44,19 @@ fn unescape_once(text: &[u8]) -> Vec<u8> {
 }
 
 /// The printable ASCII byte that `\u00XX` at `at` stands for.
-fn ascii_of_unicode_escape(text: &[u8], at: usize) -> Option<u8> {
-    let [b'\\', b'u', b'0', b'0', high, low] = text.get(at..at + 6)? else {
+pub(super) fn ascii_of_unicode_escape(text: &[u8], at: usize) -> Option<u8> {
+    let byte = u8::try_from(hex_of_unicode_escape(text, at)?).ok()?;
+    (b' '..=b'~').contains(&byte).then_some(byte)
+}
+
+/// The number in `\uXXXX` at `at`.
+pub(super) fn hex_of_unicode_escape(text: &[u8], at: usize) -> Option<u32> {
+    let [b'\\', b'u', digits @ ..] = text.get(at..at + 6)? else {
         return None;
     };
-    let digit = |byte: &u8| {
-        char::from(*byte)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-    };
-    let byte = digit(high)? << 4 | digit(low)?;
-    (b' '..=b'~').contains(&byte).then_some(byte)
+    digits.iter().try_fold(0, |number, digit| {
+        Some(number << 4 | char::from(*digit).to_digit(16)?)
+    })
 }
 
 /// The length of the escape sequence at `at`, if it stands for a printable character that is no quote and no backslash.
@@ -68,21 +70,10 @@ pub(super) fn printable_escape(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The lines of `text` in which a printable character is written as an escape sequence (`\u0041`, `\/`), so that a rule would
-/// not see it.
-pub(super) fn odd_lines(text: &[u8]) -> Vec<Range<usize>> {
-    // Twice for the sequences and once for the ends of lines.
-    examined(text.len() * 3);
-    let mut places: Vec<usize> = memmem::find_iter(text, b"\\u00")
-        .filter(|&at| {
-            matches!(text.get(at + 4), Some(b'2'..=b'7'))
-                && ascii_of_unicode_escape(text, at).is_some()
-        })
-        .collect();
-    places.extend(memmem::find_iter(text, b"\\/"));
-    places.sort_unstable();
+/// The lines of `text` in which the sorted `places` are.
+pub(super) fn lines_of(text: &[u8], places: &[usize]) -> Vec<Range<usize>> {
     let mut lines: Vec<Range<usize>> = Vec::new();
-    for place in places {
+    for &place in places {
         if lines.last().is_some_and(|line| place < line.end) {
             continue;
         }
@@ -90,38 +81,76 @@ pub(super) fn odd_lines(text: &[u8]) -> Vec<Range<usize>> {
             .map_or(0, |newline| newline + 1);
         let end = memchr::memchr(b'\n', text.get(place..).unwrap_or_default())
             .map_or(text.len(), |length| place + length);
+        examined(end - start);
         lines.push(start..end);
     }
     lines
 }
 
-/// A line with the odd escapes taken out, and the way back.
+/// A piece of text with escapes or hidden characters taken out, and the way back.
 #[derive(Debug)]
 pub(super) struct Shadow {
     /// The plain text. Ordinary escapes (`\n`, `\"`) are still in it: rules understand those.
     pub(super) text: Vec<u8>,
-    /// For each replaced sequence: where its plain byte stands in `text`, and the end of the sequence in the original.
-    cuts: Vec<(usize, usize)>,
+    /// Whether this is the shadow of a window around hidden characters, and not of a whole line.
+    pub(super) is_window: bool,
+    cuts: Vec<Cut>,
+}
+
+/// A sequence that was taken out.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// Where the shadow goes on: at the plain byte that the sequence stands for, if any.
+    at: usize,
+    /// Number of plain bytes: one, or none for a hidden sequence.
+    width: usize,
+    /// End of the sequence in the original.
+    end: usize,
 }
 
 impl Shadow {
-    /// The shadow of `line`.
-    pub(super) fn of(line: &[u8]) -> Self {
+    /// The shadow of `line` without odd escapes.
+    pub(super) fn without_odd_escapes(line: &[u8]) -> Self {
+        Self::new(line, false)
+    }
+
+    /// The shadow of `window` without odd escapes and without hidden characters.
+    pub(super) fn without_hidden(window: &[u8]) -> Self {
+        Self::new(window, true)
+    }
+
+    fn new(line: &[u8], drops_hidden: bool) -> Self {
         examined(line.len());
-        let mut text = Vec::with_capacity(line.len());
-        let mut cuts = Vec::new();
+        let mut shadow = Self {
+            text: Vec::with_capacity(line.len()),
+            is_window: drops_hidden,
+            cuts: Vec::new(),
+        };
         let mut at = 0;
-        while let Some(length) = memchr::memchr(b'\\', line.get(at..).unwrap_or_default()) {
-            text.extend_from_slice(line.get(at..at + length).unwrap_or_default());
+        while let Some(rest) = line.get(at..) {
+            let length = if drops_hidden {
+                rest.iter().position(|byte| may_mark(*byte))
+            } else {
+                memchr::memchr(b'\\', rest)
+            };
+            let length = length.unwrap_or(rest.len());
+            shadow
+                .text
+                .extend_from_slice(rest.get(..length).unwrap_or_default());
             at += length;
-            let run = line
-                .iter()
-                .skip(at)
-                .take_while(|byte| **byte == b'\\')
-                .count();
+            if at >= line.len() {
+                break;
+            }
+            let run = backslashes(line, at);
+            if drops_hidden && let Some(end) = hidden_end(line, at) {
+                shadow.cut(0, end);
+                at = end;
+                continue;
+            }
             // All backslashes of the run go with the character: at depth n there are 2^(n-1) of them.
-            let last = at + run - 1;
+            let last = (at + run).saturating_sub(1);
             let plain = match line.get(last + 1) {
+                _ if run == 0 => None,
                 Some(b'/') => Some((b'/', 2)),
                 Some(b'u') => ascii_of_unicode_escape(line, last).map(|plain| (plain, 6)),
                 _ => None,
@@ -129,37 +158,61 @@ impl Shadow {
             match plain {
                 // A quote or a backslash must keep looking escaped, or it would end the string for the rules.
                 Some((plain, width)) if !matches!(plain, b'"' | b'\\') => {
-                    cuts.push((text.len(), last + width));
-                    text.push(plain);
+                    shadow.cut(1, last + width);
+                    shadow.text.push(plain);
                     at = last + width;
                 }
                 _ => {
-                    text.extend(std::iter::repeat_n(b'\\', run));
-                    at += run;
+                    let end = at + run.max(1);
+                    shadow
+                        .text
+                        .extend_from_slice(line.get(at..end).unwrap_or_default());
+                    at = end;
                 }
             }
         }
-        text.extend_from_slice(line.get(at..).unwrap_or_default());
-        Self { text, cuts }
+        shadow
     }
 
-    /// The part of the original line that `range` of the shadow stands for.
+    fn cut(&mut self, width: usize, end: usize) {
+        let at = self.text.len();
+        self.cuts.push(Cut { at, width, end });
+    }
+
+    /// The part of the original that `range` of the shadow stands for. Hidden sequences around it are no part of it.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
-        self.place(range.start)..self.place(range.end)
+        let start = self
+            .cuts
+            .partition_point(|cut| cut.at + cut.width <= range.start);
+        let end = self.cuts.partition_point(|cut| cut.at < range.end);
+        let end = self.place(end, range.end);
+        self.place(start, range.start).min(end)..end
     }
 
-    fn place(&self, at: usize) -> usize {
-        let before = self.cuts.partition_point(|(plain, _)| *plain < at);
-        match before.checked_sub(1).and_then(|index| self.cuts.get(index)) {
-            Some((plain, end)) => end + (at - plain - 1),
+    fn place(&self, cuts_before: usize, at: usize) -> usize {
+        match cuts_before
+            .checked_sub(1)
+            .and_then(|last| self.cuts.get(last))
+        {
+            Some(cut) => cut.end + at - (cut.at + cut.width).min(at),
             None => at,
         }
+    }
+
+    /// Whether a hidden sequence was taken out of `range` of the shadow.
+    pub(super) fn is_cut(&self, range: &Range<usize>) -> bool {
+        let first = self.cuts.partition_point(|cut| cut.at <= range.start);
+        let cuts = self.cuts.get(first..).unwrap_or_default();
+        cuts.iter()
+            .take_while(|cut| cut.at < range.end)
+            .any(|cut| cut.width == 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::hidden::Marks;
 
     #[test]
     fn all_depths_end_in_the_same_value() {
@@ -176,7 +229,7 @@ mod tests {
     #[test]
     fn a_shadow_maps_back() {
         let line = br"a\u0041b\/c\n\\u0042\\\\/d\u0022e";
-        let shadow = Shadow::of(line);
+        let shadow = Shadow::without_odd_escapes(line);
         assert_eq!(shadow.text, br"aAb/c\nB/d\u0022e");
         assert_eq!(shadow.original(&(0..1)), 0..1);
         assert_eq!(shadow.original(&(1..2)), 1..7);
@@ -186,10 +239,23 @@ mod tests {
     }
 
     #[test]
+    fn a_shadow_without_hidden_characters_maps_back() {
+        let line = "a\u{1b}[1mb\u{200b}\\u200bc\\u0041\u{ad}d".as_bytes();
+        let shadow = Shadow::without_hidden(line);
+        assert_eq!(shadow.text, b"abcAd");
+        assert_eq!(shadow.original(&(0..1)), 0..1);
+        assert_eq!(shadow.original(&(0..2)), 0..6);
+        assert_eq!(shadow.original(&(1..2)), 5..6);
+        assert_eq!(shadow.original(&(1..3)), 5..16);
+        assert_eq!(shadow.original(&(3..4)), 16..22);
+        assert_eq!(shadow.original(&(3..5)), 16..25);
+        assert!(shadow.is_cut(&(0..2)) && !shadow.is_cut(&(2..4)));
+    }
+
+    #[test]
     fn only_lines_with_odd_escapes_are_odd() {
-        assert_eq!(
-            odd_lines(b"plain\\n\\u001b[0m\nb\\u0041\nx\\/y\\/\n\\u00e9"),
-            [17..24, 25..31]
-        );
+        let text = b"plain\\n\\u001b[0m\nb\\u0041\nx\\/y\\/\n\\u00e9";
+        let marks = Marks::find(text, 0..text.len());
+        assert_eq!(lines_of(text, &marks.odd), [17..24, 25..31]);
     }
 }

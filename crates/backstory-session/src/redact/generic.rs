@@ -29,7 +29,9 @@ pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
         let found = assignment_at(search, hit)?;
         let name = search.text.get(found.name.clone())?;
         // The word alone is too common to be trusted without quotes.
-        (is_short_password_name(name) || name == b"pass" && found.quoted).then_some(found)
+        let is_alone = name.eq_ignore_ascii_case(b"pass")
+            && (found.quoted || is_environment(search.text, &found));
+        (is_short_password_name(name) || is_alone).then_some(found)
     })?;
     let text = search.text;
     let is_password = |_: &mut ValueMemo, value: &[u8]| {
@@ -95,9 +97,9 @@ fn is_yaml_variable(text: &[u8], found: &Assignment) -> bool {
 
 /// Whether the last word of a name is `pass` or `pw`, as in `DB_PASS`, `smtp-pass`, `adminPw` and `dbpass`.
 fn is_short_password_name(name: &[u8]) -> bool {
-    const OWNERS: [&str; 16] = [
+    const OWNERS: [&str; 17] = [
         "db", "sql", "smtp", "mail", "email", "user", "admin", "root", "auth", "ftp", "store",
-        "key", "ldap", "redis", "login", "become",
+        "key", "ldap", "redis", "login", "become", "ssh",
     ];
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
     let name = name.get(..name.len() - digits.count()).unwrap_or_default();
@@ -272,7 +274,7 @@ fn key(search: &mut Search<'_>, found: Assignment) -> Option<Found> {
 }
 
 /// Whether a value looks like a key that a program made.
-fn is_random_key(value: &[u8]) -> bool {
+pub(super) fn is_random_key(value: &[u8]) -> bool {
     examined(value.len());
     let (mut alphabet, mut hexadecimal, mut letters, mut digits) = (true, true, 0, 0);
     for byte in value {

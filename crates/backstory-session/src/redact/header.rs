@@ -6,13 +6,17 @@ use memchr::memmem;
 
 use super::assignment::assignment;
 use super::examined::{count_leading, examined};
+use super::generic::is_random_key;
 use super::plausible::{
-    classes, entropy, is_demonstration, is_placeholder, is_reference, is_words,
+    classes, entropy, is_demonstration, is_placeholder, is_reference, is_uuid, is_words,
 };
 use super::rule::Found;
 use super::search::{Search, ValueMemo};
 
 const LONGEST: usize = 8 * 1024;
+const LONGEST_VALUE: usize = 2 * 1024;
+const SHORTEST_BARE_CREDENTIAL: usize = 16;
+const SHORTEST_SIGNATURE: usize = 24;
 /// Length in bytes within which the fields of a `.netrc` entry follow one another.
 const MAX_NETRC_BYTES: usize = 256;
 
@@ -39,10 +43,18 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
         "oauth",
         "zoho-oauthtoken",
     ];
-    if value.get(scheme) != Some(&b' ')
-        || !known
-            .iter()
-            .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
+    if value.get(scheme) != Some(&b' ') {
+        // Without a scheme there is nothing but the credentials.
+        let is_credential = |_: &mut ValueMemo, value: &[u8]| {
+            value.len() >= SHORTEST_BARE_CREDENTIAL && !is_uuid(value) && is_random_key(value)
+        };
+        return search
+            .judge_value(&found.value, is_credential)
+            .then(|| Found::plain(found.value));
+    }
+    if !known
+        .iter()
+        .any(|known| scheme_name.eq_ignore_ascii_case(known.as_bytes()))
     {
         return None;
     }
@@ -64,6 +76,55 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
         .then(|| Found::plain(secret))
 }
 
+/// The value of a cookie whose name ends at `hit`. Sessions of agents have such names too; their ids are UUIDs.
+pub(super) fn cookie(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let secret = url_value(search.text, hit.end)?;
+    let is_session = |_: &mut ValueMemo, value: &[u8]| {
+        value.len() >= SHORTEST_BARE_CREDENTIAL
+            && !is_uuid(value)
+            && !value
+                .iter()
+                .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+            && is_random_key(value)
+    };
+    search
+        .judge_value(&secret, is_session)
+        .then(|| Found::plain(secret))
+}
+
+/// The signature of a URL that whoever has it may use, behind the end of its parameter's name at `hit`.
+pub(super) fn signed_url(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
+    let before = text.get(..hit.start)?;
+    let name = count_leading(before.iter().rev().take(24), |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'-'
+    });
+    let name = before.len() - name..before.len();
+    let before_name = text.get(name.start.saturating_sub(6)..name.start)?;
+    let is_parameter = matches!(before_name, [.., b'?' | b'&'])
+        || before_name.ends_with(b"&amp;")
+        || text.get(name.clone())?.starts_with(b"u0026") && before_name.ends_with(b"\\")
+        || text.get(name)?.ends_with(b"CloudFront-S");
+    let secret = url_value(text, hit.end)?;
+    let is_signature = |_: &mut ValueMemo, value: &[u8]| {
+        value.len() >= SHORTEST_SIGNATURE && !is_placeholder(value) && !is_words(value)
+    };
+    (is_parameter && search.judge_value(&secret, is_signature)).then(|| Found::plain(secret))
+}
+
+/// A run of the characters that values in cookies and URLs are made of.
+fn url_value(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let rest = text.get(start..)?;
+    let length = count_leading(rest.iter().take(LONGEST_VALUE), |byte| {
+        byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':' | b'%'
+            )
+    });
+    (length > 0 && length < LONGEST_VALUE).then_some(start..start + length)
+}
+
 /// The token after the word `Bearer` alone, as in code and in curl commands cut in two.
 pub(super) fn bearer(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let secret = credentials(search.text, hit.end)?;
@@ -82,8 +143,11 @@ pub(super) fn basic(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found
 /// User and password in a container registry's configuration: the value of `"auth"`.
 pub(super) fn registry(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     // The keyword has the quote behind the name in it, to be rarer.
-    let found = assignment(search, &(hit.start..hit.start + b"auth".len()))?;
-    (search.text.get(found.name)? == b"auth"
+    let name = count_leading(search.text.get(hit.clone())?.iter(), |byte| {
+        byte.is_ascii_alphabetic() || byte == b'_'
+    });
+    let found = assignment(search, &(hit.start..hit.start + name))?;
+    (matches!(search.text.get(found.name)?, b"auth" | b"_auth")
         && search.judge_value(&found.value, |_, value| is_user_and_password(value)))
     .then(|| Found::plain(found.value))
 }
@@ -110,7 +174,7 @@ fn is_user_and_password(value: &[u8]) -> bool {
         && !is_demonstration(&decoded)
 }
 
-/// User and password of a `.netrc` line, after `machine` at `hit`.
+/// User and password of a `.netrc` line, after `machine` or `default login` at `hit`.
 pub(super) fn netrc(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let rest = search.text.get(hit.end..)?;
     let window = rest.get(..rest.len().min(MAX_NETRC_BYTES))?;
@@ -118,7 +182,10 @@ pub(super) fn netrc(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found
     let window = window.get(..memmem::find(window, b"machine ").unwrap_or(window.len()))?;
     examined(window.len() * 4);
     // On one line or several, the fields come in this order.
-    let login = memmem::find(window, b"login ")?;
+    let login = match search.text.get(hit.clone())? {
+        b"machine " => memmem::find(window, b"login ")?,
+        _ => 0,
+    };
     let password = memmem::find(window.get(login..)?, b"password ")? + login;
     let string_end = memchr::memchr(b'"', window).unwrap_or(window.len());
     let start = password + b"password ".len();

@@ -19,7 +19,7 @@ const MAX_JOINED_ROUNDS: usize = 8;
 const MASK: u8 = b'*';
 
 /// Rules whose secrets have several lines.
-const BLOCK_RULES: [&str; 2] = ["private-key", "putty-private-key"];
+const BLOCK_RULES: [&str; 3] = ["private-key", "putty-private-key", "bare-private-key"];
 
 /// What [`Redactor::redact_joined`] overwrote.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

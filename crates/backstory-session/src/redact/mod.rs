@@ -25,6 +25,7 @@ mod examined;
 mod forms;
 mod generic;
 mod header;
+mod hidden;
 mod hostile;
 mod joined;
 mod keywords;
@@ -53,8 +54,9 @@ pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
 
-use escape::{Shadow, odd_lines, printable_escape, unescape};
+use escape::{Shadow, lines_of, printable_escape, unescape};
 use examined::{count_leading, examined};
+use hidden::Marks;
 use scan::{Finding, ScanMemory, scan_text};
 
 /// Finds and replaces secrets.
@@ -80,6 +82,9 @@ const MAX_ROUNDS: usize = 3;
 /// Number of bytes before and behind a marker that are searched again: a rule sees no further.
 const REACH_BEFORE_BYTES: usize = 9 * 1024;
 const REACH_BEHIND_BYTES: usize = 256;
+
+/// Number of bytes before a keyword in which its name may be interrupted.
+const MAX_NAME_BYTES: usize = 64;
 
 impl Redactor {
     /// A redactor whose markers carry hashes keyed with `key`.
@@ -167,13 +172,8 @@ impl Redactor {
         let place = place.start - part.start..place.end - part.start;
         let known = findings.len();
         scan_text(text, place.clone(), part.start, memory, findings);
-        let mut lines = odd_lines(text.get(place.clone()).unwrap_or_default());
-        for line in &mut lines {
-            *line = line.start + place.start..line.end + place.start;
-        }
-        if lines.is_empty() {
-            return;
-        }
+        let marks = Marks::find(text, place.clone());
+        let lines = lines_of(text, &marks.odd);
         // Without the escapes the rules see more, so what they found with them is forgotten; but a key block that begins in
         // one line and ends in another is seen only here.
         let line_of = |at: usize| {
@@ -183,31 +183,55 @@ impl Redactor {
                 .filter(|line| line.start + part.start <= at)
                 .map(|_| number)
         };
-        let mut plain = findings.split_off(known);
-        plain.retain(|finding| {
-            line_of(finding.keyword).is_none()
-                || line_of(finding.keyword) != line_of(finding.range.end)
-        });
-        findings.append(&mut plain);
-        for line in lines {
-            let shadow = Shadow::of(text.get(line.clone()).unwrap_or_default());
-            let mut seen = Vec::new();
-            let whole = 0..shadow.text.len();
-            scan_text(&shadow.text, whole, 0, memory, &mut seen);
-            let start = part.start + line.start;
-            findings.extend(seen.into_iter().map(|finding| {
-                let value = finding
-                    .value
-                    .or_else(|| shadow.text.get(finding.range.clone()).map(unescape));
-                let range = shadow.original(&finding.range);
-                Finding {
-                    range: range.start + start..range.end + start,
-                    rule: finding.rule,
-                    value,
-                    keyword: finding.keyword + start,
-                }
-            }));
+        if !lines.is_empty() {
+            let mut plain = findings.split_off(known);
+            plain.retain(|finding| {
+                line_of(finding.keyword).is_none()
+                    || line_of(finding.keyword) != line_of(finding.range.end)
+            });
+            findings.append(&mut plain);
         }
+        for line in lines {
+            let shadow = Shadow::without_odd_escapes(text.get(line.clone()).unwrap_or_default());
+            self.find_in_shadow(&shadow, part.start + line.start, memory, findings);
+        }
+        // A colour may as well end a secret as interrupt it, so both readings count.
+        for window in marks.windows {
+            let shadow = Shadow::without_hidden(text.get(window.clone()).unwrap_or_default());
+            self.find_in_shadow(&shadow, part.start + window.start, memory, findings);
+        }
+    }
+
+    /// Finds what is in a shadow of the text at `start`.
+    fn find_in_shadow(
+        &self,
+        shadow: &Shadow,
+        start: usize,
+        memory: &mut ScanMemory,
+        findings: &mut Vec<Finding>,
+    ) {
+        let mut seen = Vec::new();
+        let whole = 0..shadow.text.len();
+        scan_text(&shadow.text, whole, 0, memory, &mut seen);
+        if shadow.is_window {
+            // What nothing interrupts was found without the shadow, and at the edges of a window secrets are cut.
+            seen.retain(|finding| {
+                let start = finding.keyword.min(finding.range.start);
+                shadow.is_cut(&(start.saturating_sub(MAX_NAME_BYTES)..finding.range.end))
+            });
+        }
+        findings.extend(seen.into_iter().map(|finding| {
+            let value = finding
+                .value
+                .or_else(|| shadow.text.get(finding.range.clone()).map(unescape));
+            let range = shadow.original(&finding.range);
+            Finding {
+                range: range.start + start..range.end + start,
+                rule: finding.rule,
+                value,
+                keyword: finding.keyword + start,
+            }
+        }));
     }
 
     /// The bytes with markers in the place of findings, and where the markers are. Protected ranges are moved to where they

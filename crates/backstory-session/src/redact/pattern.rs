@@ -21,6 +21,12 @@ pub(super) struct Pattern {
     alphabet: [bool; 256],
     /// Number of bytes at the beginning of a match that are the keyword.
     pub(super) known_bytes: usize,
+    /// Number of bytes that are the same in every match.
+    pub(super) fixed_bytes: usize,
+    /// Number of bits that random base64 has to have right to be a match.
+    pub(super) random_bits: f64,
+    /// Whether the keyword is a word that also ends names, so that a hash behind it says nothing.
+    pub(super) is_common_word: bool,
     /// Length of the shortest match in bytes.
     pub(super) min_bytes: usize,
     /// Length of the longest match in bytes.
@@ -31,6 +37,14 @@ pub(super) struct Pattern {
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Upper bounds of repeats from which on they are left to the caller.
 const MAX_COMPILED_REPEATS: u32 = 100;
+
+/// Keywords that ordinary names end with: `cache-key-<hash>`, `public-api-<uuid>`, `are_`.
+const COMMON_WORDS: [&str; 14] = [
+    "api-", "fc-", "ico-", "key-", "md-", "npm_", "pa-", "pat.", "ptr_", "re_", "rnd_", "sdk-",
+    "secret-", "secret_",
+];
+/// Number of bytes of a class up to which it counts as fixed: `sq[pua]_`.
+const MAX_FIXED_CLASS: usize = 6;
 
 impl Pattern {
     /// Compiles the pattern of `rule`. `None` if it has none or if it is invalid, which a test rules out.
@@ -70,6 +84,9 @@ impl Pattern {
             },
             alphabet,
             known_bytes,
+            fixed_bytes: fixed_bytes(&hir),
+            random_bits: random_bits(&hir),
+            is_common_word: rule.keywords.iter().any(|word| COMMON_WORDS.contains(word)),
             min_bytes: properties.minimum_len().unwrap_or_default(),
             max_bytes: max_bytes.min(MAX_TOKEN_BYTES),
         })
@@ -143,6 +160,42 @@ fn add_alphabet(hir: &Hir, alphabet: &mut [bool; 256]) {
                 add_alphabet(part, alphabet);
             }
         }
+    }
+}
+
+/// Number of bytes that are the same in every match of `hir`.
+fn fixed_bytes(hir: &Hir) -> usize {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Bytes(class)) => {
+            let bytes: usize = class.iter().map(|range| range.len()).sum();
+            usize::from(bytes <= MAX_FIXED_CLASS)
+        }
+        HirKind::Class(Class::Unicode(_)) => 0,
+        HirKind::Repetition(repetition) => {
+            let times = usize::try_from(repetition.min).unwrap_or_default();
+            times * fixed_bytes(&repetition.sub)
+        }
+        HirKind::Capture(capture) => fixed_bytes(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(fixed_bytes).sum(),
+        HirKind::Alternation(parts) => parts.iter().map(fixed_bytes).min().unwrap_or_default(),
+    }
+}
+
+/// Number of bits that random base64 has to have right to be a match of `hir`.
+fn random_bits(hir: &Hir) -> f64 {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => 0.0,
+        HirKind::Literal(literal) => literal.0.len() as f64 * 6.0,
+        HirKind::Class(Class::Bytes(class)) => {
+            let bytes: usize = class.iter().map(|range| range.len()).sum();
+            (64.0 / bytes.clamp(1, 64) as f64).log2()
+        }
+        HirKind::Repetition(repetition) => f64::from(repetition.min) * random_bits(&repetition.sub),
+        HirKind::Capture(capture) => random_bits(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().map(random_bits).sum(),
+        HirKind::Alternation(parts) => parts.iter().map(random_bits).fold(f64::MAX, f64::min),
     }
 }
 

@@ -16,6 +16,16 @@ const LONGEST_BLOCK: usize = 64 * 1024;
 const MAX_HEADER_LINES: usize = 12;
 /// Length in bytes of the longest path that a listing writes before a line.
 const MAX_PATH_BYTES: usize = 200;
+/// Length in bytes of what may stand before a line: indentation, a number, a mark.
+const MAX_PREFIX_BYTES: usize = 32;
+/// Number of bytes that the type and the length of a key take in base64.
+const MAX_LENGTH_BYTES: usize = 6;
+/// Length in bytes of the shortest key that is known without its first line: an Ed25519 key.
+const MIN_BARE_KEY_BYTES: usize = 60;
+/// Length in bytes within which the members of a JSON web key stand, on either side of one.
+const MAX_WEB_KEY_BYTES: usize = 4096;
+/// Length in bytes of the shortest private member.
+const MIN_WEB_KEY_BYTES: usize = 32;
 /// The first line of a real key is at least this long; shorter ones are documentation.
 const SHORTEST_FIRST_LINE: usize = 16;
 /// A line shorter than this is the last one of a block.
@@ -30,6 +40,10 @@ pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
     });
     let label = before.get(before.len() - label..)?;
     let dashes = before.get(..before.len() - label.len())?;
+    if label.starts_with(b"END ") && dashes.ends_with(b"----") {
+        let dashes = count_leading(dashes.iter().rev().take(5), |byte| byte == b'-');
+        return tail(text, hit.start - label.len() - dashes);
+    }
     if !label.starts_with(b"BEGIN ") || !dashes.ends_with(b"----") {
         return None;
     }
@@ -45,6 +59,58 @@ pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
     let dashes = count_leading(line.iter().rev().take(5), |byte| byte == b'-');
     let path = listed_path(text, hit.start - label.len() - dashes);
     body(text, start + closing, path)
+}
+
+/// The lines of a key before its last line at `end`, of which the first line was cut off.
+fn tail(text: &[u8], end: usize) -> Option<Found> {
+    let floor = end.saturating_sub(LONGEST_BLOCK);
+    let mut range: Option<Range<usize>> = None;
+    let mut at = end;
+    let mut longest = 0;
+    while let Some(line_end) = line_before(text, at).filter(|line_end| *line_end > floor) {
+        let before = text.get(floor..line_end)?;
+        let length = count_leading(before.iter().rev(), |byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+        });
+        let start = after_escape(text, line_end - length).min(line_end);
+        let length = line_end - start;
+        // The last line may be short, and the first if the text begins there.
+        if length == 0 || length < SHORTEST_FULL_LINE && range.is_some() && start > 0 {
+            break;
+        }
+        longest = longest.max(length);
+        range = Some(start..range.map_or(line_end, |range| range.end));
+        at = start;
+    }
+    range
+        .filter(|_| longest >= SHORTEST_FULL_LINE)
+        .map(Found::plain)
+}
+
+/// The end of the line before the one whose content begins at `at`.
+fn line_before(text: &[u8], at: usize) -> Option<usize> {
+    let from = at.saturating_sub(MAX_PREFIX_BYTES);
+    let window = text.get(from..at)?;
+    examined(window.len());
+    let last = window.iter().enumerate().rposition(|(offset, byte)| {
+        *byte == b'\n' || *byte == b'n' && offset > 0 && window.get(offset - 1) == Some(&b'\\')
+    })?;
+    let start = from + last + 1;
+    let blanks = count_leading(text.get(start..at)?.iter(), |byte| byte == b' ');
+    if skip_prefix(text, start + blanks, b"") != at {
+        return None;
+    }
+    let mut end = from + last;
+    // The carriage return and the backslashes that belong to the break.
+    loop {
+        let before = text.get(..end)?;
+        match before {
+            [.., b'\r' | b'\\' | b' ' | b'\t'] => end -= 1,
+            [.., b'\\', b'r'] => end -= 2,
+            _ => break,
+        }
+    }
+    Some(end)
 }
 
 /// The path that a listing such as `grep -n` writes before every line, if it stands before `at`: `keys/a.pem:1:`.
@@ -66,6 +132,71 @@ fn listed_path(text: &[u8], at: usize) -> &[u8] {
     // Of a line break that is written as an escape the letter is left.
     let start = after_escape(text, start).min(before.len());
     before.get(start..).unwrap_or_default()
+}
+
+/// The lines of a key without its first line, in which what all keys of its kind begin with stands at `hit`.
+pub(super) fn bare(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
+    // Some kinds begin with their length.
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let before = text
+        .get(..hit.start)?
+        .iter()
+        .rev()
+        .take(MAX_LENGTH_BYTES + 1);
+    let before = count_leading(before, is_base64);
+    let start = after_escape(text, hit.start - before).min(hit.start);
+    let key = text.get(start..hit.end)?;
+    let is_start =
+        start == hit.start || hit.start - start == MAX_LENGTH_BYTES && key.starts_with(b"MII");
+    if search.progress.is_decided(start) || !is_start {
+        return None;
+    }
+    let found = body(text, start, b"")?;
+    (found.range.len() >= MIN_BARE_KEY_BYTES).then_some(found)
+}
+
+/// The private members of the JSON web key in which `kty` stands at `hit`, from the first to the last: with any of them the others
+/// can be computed.
+pub(super) fn web_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    const MEMBERS: [&[u8]; 7] = [b"d", b"p", b"q", b"dp", b"dq", b"qi", b"k"];
+    let text = search.text;
+    if search.progress.is_decided(hit.start) {
+        return None;
+    }
+    let before = text.get(hit.start.saturating_sub(MAX_WEB_KEY_BYTES)..hit.start)?;
+    let is_inside = |byte: u8| !matches!(byte, b'{' | b'}');
+    let start = hit.start - count_leading(before.iter().rev(), is_inside);
+    let rest = text.get(hit.start..)?.iter().take(MAX_WEB_KEY_BYTES);
+    let end = hit.start + count_leading(rest, is_inside);
+    search.progress.decide(end);
+    examined((end - start) * 2);
+    let mut range: Option<Range<usize>> = None;
+    let mut at = start;
+    while let Some(quote) = memchr::memchr(b'"', text.get(at..end)?) {
+        // A name, its quote, a colon and the quote of the value.
+        let name = base64_line(text, at + quote + 1);
+        at = name.end.max(at + quote + 1);
+        let is_member = MEMBERS.contains(&text.get(name.clone())?);
+        let value = skip_punctuation(text, name.end);
+        if !is_member || !text.get(name.end..value)?.contains(&b':') {
+            continue;
+        }
+        let length = count_leading(text.get(value..end)?.iter(), |byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=' | b'+' | b'/')
+        });
+        if length >= MIN_WEB_KEY_BYTES {
+            range = Some(range.map_or(value, |range| range.start)..value + length);
+        }
+        at = value + length;
+    }
+    range.map(Found::plain)
+}
+
+/// Past the quotes, backslashes, blanks and the colon between a name and a value.
+fn skip_punctuation(text: &[u8], at: usize) -> usize {
+    let rest = text.iter().skip(at).take(24);
+    at + count_leading(rest, |byte| matches!(byte, b'"' | b'\\' | b':' | b' '))
 }
 
 /// The private lines of a PuTTY key file, after `Private-Lines:` at `hit`.
@@ -136,7 +267,10 @@ pub(super) fn rest_of_block(text: &[u8], at: usize) -> Option<usize> {
 /// Whether the base64 at `line` is a line of a key and not a word of the prose after a key that was cut off.
 fn is_key_line(text: &[u8], line: &Range<usize>, first: bool, path: &[u8]) -> bool {
     let content = text.get(line.clone()).unwrap_or_default();
-    if content.is_empty() || !at_line_end(text, line.end) && !is_armour(text, line.end) {
+    let ends = at_line_end(text, line.end) || is_armour(text, line.end);
+    // Something may close the text right behind the last line: a bracket, a comma.
+    let is_last = !first && (content.ends_with(b"=") || looks_random(content));
+    if content.is_empty() || !ends && !is_last {
         return false;
     }
     let length = content.len();
@@ -144,8 +278,10 @@ fn is_key_line(text: &[u8], line: &Range<usize>, first: bool, path: &[u8]) -> bo
         length >= SHORTEST_FIRST_LINE
     } else {
         length >= SHORTEST_FULL_LINE
-            || looks_random(content)
+            || is_last
             || next_is_armour(text, line.end, path)
+            // Cut off in the middle of a line.
+            || line.end == text.len()
     }
 }
 
@@ -389,6 +525,39 @@ mod tests {
             shown(&format!("{cut}\\ndone\\n")),
             "-----BEGIN RSA PRIVATE KEY-----\\n#\\ndone\\n"
         );
+    }
+
+    #[test]
+    fn a_block_that_is_not_finished_yet_is_taken_to_its_end() {
+        let text = block();
+        for length in 60..text.len() - 30 {
+            let shown = shown(&text[..length]);
+            let left = shown.strip_prefix("-----BEGIN RSA PRIVATE KEY-----\n#");
+            assert!(left.is_some_and(|left| left.trim().is_empty()), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_block_whose_beginning_is_missing_is_taken_from_where_it_begins() {
+        let text = block();
+        let (_, rest) = text.split_once('\n').unwrap();
+        for line_break in ["\n", "\\n", "\\\\n", "\\r\\n", "\r\n", "\n    ", "\\n  12→"] {
+            for cut in [0, 1, 7, 40, 64, 65, 70] {
+                let written = rest[cut..].trim_start().replace('\n', line_break);
+                let armour = format!("{line_break}-----END RSA PRIVATE KEY-----");
+                assert_eq!(shown(&written), format!("#{armour}"), "{written}");
+                let quoted = format!("{{\"text\":\"more: {line_break}{written}\"}}");
+                let output = shown(&quoted);
+                assert!(output.contains('#') && output.len() < 200, "{output}");
+            }
+        }
+        for text in [
+            "done\n-----END RSA PRIVATE KEY-----",
+            "...\\n-----END PRIVATE KEY-----",
+            "until -----END PRIVATE KEY----- is read",
+        ] {
+            assert_eq!(shown(text), text);
+        }
     }
 
     #[test]

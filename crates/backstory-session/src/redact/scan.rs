@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::assignment::assignment;
-use super::boundary::{after_escape, begins_token, ends_token};
+use super::boundary::{Glue, after_escape, ends_token, glue_before, is_inside_data};
 use super::examined::{count_leading, examined};
 use super::keywords::INDEX;
 use super::pattern::Pattern;
-use super::plausible::{contains_any, is_placeholder, is_words};
+use super::plausible::{contains_any, entropy, is_placeholder, is_words};
 use super::rule::{Found, Matcher};
 use super::rules::RULES;
 use super::search::{Look, RuleProgress, Search, ValueMemo, plain_end};
@@ -39,11 +39,18 @@ pub(super) struct Finding {
     pub(super) keyword: usize,
 }
 
+/// Number of bytes that a token must have in common with all of its kind to be known within a word.
+const MIN_FIXED_BYTES: usize = 4;
+/// Bits from which on chance does not make a token: it would take 10^12 bytes of base64.
+const MIN_RANDOM_BITS: f64 = 40.0;
+/// Bits per byte of a token that is known although it is glued to a name. Hexadecimal digits have 3.5 or more.
+const MIN_GLUED_ENTROPY: f64 = 3.0;
+
 /// Length in bytes of the longest marker.
 const MAX_MARKER_BYTES: usize = 80;
 
 /// What a variable that holds a secret has in its name, besides the name of the service.
-const SECRET_NAMES: [&[u8]; 12] = [
+const SECRET_NAMES: [&[u8]; 15] = [
     b"key",
     b"token",
     b"secret",
@@ -56,6 +63,9 @@ const SECRET_NAMES: [&[u8]; 12] = [
     b"dsn",
     b"license",
     b"webhook",
+    b"seed",
+    b"totp",
+    b"_code",
 ];
 
 /// Adds what is found in `text` at keywords within `part` to `findings`, `offset` added to the places.
@@ -125,10 +135,21 @@ fn find_secret(
 
 fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Found> {
     let text = search.text;
-    if search.progress.is_decided(start) || !begins_token(text, start) {
+    if search.progress.is_decided(start) {
+        return None;
+    }
+    let glue = glue_before(text, start);
+    if glue == Glue::Inside {
         return None;
     }
     let pattern = pattern_of_rule(number)?;
+    if glue == Glue::Word && !may_stand_in_word(pattern, text, start)
+        || glue != Glue::Free
+            && pattern.random_bits < MIN_RANDOM_BITS
+            && is_inside_data(text, start)
+    {
+        return None;
+    }
     let limit = text.len().min(start + pattern.max_bytes);
     // Up to the end of the keyword the bytes are known, and need not be in the alphabet.
     let run_start = limit.min(start + pattern.known_bytes);
@@ -152,6 +173,9 @@ fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Foun
     let matched = window.get(..pattern.match_length(window)?)?;
     let offset = pattern.secret_offset(matched);
     let end = start + matched.len();
+    if glue != Glue::Free && !is_distinctive(pattern, glue, matched.get(offset..)?) {
+        return None;
+    }
     // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
     (ends_token(text, end) && !is_words(matched.get(offset..)?))
         .then(|| Found::plain(start + offset..after_character(text, end)))
@@ -190,6 +214,32 @@ impl ScanMemory {
             }
         }
     }
+}
+
+/// Whether a token at `start` can be told from the rest of a word before it. A short prefix must have a mark, and no vowel before
+/// it: `task-`, `risk-`, `core_`.
+fn may_stand_in_word(pattern: &Pattern, text: &[u8], start: usize) -> bool {
+    let mark = text.get(start + MIN_FIXED_BYTES - 2);
+    let before = start.checked_sub(1).and_then(|before| text.get(before));
+    let is_vowel = |byte: &u8| b"aeiou".contains(&byte.to_ascii_lowercase());
+    pattern.fixed_bytes >= MIN_FIXED_BYTES
+        || pattern.fixed_bytes + 1 == MIN_FIXED_BYTES
+            && matches!(mark, Some(b'-' | b'_'))
+            && !pattern.is_common_word
+            && !before.is_some_and(is_vowel)
+}
+
+/// Whether a secret can be told from the rest of a name that it is glued to.
+fn is_distinctive(pattern: &Pattern, glue: Glue, secret: &[u8]) -> bool {
+    let is_mixed = || {
+        secret.iter().any(u8::is_ascii_lowercase)
+            && secret.iter().any(u8::is_ascii_uppercase)
+            && secret.iter().any(u8::is_ascii_digit)
+    };
+    examined(secret.len());
+    let is_weak =
+        pattern.is_common_word || glue == Glue::Word && pattern.fixed_bytes < MIN_FIXED_BYTES;
+    (!is_weak || is_mixed()) && entropy(secret) >= MIN_GLUED_ENTROPY
 }
 
 /// Moves `at` past the rest of a character that a pattern of bytes has cut in two.

@@ -1,6 +1,6 @@
 //! Providers of models, and the services around them.
 
-use crate::redact::rule::{Rule, around, assigned, token};
+use crate::redact::rule::{Rule, assigned, token};
 
 pub(super) const RULES: &[Rule] = &[
     token(
@@ -52,10 +52,9 @@ pub(super) const RULES: &[Rule] = &[
         "sk-admin-{u48}T3BlbkFJ{u48}",
         "sk-admin-panel-button",
     ),
-    around(
+    token(
         "openai-api-key",
-        &["T3BlbkFJ"],
-        60,
+        &["sk-"],
         r"sk-[\w-]{20,60}T3BlbkFJ[\w-]{20,120}",
         "sk-{w20}T3BlbkFJ{w20}",
         "{w20}T3BlbkFJ{w20}",

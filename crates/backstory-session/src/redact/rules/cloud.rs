@@ -45,6 +45,13 @@ pub(super) const RULES: &[Rule] = &[
         "aws_secret_access_key = «{b40}»",
         "aws_secret_access_key = <your-secret>",
     ),
+    token(
+        "aws-configured-secret",
+        &["aws_secret_access_key "],
+        r"aws_secret_access_key \\{0,7}[\x22']?([0-9A-Za-z/+]{40})",
+        "aws configure set aws_secret_access_key «{b40}»",
+        "aws configure set aws_secret_access_key $KEY",
+    ),
     // These begin with the base64 of `origin` or of `er/aws`.
     token(
         "aws-session-token",
@@ -69,8 +76,8 @@ pub(super) const RULES: &[Rule] = &[
     ),
     token(
         "azure-sas-signature",
-        &["&sig=", "?sig="],
-        r"[&?]sig=([0-9A-Za-z%+/]{40,120}(?:%3D|=))",
+        &["sig=", "sig%3D"],
+        r"sig(?:=|%3D)([0-9A-Za-z%+/]{40,120}(?:%3D|%253D|=))",
         "?sv=1&sig=«{w43}%3D»",
         "?sig={w12}",
     ),

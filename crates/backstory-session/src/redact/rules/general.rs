@@ -34,6 +34,7 @@ pub(super) const RULES: &[Rule] = &[
             "redispass",
             "loginpass",
             "becomepass",
+            "pass=",
             "pass\"",
             "pass\\",
             "pass':",
