@@ -1,7 +1,7 @@
 //! The event log: what the machinery did, a line of JSON each, in a file a day; whoever has time takes the lines over into the
 //! database. Logging costs its caller one short write and never fails it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::Memory;
 use crate::error::Result;
+use crate::trusted::{open_regular, read_whole};
 use crate::whole::write_private;
 
 /// How many days are kept.
@@ -110,7 +111,12 @@ fn append(home: &Path, event: &LogEvent) -> std::io::Result<()> {
     if line.len() as u64 > LONGEST_LINE {
         return Ok(());
     }
-    let written_on = std::fs::metadata(&current)
+    let found = std::fs::metadata(&current);
+    if found.as_ref().is_ok_and(|file| !file.is_file()) {
+        // Opening a pipe would wait for somebody to read it.
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let written_on = found
         .and_then(|file| file.modified())
         .ok()
         .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
@@ -211,7 +217,7 @@ impl Memory {
             .into_iter()
             .map(|day| of_day(&self.home, &day));
         for path in files.chain([current(&self.home)]) {
-            let Ok(bytes) = std::fs::read(&path) else {
+            let Ok(bytes) = read_whole(&path) else {
                 continue;
             };
             let lines = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -310,7 +316,7 @@ fn inode(path: &Path) -> Option<u64> {
 
 /// Whole lines of a file from an offset on, and the offset behind them. What is no event is passed over.
 fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LogEvent>, u64)> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
     let (mut events, mut offset, mut line) = (Vec::new(), from, Vec::new());
@@ -330,6 +336,7 @@ fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LogEvent>, u64)> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+    use std::fs::File;
     use std::time::{Duration, SystemTime};
 
     use super::*;

@@ -11,6 +11,7 @@ use super::sieve::Names;
 use crate::capture::{Capture, Spool};
 use crate::error::{Error, Result};
 use crate::patterns::{EntryChange, published_files, rewrite_block};
+use crate::trusted::read_whole;
 use crate::{Memory, write_private};
 
 /// Where else than in the store sessions leave text. Places that are not given are not looked at.
@@ -137,7 +138,7 @@ fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<()> {
         path: path.to_path_buf(),
         source,
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_whole(path) {
         Ok(bytes) => bytes,
         // Another process was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

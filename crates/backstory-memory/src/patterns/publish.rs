@@ -7,6 +7,7 @@ use super::block::{self, CLOSE, OPEN};
 use super::{Entry, PatternKind};
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
+use crate::trusted::read_whole;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
@@ -166,7 +167,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         path: path.to_path_buf(),
         reason: reason.to_string(),
     };
-    match std::fs::read(path) {
+    match read_whole(path) {
         // UTF-16, or no text at all.
         Ok(file) if file.contains(&0) => Err(wrong("it is no UTF-8 text")),
         Ok(file) => Ok(Some(file)),

@@ -15,6 +15,7 @@ use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
+use crate::trusted::read_whole;
 
 /// What becomes of an entry of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -291,7 +292,7 @@ pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<()> 
 
 /// Returns the bytes of the block of a file, if it has one.
 pub(crate) fn published_block(path: &Path) -> Option<Vec<u8>> {
-    let file = std::fs::read(path).ok()?;
+    let file = read_whole(path).ok()?;
     let place = block::find(&file).ok()??;
     Some(file[place].to_vec())
 }

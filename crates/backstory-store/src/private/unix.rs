@@ -34,8 +34,35 @@ pub(super) fn open_file(path: &Path, privacy: Privacy) -> io::Result<File> {
     Ok(file)
 }
 
+pub(super) fn open_settings(path: &Path) -> io::Result<File> {
+    // A link that is exchanged after this still leads to a file of ours, or is refused.
+    check_link(&std::fs::symlink_metadata(path)?)?;
+    let file = open_regular(path)?;
+    let metadata = file.metadata()?;
+    // Root can change everything of ours, and links to system-wide settings are common.
+    if metadata.uid() != 0 {
+        judge_owner(&metadata)?;
+    }
+    judge_mode(&metadata, Privacy::OnlyWeWrite)?;
+    Ok(file)
+}
+
+pub(super) fn special_type(found: std::fs::FileType) -> &'static str {
+    match found {
+        found if found.is_fifo() => "a FIFO",
+        found if found.is_socket() => "a socket",
+        found if found.is_block_device() || found.is_char_device() => "a device",
+        _ => "neither a file nor a folder",
+    }
+}
+
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::from(openat(CWD, path, READ_FILE, Mode::empty())?);
+    let opened = openat(CWD, path, READ_FILE, Mode::empty());
+    let file = File::from(opened.map_err(|error| match error {
+        // A socket, or a device that nothing drives.
+        Errno::NXIO | Errno::NODEV => refused("it is not a regular file"),
+        error => error.into(),
+    })?);
     if !file.metadata()?.is_file() {
         return Err(refused("it is not a regular file"));
     }
@@ -260,6 +287,10 @@ fn judge_file(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
 
 fn judge(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     judge_owner(metadata)?;
+    judge_mode(metadata, privacy)
+}
+
+fn judge_mode(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     let mode = metadata.mode() & 0o777;
     let (mut wide, remedy) = match privacy {
         Privacy::Private => (mode & 0o077, "go-rwx"),
