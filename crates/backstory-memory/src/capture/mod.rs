@@ -108,6 +108,7 @@ impl Capture {
             kept.redact(redactor);
         }
         // Only then: half a secret is a secret that no rule knows.
+        kept.input.bound_names();
         kept.input.shorten(LONGEST_STRING);
         kept
     }
