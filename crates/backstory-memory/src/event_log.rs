@@ -210,8 +210,13 @@ impl Memory {
         Ok(taken)
     }
 
-    /// Takes the lines out of all files that are about something. Lines that come in at the same moment may be lost.
-    pub(crate) fn forget_lines(&mut self, is_about: impl Fn(&[u8]) -> bool) -> Result<()> {
+    /// Takes the lines out of all files that are about something, and returns the files that had some. Lines that come in at the
+    /// same moment may be lost.
+    pub(crate) fn forget_lines(
+        &mut self,
+        is_about: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<PathBuf>> {
+        let mut rewritten = Vec::new();
         self.take_over_log(0)?;
         let files = days(&self.home)
             .into_iter()
@@ -225,6 +230,7 @@ impl Memory {
             let kept = kept.concat();
             if kept.len() < bytes.len() {
                 write_private(&path, &kept)?;
+                rewritten.push(path);
             }
         }
         // All that is left has been taken over, though the files are others now.
@@ -234,7 +240,8 @@ impl Memory {
             offset: std::fs::metadata(&path).map_or(0, |file| file.len()),
         };
         let json = serde_json::to_vec(&cursor).unwrap_or_default();
-        Ok(self.store.keep(CURSOR, &json)?)
+        self.store.keep(CURSOR, &json)?;
+        Ok(rewritten)
     }
 
     /// When each thing was last done, what only the files know included.

@@ -94,7 +94,10 @@ pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
-pub use forget::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof};
+pub use forget::{
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
+    RewrittenFile,
+};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{

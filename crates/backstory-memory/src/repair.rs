@@ -41,6 +41,7 @@ impl Memory {
     /// it is: the damage will be met again.
     pub fn note_damage(&self, damage: &[Damage]) {
         if !damage.is_empty()
+            && !self.store.is_untouched()
             && let Ok(mut store) = Store::open(&self.home)
         {
             let _ = store.note_damage(damage);

@@ -44,6 +44,8 @@ const DERIVED_FOLDERS: [&str; 2] = ["index", "vectors"];
 pub struct Store {
     pub(crate) connection: Connection,
     path: PathBuf,
+    /// Whether no file of the store may be touched.
+    is_untouched: bool,
     /// Damage that was met while reading, for whoever shows the answer.
     met_damage: RefCell<Vec<Damage>>,
 }
@@ -144,8 +146,25 @@ impl Store {
                 drop(store);
                 Store::open_existing(folder)
             }
+            Ok(Some(mut store)) => {
+                store.is_untouched = true;
+                Ok(Some(store))
+            }
             store => store,
         }
+    }
+
+    /// Returns the function that opens the store once more, to read it in another thread. What must not be touched is not touched.
+    pub fn reader_opener(&self) -> fn(&Path) -> Result<Option<Self>> {
+        match self.is_untouched {
+            true => Store::open_untouched,
+            false => Store::open_existing,
+        }
+    }
+
+    /// Whether this was opened by [`Store::open_untouched`].
+    pub fn is_untouched(&self) -> bool {
+        self.is_untouched
     }
 
     fn if_laid_out(self) -> Result<Option<Self>> {
@@ -263,6 +282,7 @@ impl Store {
         Ok(Store {
             connection,
             path,
+            is_untouched: false,
             met_damage: RefCell::default(),
         })
     }

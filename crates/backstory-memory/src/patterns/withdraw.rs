@@ -246,7 +246,7 @@ pub(crate) fn published_files(
                 missing.push(target.clone());
             }
             for path in found {
-                if publish::has_line(&path, &change.id) {
+                if publish::may_have_line(&path, &change.id) {
                     let ids = files.entry(path).or_default();
                     if !ids.contains(&change.id) {
                         ids.push(change.id.clone());
@@ -276,8 +276,8 @@ fn candidates(target: &str, folders: &[PathBuf], home: Option<&Path>) -> HashSet
     above.map(|above| above.join(target)).collect()
 }
 
-/// Describes patterns anew in the block of a file, or takes them out.
-pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<()> {
+/// Describes patterns anew in the block of a file, or takes them out; returns whether the file was changed.
+pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<bool> {
     let entries: HashMap<&str, Option<&Entry>> = changes
         .iter()
         .map(|change| {
