@@ -72,9 +72,9 @@ pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health, Item,
-    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead, SessionRow,
-    SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
+    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
+    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
+    SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};

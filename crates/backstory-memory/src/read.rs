@@ -220,6 +220,20 @@ fn text_or_damage(
     Ok((String::new(), Some(damage)))
 }
 
+/// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
+pub(crate) fn unless_damaged<T: Default>(
+    store: &Store,
+    read: backstory_store::Result<T>,
+) -> Result<T> {
+    match read {
+        Err(backstory_store::Error::DamagedPiece(damage)) => {
+            store.meet_damage([*damage]);
+            Ok(T::default())
+        }
+        read => Ok(read?),
+    }
+}
+
 /// Damage of an event whose bytes are not stored.
 fn missing_bytes(row: &EventRow) -> Damage {
     Damage {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use backstory_store::{Damage, Rereading, Store, Verification};
+use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Memory;
 use crate::error::Result;
@@ -25,10 +25,10 @@ impl Memory {
         })
     }
 
-    /// Verifies the rows of a session; damaged ones are named by [`Memory::take_damage`].
-    pub fn verify_session(&self, session: i64) -> Result<()> {
+    /// Verifies the rows that an answer is made of; damaged ones are named by [`Memory::take_damage`].
+    pub fn verify_answer(&self, rows: &AnswerRows<'_>) -> Result<()> {
         self.store
-            .meet_damage(self.store.verify_session(session)?.damage);
+            .meet_damage(self.store.verify_answer(rows)?.damage);
         Ok(())
     }
 
