@@ -367,6 +367,28 @@ mod tests {
             .collect()
     }
 
+    /// In a folder that others can write, the log could be a link of theirs to any file of ours.
+    #[cfg(unix)]
+    #[test]
+    fn a_store_that_is_refused_gets_no_line() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (store, ours) = (folder.path().join("store"), folder.path().join("ours"));
+        std::fs::create_dir_all(store.join("logs")).unwrap();
+        std::fs::write(&ours, "ours").unwrap();
+        symlink(&ours, current(&store)).unwrap();
+        // It cannot be narrowed: it is no store.
+        std::fs::write(store.join("letter.txt"), "").unwrap();
+        let wide = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(&store, wide).unwrap();
+        log_event(&store, &LogEvent::new("hook.capture", NOW));
+        assert_eq!(std::fs::read_to_string(&ours).unwrap(), "ours");
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&store, private).unwrap();
+        log_event(&store, &LogEvent::new("hook.capture", NOW));
+        assert!(std::fs::read_to_string(&ours).unwrap().len() > 4);
+    }
+
     #[test]
     fn a_file_a_day_is_put_aside_and_thirty_are_kept() {
         let trial = Trial::new();

@@ -268,6 +268,8 @@ impl Memory {
         let mut rewritten = cleaned.rewritten;
         rewritten.extend(outside.rewritten);
         let final_usage_bytes = disk_bytes(&self.home);
+        let proof = probes.prove(&self.home, &self.store, &places)?;
+        self.note_damage(&proof.unsearched);
         let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),
@@ -277,7 +279,7 @@ impl Memory {
             left: outside.left,
             missing: intent.missing.clone(),
             rewritten,
-            proof: probes.prove(&self.home, &self.store, &places)?,
+            proof,
         })
     }
 

@@ -140,6 +140,18 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
             "edit these files yourself, wherever they are now; `backstory patterns publish` writes a published block anew",
         ));
     }
+    if !report.proof.unsearched.is_empty() {
+        let pieces = report.proof.unsearched.iter();
+        let pieces: Vec<String> = pieces.map(ToString::to_string).collect();
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "forgotten, but not all could be searched: {}",
+                pieces.join("; ")
+            ),
+        )
+        .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"));
+    }
     if report.unclean {
         return Err(Error::new(
             ErrorKind::Internal,
@@ -261,9 +273,11 @@ fn print_report(sessions: &[SessionHead], report: &ForgetReport) -> Result<(), E
         // Nobody knows any more what to look for.
     } else if proof.remains.is_empty() {
         // A published file that was kept or not found may still quote it.
-        let place = match report.left.is_empty() && report.missing.is_empty() {
-            true => "",
-            false => " in the store",
+        let is_everywhere = report.left.is_empty() && report.missing.is_empty();
+        let place = match (proof.unsearched.is_empty(), is_everywhere) {
+            (false, _) => " in what could be read",
+            (true, true) => "",
+            (true, false) => " in the store",
         };
         writeln!(out, "Verified: no trace left{place} ({searched})")?;
     } else {
@@ -328,6 +342,7 @@ fn report_json(
             "strings": report.proof.strings,
             "found": report.proof.remains.len(),
             "remains": report.proof.remains,
+            "unsearched": report.proof.unsearched.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })),
     })
 }

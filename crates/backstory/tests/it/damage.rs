@@ -534,3 +534,92 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
         }
     }
 }
+
+#[test]
+fn damage_elsewhere_keeps_no_session_from_being_forgotten() {
+    for log_is_there in [true, false] {
+        let environment = two_sessions();
+        flip_in_block(&environment, 1);
+        // And rows that are rewritten when ids are masked.
+        let damage = "UPDATE notes SET notes = CAST(notes || ' ' AS BLOB) WHERE session = (SELECT id FROM sessions WHERE session = ?1)";
+        database(&environment)
+            .execute(damage, [claude_id(1)])
+            .unwrap();
+        if !log_is_there {
+            let log = environment.home().join(crate::environment::claude_path(1));
+            std::fs::remove_file(log).unwrap();
+        }
+        let forgotten = environment.run(&["forget", &claude_id(2), "--yes"]);
+        assert_eq!(forgotten.code, 1, "{}", forgotten.stderr);
+        assert!(
+            forgotten
+                .stderr
+                .contains("forgotten, but not all could be searched: stored bytes 0 to"),
+            "{}",
+            forgotten.stderr
+        );
+        assert!(
+            forgotten.stdout.contains("Forgot 1 session"),
+            "{}",
+            forgotten.stdout
+        );
+        assert_eq!(environment.run(&["show", &claude_id(2)]).code, 1);
+        // Nothing is left to be finished: sweeps go on.
+        environment.claude(3, &[prompt(3, 300, "mow the lawn")]);
+        environment.sweep();
+        assert_eq!(environment.found(&["lawn"]), ["3#1"]);
+        assert!(environment.found(&["gazebo"]).is_empty());
+    }
+}
+
+#[test]
+fn a_sweep_that_cannot_read_it_again_is_no_remedy() {
+    let environment = two_sessions();
+    let row: i64 = database(&environment)
+        .query_row(
+            "SELECT id FROM sessions WHERE session = ?1",
+            [claude_id(2)],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let body = zstd::bulk::compress(br#"{"title":"t","summary":"s"}"#, 3).unwrap();
+    let insert =
+        "INSERT INTO summaries (session, events, model, at, body) VALUES (?1, 2, 'm', 1, ?2)";
+    database(&environment).execute(insert, (row, body)).unwrap();
+    // Gives it a checksum.
+    environment.sweep();
+    let damage = [
+        (
+            "UPDATE summaries SET model = 'other'",
+            "the summary of session",
+            false,
+        ),
+        (
+            "UPDATE sessions SET title = 'other' WHERE id = ?1",
+            "the rows of session",
+            true,
+        ),
+    ];
+    for (change, named, can_be_read_again) in damage {
+        let database = database(&environment);
+        let changed = match change.contains("?1") {
+            true => database.execute(change, [row]),
+            false => database.execute(change, []),
+        };
+        assert_eq!(changed.unwrap(), 1);
+        let found: Value = serde_json::from_str(&doctor(&environment).stdout).unwrap();
+        let wrong = found["wrong"].as_array().unwrap().iter();
+        let wrong: Vec<&str> = wrong.filter_map(Value::as_str).collect();
+        let about = wrong.iter().find(|wrong| wrong.starts_with(named)).unwrap();
+        assert_eq!(
+            about.contains("the next `backstory sweep` reads it again"),
+            can_be_read_again,
+            "{about}"
+        );
+        assert_eq!(
+            about.contains("restore backstory.db"),
+            !can_be_read_again,
+            "{about}"
+        );
+    }
+}

@@ -328,3 +328,21 @@ fn what_a_model_wrote_of_half_a_secret_goes_with_it() {
     assert_eq!(count("SELECT COUNT(*) FROM kept_observations"), 0);
     log.check();
 }
+
+/// Of a text only the end is kept to be searched with what follows, and that end may lie in the middle of a fragment.
+#[test]
+fn a_secret_that_begins_at_the_end_of_a_very_long_fragment_is_wiped() {
+    for length in [15 << 10, 16 << 10, 17 << 10, 70 << 10] {
+        let environment = Environment::new();
+        let mut log = Log::new(&environment);
+        let secret = log.secret("anthropic-api-key", 1);
+        let (first, second) = secret.split_at(23);
+        let long = format!("{} the key is {first}", "word ".repeat(length / 5));
+        log.says(&["It is so: ", &long]);
+        environment.sweep();
+        assert!(environment.events(SESSION)[1].ends_with(first), "{length}");
+        log.says(&[second, " and nothing else."]);
+        assert_eq!(environment.sweep()["redactions"], 1, "{length}");
+        log.check();
+    }
+}
