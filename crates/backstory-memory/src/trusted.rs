@@ -9,6 +9,8 @@ use backstory_store::private::open_settings;
 use backstory_store::private::{Folder, Privacy};
 pub use backstory_store::private::{check_socket, open_file, open_regular};
 
+use crate::discover::Sources;
+
 /// Maximum length of a file of settings.
 const MAX_SETTINGS_BYTES: u64 = 16 << 20;
 
@@ -41,6 +43,16 @@ pub fn check_named_log(path: &Path) -> NamedLog {
         Ok(_) => NamedLog::Trusted,
         Err(error) if error.kind() == io::ErrorKind::NotFound => NamedLog::Missing,
         Err(error) => NamedLog::Refused(error.to_string()),
+    }
+}
+
+/// Returns what to sweep to read a log that a hook named; `None` when it is not there yet. The error is why it must not be read, without
+/// its path, which may have a secret in it.
+pub fn sources_of_named_log(path: &Path, agent: &str) -> Result<Option<Sources>, String> {
+    match check_named_log(path) {
+        NamedLog::Missing => Ok(None),
+        NamedLog::Trusted => Ok(Some(Sources::named_by_hook(path.to_path_buf(), agent))),
+        NamedLog::Refused(reason) => Err(format!("the agent's log is not read: {reason}")),
     }
 }
 

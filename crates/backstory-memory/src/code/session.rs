@@ -232,7 +232,7 @@ impl<'s> SessionReading<'s> {
             None if is_written => (State::Overwritten, None),
             None => (State::Unknown, None),
             Some(text) if text.is_empty() => (State::Absent, None),
-            Some(text) if !self.trees.has(file, text) && !self.may_parse(text.len()) => {
+            Some(text) if !self.trees.has_text(file, text) && !self.may_parse(text.len()) => {
                 (State::Odd, None)
             }
             Some(text) => match self.trees.look(file, language, text) {

@@ -117,7 +117,7 @@ impl Memory {
                 path: path.clone(),
                 reason,
             })?;
-            let after = withdrawn(&before, entry, &support, &names);
+            let after = withdraw_from_entry(&before, entry, &support, &names);
             let changed = match after {
                 Some(after) if after.to_string() == before.to_string() => continue,
                 Some(after) => {
@@ -146,7 +146,7 @@ impl Memory {
 }
 
 /// Returns an entry without what only forgotten sessions said; `None` when nothing of it is left.
-fn withdrawn(
+fn withdraw_from_entry(
     before: &DocumentMut,
     entry: &Entry,
     support: &Support,

@@ -90,8 +90,8 @@ impl Batch<'_> {
             let rows: Vec<(i64, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
             for (id, body) in rows {
                 // What cannot be read cannot be cleared of it.
-                let quotes =
-                    blocks::decompress(&body).map_or(true, |text| quotes(&text, overwritten));
+                let quotes = blocks::decompress(&body)
+                    .map_or(true, |text| has_quotation(&text, overwritten));
                 if quotes {
                     self.transaction.prepare_cached(delete)?.execute([id])?;
                 }
@@ -132,7 +132,7 @@ impl Batch<'_> {
 }
 
 /// Returns whether a text has as many consecutive bytes of one of these as tell something about it.
-fn quotes(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
+fn has_quotation(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
     overwritten.iter().any(|bytes| {
         let length = bytes.len().min(MIN_QUOTED_BYTES);
         // Of a secret that comes letter by letter, no single one can be recognized.

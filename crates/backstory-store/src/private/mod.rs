@@ -98,7 +98,7 @@ pub fn make_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::
             return Ok(());
         }
     }
-    system::narrow(path, is_expected)
+    system::narrow_folder(path, is_expected)
 }
 
 /// Like [`make_private_folder`], for readers: nothing is made, and a folder that others can only read is good enough where its mode
@@ -107,7 +107,7 @@ pub fn check_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io:
     if system::is_private(path)? || !path.exists() {
         return Ok(());
     }
-    match system::narrow(path, is_expected) {
+    match system::narrow_folder(path, is_expected) {
         Err(_) if system::check_owner(path).is_ok() && !system::is_writable_by_others(path) => {
             Ok(())
         }

@@ -45,7 +45,7 @@ pub(super) fn is_writable_by_others(_path: &Path) -> bool {
     false
 }
 
-pub(super) fn narrow(path: &Path, _is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
+pub(super) fn narrow_folder(path: &Path, _is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     match path.is_dir() {
         true => Ok(()),
         false => Err(refused("it is not a folder")),

@@ -100,7 +100,7 @@ impl Folder {
     fn open_with(path: &Path, flags: OFlags, privacy: Privacy) -> io::Result<Self> {
         let opened = openat(CWD, path, READ_FOLDER | flags, Mode::empty());
         let descriptor = File::from(opened.map_err(open_error)?);
-        judge(&descriptor.metadata()?, privacy)?;
+        judge_access(&descriptor.metadata()?, privacy)?;
         Ok(Folder {
             descriptor,
             path: path.to_path_buf(),
@@ -112,7 +112,7 @@ impl Folder {
         let flags = READ_FOLDER | OFlags::NOFOLLOW;
         let opened = openat(&self.descriptor, name, flags, Mode::empty());
         let descriptor = File::from(opened.map_err(open_error)?);
-        judge(&descriptor.metadata()?, privacy)?;
+        judge_access(&descriptor.metadata()?, privacy)?;
         Ok(Folder {
             descriptor,
             path: self.path.join(name),
@@ -204,7 +204,7 @@ fn check_link(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// Takes the access of others to a folder and everything in it away.
-pub(super) fn narrow(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
+pub(super) fn narrow_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     let opened = openat(CWD, path, READ_FOLDER, Mode::empty()).map_err(open_error)?;
     let folder = File::from(opened);
     let before = folder.metadata()?;
@@ -282,10 +282,10 @@ fn judge_file(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     if !metadata.is_file() {
         return Err(refused("it is not a regular file"));
     }
-    judge(metadata, privacy)
+    judge_access(metadata, privacy)
 }
 
-fn judge(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
+fn judge_access(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     judge_owner(metadata)?;
     judge_mode(metadata, privacy)
 }
