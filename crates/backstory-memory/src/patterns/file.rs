@@ -17,9 +17,8 @@ pub(super) const NO_TABLES: &str =
 
 pub(super) fn read(path: &Path) -> Result<DocumentMut, String> {
     // What it says goes into files that agents obey.
-    let text = match read_settings(path).map_err(|error| error.to_string())? {
-        Some(text) => text,
-        None => return Err("it is not there any more".to_string()),
+    let Some(text) = read_settings(path).map_err(|error| error.to_string())? else {
+        return Err("it is not there any more".to_string());
     };
     text.parse()
         .map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_string())
