@@ -1,12 +1,12 @@
 //! What `model.json` says about an imported model.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::map::open_file;
 use crate::{Error, Result};
 
 /// The file that describes an imported model. It is written last: a folder without it is no model.
@@ -87,7 +87,7 @@ impl Description {
         for (name, expected) in &self.files {
             let path = folder.join(name);
             let mut hasher = blake3::Hasher::new();
-            File::open(&path)
+            open_file(&path)
                 .and_then(|file| hasher.update_reader(file).map(|_| ()))
                 .map_err(|error| Error::io(&path, error))?;
             if hasher.finalize().to_hex().as_str() != expected {
@@ -105,7 +105,7 @@ impl Description {
 pub fn read(folder: &Path) -> Result<Description> {
     let path = folder.join(FILE);
     let mut json = Vec::new();
-    File::open(&path)
+    open_file(&path)
         .and_then(|file| file.take(LONGEST).read_to_end(&mut json))
         .map_err(|error| Error::io(&path, error))?;
     serde_json::from_slice(&json).map_err(|error| Error::malformed(&path, error.to_string()))

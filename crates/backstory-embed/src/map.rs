@@ -3,10 +3,22 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
 use crate::{Error, Result};
+
+/// Opens a regular file for reading. A pipe or device would have us wait, or never end.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ));
+    }
+    File::open(path)
+}
 
 /// Bytes that came from memory or lie in a file.
 pub(crate) enum Bytes {
@@ -19,7 +31,7 @@ pub(crate) enum Bytes {
 impl Bytes {
     /// Maps a file. An empty one gives no bytes.
     pub(crate) fn map(path: &Path) -> Result<Bytes> {
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        let file = open_file(path).map_err(|error| Error::io(path, error))?;
         let length = file
             .metadata()
             .map_err(|error| Error::io(path, error))?

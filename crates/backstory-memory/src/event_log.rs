@@ -1,7 +1,7 @@
 //! The event log: what the machinery did, a line of JSON each, in a file a day; whoever has time takes the lines over into the
 //! database. Logging costs its caller one short write and never fails it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::Memory;
 use crate::error::Result;
+use crate::trusted::{open_regular, read_whole};
 use crate::whole::write_private;
 
 /// How many days are kept.
@@ -110,7 +111,12 @@ fn append(home: &Path, event: &LogEvent) -> std::io::Result<()> {
     if line.len() as u64 > LONGEST_LINE {
         return Ok(());
     }
-    let written_on = std::fs::metadata(&current)
+    let found = std::fs::metadata(&current);
+    if found.as_ref().is_ok_and(|file| !file.is_file()) {
+        // Opening a pipe would wait for somebody to read it.
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let written_on = found
         .and_then(|file| file.modified())
         .ok()
         .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
@@ -204,14 +210,19 @@ impl Memory {
         Ok(taken)
     }
 
-    /// Takes the lines out of all files that are about something. Lines that come in at the same moment may be lost.
-    pub(crate) fn forget_lines(&mut self, is_about: impl Fn(&[u8]) -> bool) -> Result<()> {
+    /// Takes the lines out of all files that are about something, and returns the files that had some. Lines that come in at the
+    /// same moment may be lost.
+    pub(crate) fn forget_lines(
+        &mut self,
+        is_about: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<PathBuf>> {
+        let mut rewritten = Vec::new();
         self.take_over_log(0)?;
         let files = days(&self.home)
             .into_iter()
             .map(|day| of_day(&self.home, &day));
         for path in files.chain([current(&self.home)]) {
-            let Ok(bytes) = std::fs::read(&path) else {
+            let Ok(bytes) = read_whole(&path) else {
                 continue;
             };
             let lines = bytes.split_inclusive(|byte| *byte == b'\n');
@@ -219,6 +230,7 @@ impl Memory {
             let kept = kept.concat();
             if kept.len() < bytes.len() {
                 write_private(&path, &kept)?;
+                rewritten.push(path);
             }
         }
         // All that is left has been taken over, though the files are others now.
@@ -228,7 +240,8 @@ impl Memory {
             offset: std::fs::metadata(&path).map_or(0, |file| file.len()),
         };
         let json = serde_json::to_vec(&cursor).unwrap_or_default();
-        Ok(self.store.keep(CURSOR, &json)?)
+        self.store.keep(CURSOR, &json)?;
+        Ok(rewritten)
     }
 
     /// When each thing was last done, what only the files know included.
@@ -310,7 +323,7 @@ fn inode(path: &Path) -> Option<u64> {
 
 /// Whole lines of a file from an offset on, and the offset behind them. What is no event is passed over.
 fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LogEvent>, u64)> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
     let (mut events, mut offset, mut line) = (Vec::new(), from, Vec::new());
@@ -330,6 +343,7 @@ fn lines(path: &Path, from: u64) -> std::io::Result<(Vec<LogEvent>, u64)> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+    use std::fs::File;
     use std::time::{Duration, SystemTime};
 
     use super::*;
@@ -351,6 +365,28 @@ mod tests {
         let runs = trial.memory.logged_runs().unwrap().into_iter();
         runs.map(|run| (run.name, (NOW - run.last_at) / DAY, run.count))
             .collect()
+    }
+
+    /// In a folder that others can write, the log could be a link of theirs to any file of ours.
+    #[cfg(unix)]
+    #[test]
+    fn a_store_that_is_refused_gets_no_line() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (store, ours) = (folder.path().join("store"), folder.path().join("ours"));
+        std::fs::create_dir_all(store.join("logs")).unwrap();
+        std::fs::write(&ours, "ours").unwrap();
+        symlink(&ours, current(&store)).unwrap();
+        // It cannot be narrowed: it is no store.
+        std::fs::write(store.join("letter.txt"), "").unwrap();
+        let wide = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(&store, wide).unwrap();
+        log_event(&store, &LogEvent::new("hook.capture", NOW));
+        assert_eq!(std::fs::read_to_string(&ours).unwrap(), "ours");
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&store, private).unwrap();
+        log_event(&store, &LogEvent::new("hook.capture", NOW));
+        assert!(std::fs::read_to_string(&ours).unwrap().len() > 4);
     }
 
     #[test]

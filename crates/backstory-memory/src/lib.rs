@@ -72,9 +72,9 @@ pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health, Item,
-    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead, SessionRow,
-    SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
+    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
+    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
+    SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
@@ -94,7 +94,10 @@ pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
 pub use event_log::{LogEvent, log_event};
-pub use forget::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof};
+pub use forget::{
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
+    RewrittenFile,
+};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{

@@ -19,7 +19,7 @@ pub(crate) struct Projects {
 
 impl Projects {
     /// The project of every folder that these facts name.
-    pub(crate) fn of(
+    pub(crate) fn find_projects(
         &self,
         facts: &[SessionFacts],
         redactor: Option<&Redactor>,
@@ -46,7 +46,8 @@ impl Projects {
 
 /// The root of the project that a folder belongs to: its repository's, or itself.
 pub fn project_root(folder: &Path) -> PathBuf {
-    Repository::around(folder).map_or_else(|| folder.to_path_buf(), |repository| repository.root)
+    Repository::find_around(folder)
+        .map_or_else(|| folder.to_path_buf(), |repository| repository.root)
 }
 
 /// The project that a folder belongs to.
@@ -56,7 +57,7 @@ pub(crate) fn project_of(folder: &Path) -> Project {
 
 fn find(cwd: &str, facts: &SessionFacts) -> Project {
     let told = facts.remote.as_deref().map(normalise_remote);
-    if let Some(repository) = Repository::around(Path::new(cwd)) {
+    if let Some(repository) = Repository::find_around(Path::new(cwd)) {
         let remote = repository.remote_url();
         return Project {
             root: repository.root.to_string_lossy().into_owned(),

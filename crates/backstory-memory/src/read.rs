@@ -220,6 +220,20 @@ fn text_or_damage(
     Ok((String::new(), Some(damage)))
 }
 
+/// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
+pub(crate) fn unless_damaged<T: Default>(
+    store: &Store,
+    read: backstory_store::Result<T>,
+) -> Result<T> {
+    match read {
+        Err(backstory_store::Error::DamagedPiece(damage)) => {
+            store.meet_damage([*damage]);
+            Ok(T::default())
+        }
+        read => Ok(read?),
+    }
+}
+
 /// Damage of an event whose bytes are not stored.
 fn missing_bytes(row: &EventRow) -> Damage {
     Damage {
@@ -242,11 +256,12 @@ fn text_of(agent: &str, span: &[u8], row: &EventRow) -> String {
 pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + Sync) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let met = std::sync::Mutex::new(Vec::new());
+    let open_store = store.reader_opener();
     std::thread::scope(|thread| {
         for _ in 1..threads {
             thread.spawn(|| {
                 // A thread that cannot open the store leaves its share to the others.
-                if let Ok(Some(store)) = Store::open_existing(home) {
+                if let Ok(Some(store)) = open_store(home) {
                     work(&store);
                     if let Ok(mut met) = met.lock() {
                         met.extend(store.take_damage());

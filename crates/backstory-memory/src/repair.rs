@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use backstory_store::{Damage, Rereading, Store, Verification};
+use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Memory;
 use crate::error::Result;
@@ -25,10 +25,10 @@ impl Memory {
         })
     }
 
-    /// Verifies the rows of a session; damaged ones are named by [`Memory::take_damage`].
-    pub fn verify_session(&self, session: i64) -> Result<()> {
+    /// Verifies the rows that an answer is made of; damaged ones are named by [`Memory::take_damage`].
+    pub fn verify_answer(&self, rows: &AnswerRows<'_>) -> Result<()> {
         self.store
-            .meet_damage(self.store.verify_session(session)?.damage);
+            .meet_damage(self.store.verify_answer(rows)?.damage);
         Ok(())
     }
 
@@ -41,6 +41,7 @@ impl Memory {
     /// it is: the damage will be met again.
     pub fn note_damage(&self, damage: &[Damage]) {
         if !damage.is_empty()
+            && !self.store.is_untouched()
             && let Ok(mut store) = Store::open(&self.home)
         {
             let _ = store.note_damage(damage);

@@ -120,9 +120,10 @@ impl Memory {
                 ..Progress::default()
             });
         })?;
+        let mut finished = Vec::new();
         if self.store.is_unclean()? {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
-            self.finish_forgetting()?;
+            finished = self.finish_forgetting()?.into_problems();
         }
         let redactor = self.optional_redactor(options.redact)?;
         redact_stored_paths(&mut self.store, &redactor)?;
@@ -136,6 +137,7 @@ impl Memory {
             digester,
             runs,
         } = taken;
+        report.problems.extend(finished);
         self.backfill_content_hashes(&discovery)?;
         self.store.finish_rereading()?;
         // Also when nothing was new: the sweep before may have been stopped right here.

@@ -5,8 +5,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use backstory_store::private::open_settings;
 use backstory_store::private::{Folder, Privacy};
 pub use backstory_store::private::{check_socket, open_file, open_regular};
+
+use crate::discover::Sources;
+
+/// Maximum length of a file of settings.
+const MAX_SETTINGS_BYTES: u64 = 16 << 20;
 
 /// Where the right to read a log comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +46,16 @@ pub fn check_named_log(path: &Path) -> NamedLog {
     }
 }
 
+/// Returns what to sweep to read a log that a hook named; `None` when it is not there yet. The error is why it must not be read, without
+/// its path, which may have a secret in it.
+pub fn sources_of_named_log(path: &Path, agent: &str) -> Result<Option<Sources>, String> {
+    match check_named_log(path) {
+        NamedLog::Missing => Ok(None),
+        NamedLog::Trusted => Ok(Some(Sources::named_by_hook(path.to_path_buf(), agent))),
+        NamedLog::Refused(reason) => Err(format!("the agent's log is not read: {reason}")),
+    }
+}
+
 /// Opens a log for reading.
 pub(crate) fn open_log(path: &Path, origin: LogOrigin) -> io::Result<File> {
     match origin {
@@ -57,6 +73,36 @@ pub fn is_private_folder(path: &Path) -> bool {
 pub fn read_own_file(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     let file = open_file(path, Privacy::OnlyWeWrite).ok()?;
     read_at_most(&file, max_bytes).ok()?
+}
+
+/// Reads a text that decides what this program or an agent does: our configuration, agents' settings, the pattern catalogue, units
+/// of the scheduler. `None` when there is none. Refuses a file that somebody else owns or can write; see
+/// [`backstory_store::private::open_settings`].
+pub fn read_settings(path: &Path) -> io::Result<Option<String>> {
+    let file = match open_settings(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            return Ok(None);
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is a link that leads nowhere",
+            ));
+        }
+        Err(error) => return Err(error),
+    };
+    let bytes = read_at_most(&file, MAX_SETTINGS_BYTES)?.ok_or_else(|| {
+        let message = format!("it is larger than {} MiB", MAX_SETTINGS_BYTES >> 20);
+        io::Error::new(io::ErrorKind::FileTooLarge, message)
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let message = format!("line {line}: it is no UTF-8 text");
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })?;
+    Ok(Some(text))
 }
 
 /// Reads a file to its end; `None` when it is longer than this.
@@ -81,6 +127,13 @@ pub(crate) fn read_regular_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u
         let message = format!("larger than {max_bytes} bytes");
         io::Error::new(io::ErrorKind::FileTooLarge, message)
     })
+}
+
+/// Reads a regular file of the user as a whole. Links are followed; a pipe or device is an error.
+pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Checks that nobody else can change a file below a folder that the user typed, and everything on the way to it: whoever can

@@ -5,6 +5,7 @@
 //! [`hook::read`] understands what agents tell while they work.
 
 pub mod attachment;
+pub mod bounds;
 mod edit;
 mod event;
 pub mod hook;

@@ -1,5 +1,6 @@
 //! Cutting a chunk of a source file into records.
 
+use crate::bounds::{Bounded, bound_output};
 use crate::event::{Output, Skipped};
 use crate::json;
 use crate::reader::Reading;
@@ -47,6 +48,7 @@ pub fn read_lines(
     line: u64,
     out: &mut Output,
 ) -> u64 {
+    let before = Bounded::up_to(out);
     let mut start = 0;
     let mut newlines = 0;
     while start < chunk.len() {
@@ -61,6 +63,7 @@ pub fn read_lines(
         newlines += u64::from(end < chunk.len());
         start = end + 1;
     }
+    bound_output(out, &before);
     newlines
 }
 
@@ -134,5 +137,7 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
 
 /// Reads a source file that is one JSON document.
 pub fn read_document(reading: &mut dyn Reading, document: &[u8], out: &mut Output) {
+    let before = Bounded::up_to(out);
     read_line(reading, document, 0, 1, out);
+    bound_output(out, &before);
 }

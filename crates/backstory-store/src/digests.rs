@@ -65,14 +65,15 @@ impl Store {
             .transpose()
     }
 
-    /// Calls `each` with what was noted of every session, in their order. Damaged notes are left out.
+    /// Calls `each` with what was noted of every session, in their order. Damaged notes are left out and named by
+    /// [`Store::take_damage`].
     pub fn digests(&self, mut each: impl FnMut(DigestRow)) -> Result<()> {
         let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) ORDER BY session";
         let mut statement = self.connection.prepare_cached(query)?;
         for row in statement.query_map([], digest_from_row)? {
             match self.unpack_notes(row?) {
                 Ok(digest) => each(digest),
-                Err(Error::DamagedPiece(_)) => {}
+                Err(Error::DamagedPiece(damage)) => self.meet_damage([*damage]),
                 Err(error) => return Err(error),
             }
         }

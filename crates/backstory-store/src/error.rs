@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::private::ExpectedType;
+
 /// A result of a store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -31,6 +33,16 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// Something else is in the place of a file or folder of the store.
+    #[error("{path} is {found}; it must be {}", match .expected { ExpectedType::File => "a regular file", ExpectedType::Folder => "a folder" })]
+    WrongType {
+        /// The file or folder.
+        path: PathBuf,
+        /// Type that it has.
+        found: &'static str,
+        /// Type that it must have.
+        expected: ExpectedType,
     },
     /// The store was written by a newer version of the program.
     #[error("the store {path} has schema {found}, this program knows schemas up to {known}")]

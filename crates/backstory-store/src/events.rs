@@ -4,7 +4,7 @@ use backstory_session::{Action, Kind, Span, Touch};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ingest::Project;
 use crate::open::Store;
 
@@ -221,14 +221,18 @@ impl Store {
         Ok(statement.query_row((stream, offset), |row| row.get(0))?)
     }
 
-    /// Calls `each` with every block: its stream, where in it the block begins, and its bytes.
+    /// Calls `each` with every block: its stream, where in it the block begins, and its bytes. Damaged ones are left out and named by
+    /// [`Store::take_damage`].
     pub fn stored_bytes(&self, mut each: impl FnMut(i64, u64, &[u8]) -> Result<()>) -> Result<()> {
         let mut statement = self.connection.prepare("SELECT id FROM streams")?;
         let mut reader = self.bytes();
         for stream in statement.query_map([], |row| row.get::<_, i64>(0))? {
             let stream = stream?;
             for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
-                each(stream, start, &reader.read(stream, start, length)?)?;
+                match reader.read(stream, start, length) {
+                    Err(Error::DamagedPiece(damage)) => self.meet_damage([*damage]),
+                    bytes => each(stream, start, &bytes?)?,
+                }
             }
         }
         Ok(())

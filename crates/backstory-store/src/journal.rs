@@ -3,6 +3,7 @@
 //! SQLite leaves out everything from the first frame on whose checksum does not fit: right for a write that was interrupted, but a
 //! damaged frame takes all later transactions with it, and nobody is told.
 
+use std::io::Read;
 use std::path::Path;
 
 /// Length of the header of a journal, and of that of a frame.
@@ -11,7 +12,9 @@ const FRAME_HEADER_BYTES: usize = 24;
 
 /// The byte from which on a journal cannot be read although something was committed there; `None` when it is whole.
 pub(crate) fn first_damaged_byte(journal: &Path) -> Option<u64> {
-    let bytes = std::fs::read(journal).ok()?;
+    let mut bytes = Vec::new();
+    let mut file = crate::private::open_regular(journal).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
     if bytes.len() < HEADER_BYTES {
         return None;
     }

@@ -32,7 +32,7 @@ mod vectors;
 
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
-pub use checksums::{Damage, DamagedPiece, Verification};
+pub use checksums::{AnswerRows, Damage, DamagedPiece, Verification};
 pub use code::{
     Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
     WriteRow,

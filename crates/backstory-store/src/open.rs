@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 
 use crate::checksums::{self, Damage, Scope};
 use crate::error::{Error, Result};
-use crate::private;
+use crate::private::{self, ExpectedType};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
 const MIGRATIONS: [&str; 9] = [
@@ -37,10 +37,15 @@ const LARGE_JOURNAL: u64 = 1 << 20;
 /// Reading a journal of this size takes as long as a tenth of all that a hook does.
 const LONG_JOURNAL: u64 = 256 << 10;
 
+/// Folders with files that were made from the database.
+const DERIVED_FOLDERS: [&str; 2] = ["index", "vectors"];
+
 /// An open store.
 pub struct Store {
     pub(crate) connection: Connection,
     path: PathBuf,
+    /// Whether no file of the store may be touched.
+    is_untouched: bool,
     /// Damage that was met while reading, for whoever shows the answer.
     met_damage: RefCell<Vec<Damage>>,
 }
@@ -57,6 +62,7 @@ impl Store {
     /// events; whoever changes anything else calls [`Store::install_triggers`] first.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
+        check_types(folder)?;
         let path = folder.join("backstory.db");
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
@@ -88,6 +94,7 @@ impl Store {
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         private::check_owner(&path).map_err(prepare_error(&path))?;
+        check_types(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -112,6 +119,7 @@ impl Store {
         for path in [folder, &path] {
             private::check_owner(path).map_err(prepare_error(path))?;
         }
+        check_types(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -138,8 +146,25 @@ impl Store {
                 drop(store);
                 Store::open_existing(folder)
             }
+            Ok(Some(mut store)) => {
+                store.is_untouched = true;
+                Ok(Some(store))
+            }
             store => store,
         }
+    }
+
+    /// Returns the function that opens the store once more, to read it in another thread. What must not be touched is not touched.
+    pub fn reader_opener(&self) -> fn(&Path) -> Result<Option<Self>> {
+        match self.is_untouched {
+            true => Store::open_untouched,
+            false => Store::open_existing,
+        }
+    }
+
+    /// Whether this was opened by [`Store::open_untouched`].
+    pub fn is_untouched(&self) -> bool {
+        self.is_untouched
     }
 
     fn if_laid_out(self) -> Result<Option<Self>> {
@@ -257,6 +282,7 @@ impl Store {
         Ok(Store {
             connection,
             path,
+            is_untouched: false,
             met_damage: RefCell::default(),
         })
     }
@@ -323,9 +349,47 @@ fn has_content(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
+/// Refuses what SQLite or the index would wait for or misread: pipes, devices, sockets, folders in the place of files.
+fn check_types(folder: &Path) -> Result<()> {
+    const FILES: [&str; 4] = [
+        "backstory.db",
+        "backstory.db-wal",
+        "backstory.db-shm",
+        "backstory.db-journal",
+    ];
+    let files = FILES.iter().map(|name| (name, ExpectedType::File));
+    let folders = DERIVED_FOLDERS
+        .iter()
+        .map(|name| (name, ExpectedType::Folder));
+    for (name, expected) in files.chain(folders) {
+        let path = folder.join(name);
+        if let Some(found) = private::find_wrong_type(&path, expected) {
+            return Err(Error::WrongType {
+                path,
+                found,
+                expected,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Opens a lock file, which is made if there is none.
+fn open_lock(path: &Path) -> Result<std::fs::File> {
+    make_private_file(path)?;
+    if let Some(found) = private::find_wrong_type(path, ExpectedType::File) {
+        return Err(Error::WrongType {
+            path: path.to_path_buf(),
+            found,
+            expected: ExpectedType::File,
+        });
+    }
+    private::open_regular(path).map_err(prepare_error(path))
+}
+
 /// Refuses to take a database for a new one while there are files that were made from it: it was lost.
 fn refuse_lost(folder: &Path, path: &Path) -> Result<()> {
-    for name in ["index", "vectors"] {
+    for name in DERIVED_FOLDERS {
         let beside = folder.join(name);
         let has_files =
             std::fs::read_dir(&beside).is_ok_and(|mut entries| entries.next().is_some());
@@ -351,26 +415,20 @@ pub(crate) fn keep(connection: &Connection, name: &str, value: &[u8]) -> Result<
 
 /// Opens a file and holds its lock until it is dropped; a process that dies gives it up. Calls `waiting` if another holds it.
 pub fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<std::fs::File> {
-    make_private_file(path)?;
-    let failed = |source| Error::Prepare {
-        path: path.to_path_buf(),
-        source,
-    };
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = open_lock(path)?;
     if file.try_lock().is_err() {
         waiting();
-        file.lock().map_err(failed)?;
+        file.lock().map_err(|source| Error::Prepare {
+            path: path.to_path_buf(),
+            source,
+        })?;
     }
     Ok(file)
 }
 
 /// Like [`lock_file`], but `None` when another holds it.
 pub fn try_lock_file(path: &Path) -> Result<Option<std::fs::File>> {
-    make_private_file(path)?;
-    let file = std::fs::File::open(path).map_err(|source| Error::Prepare {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let file = open_lock(path)?;
     Ok(file.try_lock().is_ok().then_some(file))
 }
 

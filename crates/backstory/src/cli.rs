@@ -392,7 +392,8 @@ pub(crate) struct RetainArgs {
 /// Removes a session and its subagents, all sessions of a project, or all with a turn that has all words of a query: from the
 /// database, from what other sessions' logs repeat of them, from index, vectors, pattern catalogue and waiting captures. Asks before
 /// it rewrites a block published in AGENTS.md or CLAUDE.md. Then searches all of these for remaining text.
-/// Later imports leave them out. Agents' own logs are not touched, but named. Fails when a file still has text.
+/// Later imports leave them out. Agents' own logs are not touched, but named. Lists the files that were rewritten. Fails when a file still has text,
+/// or a published file was not found or could not be changed.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
 pub(crate) struct ForgetArgs {
@@ -404,7 +405,7 @@ pub(crate) struct ForgetArgs {
     /// All sessions with a turn that has all these words.
     #[arg(long)]
     pub(crate) query: Option<String>,
-    /// List the sessions that would be forgotten, and the files that would be rewritten.
+    /// List the sessions that would be forgotten, and the files that would be rewritten. Write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask; also rewrite published blocks.

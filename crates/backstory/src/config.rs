@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backstory_memory::Caps;
+use backstory_memory::trusted::read_settings;
 use serde::{Deserialize, Serialize};
 
 use self::context::Context;
@@ -159,17 +160,8 @@ impl Default for Source {
 impl Config {
     /// Reads the file; one that is not there says nothing.
     pub(crate) fn load(path: &Path) -> Result<Self, Error> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Config::default());
-            }
-            Err(error) => {
-                return Err(Error::usage(format!(
-                    "cannot read {}: {error}",
-                    path.display()
-                )));
-            }
+        let Some(text) = read_text(path)? else {
+            return Ok(Config::default());
         };
         Config::parse(&text).map_err(|error| {
             Error::usage(format!(
@@ -214,4 +206,18 @@ impl Config {
     pub(crate) fn is_enabled(&self, agent: &str) -> bool {
         self.sources.get(agent).is_none_or(|source| source.enabled)
     }
+}
+
+/// Reads the text of a configuration file; `None` when there is none. One that somebody else owns or can write is refused: it decides
+/// where the store is, whether secrets are kept and where requests go.
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
+    read_settings(path).map_err(|error| {
+        let wrong = Error::usage(format!("cannot read {}: {error}", path.display()));
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => wrong.hint(
+                "make it a regular file of your own that nobody else can write, remove it, or name another one with --config or BACKSTORY_CONFIG",
+            ),
+            _ => wrong,
+        }
+    })
 }

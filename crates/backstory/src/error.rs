@@ -145,6 +145,9 @@ impl From<backstory_memory::Error> for Error {
                 backstory_memory::StoreError::NotPrivate { .. } => {
                     "run it as the user that it belongs to, remove what is not yours, or set BACKSTORY_HOME to a folder of your own".to_string()
                 }
+                backstory_memory::StoreError::WrongType { path, .. } => {
+                    format!("move {} out of the store, then run the same command again", path.display())
+                }
                 backstory_memory::StoreError::TooNew { .. } => "use the newer version of backstory that wrote it".to_string(),
                 backstory_memory::StoreError::Damaged(_) => {
                     "`backstory doctor` says more; the logs themselves are untouched and can be swept into a new store".to_string()

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
-use backstory_memory::trusted::{NamedLog, check_named_log};
-use backstory_memory::{Capture, Captured, DrainLimits, LogEvent, Memory, Sources, log_event};
+use backstory_memory::trusted::sources_of_named_log;
+use backstory_memory::{Capture, Captured, DrainLimits, LogEvent, Memory, log_event};
 use backstory_session::redact::Redactor;
 
 pub(crate) use self::call::Call;
@@ -245,13 +245,9 @@ fn read_log_or_files(
             options.workers = 1;
             // When it does not say which, few of all the agent's logs will have grown.
             if let Some(log) = capture.input.transcript.as_deref().map(PathBuf::from) {
-                match check_named_log(&log) {
-                    NamedLog::Missing => return Ok(()),
-                    NamedLog::Trusted => options.sources = Sources::named_by_hook(log, agent),
-                    NamedLog::Refused(reason) => {
-                        // Its path may be a secret, and what is logged is not redacted.
-                        return Err(format!("the agent's log is not read: {reason}"));
-                    }
+                match sources_of_named_log(&log, agent)? {
+                    Some(sources) => options.sources = sources,
+                    None => return Ok(()),
                 }
             }
             memory.sweep_little(&options, LITTLE).map_err(in_words)?;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use backstory_memory::trusted::read_settings;
 use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
@@ -191,7 +192,7 @@ impl Setting {
     pub(crate) fn claude_settings(&self) -> Option<String> {
         let folder =
             variable("CLAUDE_CONFIG_DIR").map_or_else(|| self.home.join(".claude"), PathBuf::from);
-        std::fs::read_to_string(folder.join("settings.json")).ok()
+        read_settings(&folder.join("settings.json")).ok().flatten()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The two checksums that the hub gives: SHA-256 of large files, and of small ones the name that Git gives their content.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use ring::digest::{self, Context};
 
+use crate::map::open_file;
 use crate::{Error, Result};
 
 /// How much is hashed at a time.
@@ -39,7 +39,7 @@ impl Checksum {
     /// Whether a file has this checksum.
     pub(super) fn is_of(&self, path: &Path) -> Result<bool> {
         let in_path = |error| Error::io(path, error);
-        let mut file = File::open(path).map_err(in_path)?;
+        let mut file = open_file(path).map_err(in_path)?;
         let (mut context, expected) = match self {
             Checksum::Sha256(expected) => (Context::new(&digest::SHA256), expected),
             Checksum::GitBlob(expected) => {

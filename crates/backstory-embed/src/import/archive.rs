@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use crate::map::open_file;
 use crate::{Error, Result};
 
 /// Archives with more in them are refused.
@@ -14,7 +15,7 @@ const MOST_ENTRIES: usize = 100_000;
 /// Whether a file is a zip archive, by its first bytes.
 pub(super) fn is_archive(path: &Path) -> Result<bool> {
     let mut start = [0; 4];
-    let mut file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let mut file = open_file(path).map_err(|error| Error::io(path, error))?;
     Ok(file.read_exact(&mut start).is_ok() && start == *b"PK\x03\x04")
 }
 
@@ -23,7 +24,7 @@ pub(super) fn unpack(path: &Path, folder: &Path, most_bytes: u64) -> Result<()> 
     let damaged = |error: zip::result::ZipError| {
         Error::malformed(path, format!("it cannot be unpacked: {error}"))
     };
-    let file = File::open(path).map_err(|error| Error::io(path, error))?;
+    let file = open_file(path).map_err(|error| Error::io(path, error))?;
     let mut archive = ZipArchive::new(file).map_err(damaged)?;
     if archive.len() > MOST_ENTRIES {
         return Err(Error::malformed(path, "it holds too many files"));

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::map::open_file;
 use crate::{Error, Result};
 
 /// Larger files than this are not read whole. The largest tokenizer in use has 35 MB.
@@ -15,7 +16,7 @@ const CHUNK: usize = 1 << 20;
 /// The content of a file that is not large.
 pub(super) fn read_small(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)
+    open_file(path)
         .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
         .map_err(|error| Error::io(path, error))?;
     if bytes.len() as u64 > LARGEST {
@@ -30,7 +31,7 @@ pub(super) fn read_small(path: &Path) -> Result<Vec<u8>> {
 /// The hash of a file, in hexadecimal digits.
 pub(super) fn hash(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
-    File::open(path)
+    open_file(path)
         .and_then(|file| hasher.update_reader(file).map(|_| ()))
         .map_err(|error| Error::io(path, error))?;
     Ok(hasher.finalize().to_hex().to_string())
@@ -51,7 +52,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<String> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent).map_err(|error| Error::io(parent, error))?;
     }
-    let mut source = File::open(from).map_err(|error| Error::io(from, error))?;
+    let mut source = open_file(from).map_err(|error| Error::io(from, error))?;
     let mut target = File::create_new(to).map_err(|error| Error::io(to, error))?;
     let mut hasher = blake3::Hasher::new();
     let mut chunk = vec![0; CHUNK];

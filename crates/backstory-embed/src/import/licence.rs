@@ -1,8 +1,10 @@
 //! Under which licence weights are, as far as their source says so.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
+
+use crate::map::open_file;
 
 /// Statements stand at the start of a file.
 const LOOKED_AT: u64 = 64 << 10;
@@ -53,7 +55,7 @@ fn field(head: &str, names: &[&str]) -> Option<String> {
 
 fn start_of(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    File::open(path)
+    open_file(path)
         .ok()?
         .take(LOOKED_AT)
         .read_to_end(&mut bytes)

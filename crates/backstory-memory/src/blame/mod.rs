@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_session::Change;
+use backstory_store::AnswerRows;
 
 use self::steps::Step;
 use self::target::Target;
@@ -62,7 +63,7 @@ pub struct BlamedTurn {
 }
 
 impl Memory {
-    /// Tells which turns wrote the lines of a file as it is now.
+    /// Tells which turns wrote the lines of a file as it is now. Damage of what they rest on is named by [`Memory::take_damage`].
     pub fn blame(&self, file: &Path) -> Result<Blame> {
         let unreadable = |source| Error::Path {
             path: file.to_path_buf(),
@@ -76,6 +77,10 @@ impl Memory {
         let rows = self
             .store
             .changes_of(&file_name.unwrap_or_default(), &target.project)?;
+        let mut sessions: Vec<i64> = rows.iter().map(|row| row.session).collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        self.verify_answer(&AnswerRows::Sessions(&sessions))?;
         target.adopt(&rows);
         let place = &target.place;
         // Outside of any repository the base is a folder that a log names.

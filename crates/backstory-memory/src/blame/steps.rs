@@ -111,7 +111,7 @@ fn step(
     let Some(result) = result.filter(|result| !result.error) else {
         return Ok(None);
     };
-    let edits = edits_of(bytes, &row.agent, &call, &result)?;
+    let edits = edits_of(store, bytes, &row.agent, &call, &result)?;
     let mut placed = Vec::new();
     for edit in edits {
         let to = edit.moved_to.as_deref();

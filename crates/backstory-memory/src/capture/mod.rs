@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use backstory_session::Action;
 use backstory_session::EventKey;
-use backstory_session::hook::{Happening, HookInput};
+use backstory_session::hook::{EventContent, Happening, HookInput};
 use backstory_session::redact::Redactor;
 use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
@@ -108,6 +108,7 @@ impl Capture {
             kept.redact(redactor);
         }
         // Only then: half a secret is a secret that no rule knows.
+        kept.input.bound_names();
         kept.input.shorten(LONGEST_STRING);
         kept
     }
@@ -180,16 +181,17 @@ impl Capture {
             }
             Happening::Compacting { .. } | Happening::Ended { .. } => vec![summary()],
             Happening::Omitted { id, .. } => {
-                let kind = match omitted_kind(&self.input.event) {
-                    Some(ItemKind::Summary) => return vec![summary()],
-                    Some(kind) => kind,
+                let kind = match self.input.content_by_name() {
+                    Some(EventContent::Prompt) => ItemKind::Prompt,
+                    Some(EventContent::ToolUse) => ItemKind::ToolUse,
+                    Some(EventContent::Reply) => ItemKind::Reply,
+                    Some(EventContent::Nothing) => return vec![summary()],
                     None => return Vec::new(),
                 };
                 let words = id.as_deref().filter(|_| kind == ItemKind::ToolUse);
                 let (kind, key, name) = item(kind, id.as_deref(), words.unwrap_or_default());
                 let marker = (kind, key, name.filter(|_| words.is_some()));
-                let ends = matches!(self.input.event.as_ref(), "Stop" | "SubagentStop");
-                let summary = ends.then(summary);
+                let summary = self.input.is_stop_by_name().then(summary);
                 std::iter::once(marker).chain(summary).collect()
             }
             Happening::Started { .. } | Happening::Other => Vec::new(),
@@ -209,7 +211,7 @@ impl Capture {
                 Happening::Prompted { text, .. } => Some(text),
                 _ => None,
             },
-            closed: input.event == "SessionEnd",
+            closed: input.is_session_end(),
         });
         let items: Vec<NewItem<'_>> = self
             .items()
@@ -303,17 +305,6 @@ impl Memory {
 pub fn omitted_bytes(item: &Item) -> Option<u64> {
     match serde_json::from_slice(item.body.as_deref()?).ok()? {
         Happening::Omitted { bytes, .. } => Some(bytes),
-        _ => None,
-    }
-}
-
-/// Kind of item that a marker stands for, by the name of the event; `None` when nothing would have been kept.
-fn omitted_kind(event: &str) -> Option<ItemKind> {
-    match event {
-        "UserPromptSubmit" => Some(ItemKind::Prompt),
-        "PostToolUse" | "PostToolUseFailure" => Some(ItemKind::ToolUse),
-        "Stop" | "StopCancelled" | "SubagentStop" | "AfterAgentResponse" => Some(ItemKind::Reply),
-        "PreCompact" | "SessionEnd" => Some(ItemKind::Summary),
         _ => None,
     }
 }

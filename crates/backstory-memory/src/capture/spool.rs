@@ -28,6 +28,9 @@ const UNREADABLE: &str = "unreadable";
 /// Ending of an empty file whose name tells of a capture that could be written nowhere.
 const LOST: &str = "lost";
 
+/// Maximum number of unreadable files that a report names.
+const MAX_NAMED_FILES: usize = 5;
+
 /// The folders where captures wait.
 #[derive(Debug, Clone)]
 pub struct Spool {
@@ -57,7 +60,8 @@ impl DrainLimits {
 pub struct DrainReport {
     /// Number of captures stored.
     pub stored: usize,
-    /// Folders and files that were not trusted and are left as they are, and captures that could be written nowhere.
+    /// Folders and files that were not trusted and are left as they are, captures that could be written nowhere, and files that
+    /// are no capture.
     pub problems: Vec<Problem>,
 }
 
@@ -192,7 +196,7 @@ impl Spool {
         files.iter().filter(|file| file.open().is_ok()).count()
     }
 
-    /// Folders and files that are not trusted, and captures that could be written nowhere.
+    /// Folders and files that are not trusted, captures that could be written nowhere, and those that could not be read.
     pub fn problems(&self) -> Vec<Problem> {
         let (folders, mut problems) = self.open_folders();
         for file in files(&folders, CAPTURE) {
@@ -203,6 +207,7 @@ impl Spool {
             }
         }
         problems.extend(files(&folders, LOST).iter().map(lost_capture));
+        problems.extend(folders.iter().filter_map(unreadable_captures));
         problems
     }
 
@@ -300,6 +305,8 @@ impl Memory {
         }
         let lost = files(&folders, LOST);
         report.problems.extend(lost.iter().map(lost_capture));
+        let unreadable = folders.iter().filter_map(unreadable_captures);
+        report.problems.extend(unreadable);
         Ok(report)
     }
 }
@@ -321,6 +328,31 @@ fn lost_capture(file: &Waiting<'_>) -> Problem {
         path: file.folder.path().join(&file.name),
         reason: "a hook could not write what it was given; the agent's log has it".to_string(),
     }
+}
+
+/// Reports the files of a folder that were put aside because they are no capture.
+fn unreadable_captures(folder: &Folder) -> Option<Problem> {
+    let files = files(std::slice::from_ref(folder), UNREADABLE);
+    let count = match files.len() {
+        0 => return None,
+        1 => "1 capture".to_string(),
+        count => format!("{count} captures"),
+    };
+    let named = files.iter().take(MAX_NAMED_FILES);
+    let mut named: Vec<String> = named
+        .map(|file| file.name.to_string_lossy().into_owned())
+        .collect();
+    if files.len() > MAX_NAMED_FILES {
+        named.push("…".to_string());
+    }
+    Some(Problem {
+        path: folder.path().to_path_buf(),
+        reason: format!(
+            "{count} could not be read and will not be stored ({}): `backstory sweep` imports the same events from the agent's log; \
+             then delete the `.{UNREADABLE}` files",
+            named.join(", ")
+        ),
+    })
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -13,7 +13,7 @@ use crate::Memory;
 use crate::discover::{Problem, Sources};
 use crate::error::Result;
 use crate::sweep::SweepOptions;
-use crate::trusted::{NamedLog, check_named_log};
+use crate::trusted::{NamedLog, check_named_log, sources_of_named_log};
 
 use super::omitted_bytes;
 
@@ -225,11 +225,8 @@ fn log_of(
     // The path of a log with a secret in its name is not stored; the agent's folders are searched for it.
     let transcript = transcript.filter(|path| !path.contains("[REDACTED:"));
     match transcript.map(PathBuf::from) {
-        Some(path) => match check_named_log(&path) {
-            NamedLog::Missing => Ok(None),
-            NamedLog::Trusted => Ok(Some(Sources::named_by_hook(path, agent))),
-            NamedLog::Refused(reason) => Err(format!("{} is not read: {reason}", path.display())),
-        },
+        Some(path) => sources_of_named_log(&path, agent)
+            .map_err(|reason| format!("{}: {reason}", path.display())),
         None => {
             let roots: Vec<_> = known
                 .roots

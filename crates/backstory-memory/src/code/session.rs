@@ -138,7 +138,13 @@ impl<'s> SessionReading<'s> {
                 self.turn = call.turn as i64;
             }
             let at = result.at.or(call.at);
-            for edit in edits_of(&mut self.bytes, &self.session.agent, &call, &result)? {
+            for edit in edits_of(
+                self.store,
+                &mut self.bytes,
+                &self.session.agent,
+                &call,
+                &result,
+            )? {
                 self.edit(edit, call.seq, at)?;
             }
         }
@@ -226,7 +232,7 @@ impl<'s> SessionReading<'s> {
             None if is_written => (State::Overwritten, None),
             None => (State::Unknown, None),
             Some(text) if text.is_empty() => (State::Absent, None),
-            Some(text) if !self.trees.has(file, text) && !self.may_parse(text.len()) => {
+            Some(text) if !self.trees.has_text(file, text) && !self.may_parse(text.len()) => {
                 (State::Odd, None)
             }
             Some(text) => match self.trees.look(file, language, text) {
@@ -303,7 +309,7 @@ impl<'s> SessionReading<'s> {
                 else {
                     continue;
                 };
-                let edits = edits_of(&mut self.bytes, &write.agent, &call, &result)?;
+                let edits = edits_of(self.store, &mut self.bytes, &write.agent, &call, &result)?;
                 let is_same = |edit: &&FileEdit| {
                     edit.moved_to.as_deref().unwrap_or(&edit.path) == path.as_str()
                 };

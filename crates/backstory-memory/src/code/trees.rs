@@ -17,7 +17,7 @@ pub(super) struct Trees {
 
 impl Trees {
     /// Returns whether this text of a file was looked at last, so that looking again costs nothing.
-    pub(super) fn has(&self, file: &SourceFile, text: &str) -> bool {
+    pub(super) fn has_text(&self, file: &SourceFile, text: &str) -> bool {
         let mut kept = self.kept.iter();
         kept.any(|(known, parsed, _)| known == file && parsed.text() == text)
     }

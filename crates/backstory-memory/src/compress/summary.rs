@@ -13,6 +13,7 @@ use crate::observe::ToolUse;
 use crate::observe::anthropic::{
     Item, Kept, PASSING, Request, SessionSummary, redacted, summary_written,
 };
+use crate::read::unless_damaged;
 use crate::tokens::count_tokens;
 
 /// A session without an event for so long is over.
@@ -24,7 +25,7 @@ const NEWS: u64 = 3;
 impl Memory {
     /// What a model wrote of a session.
     pub fn summary(&self, session: &SessionRow) -> Result<Option<SessionSummary>> {
-        let row = self.store.summary(session.id)?;
+        let row = unless_damaged(&self.store, self.store.summary(session.id))?;
         Ok(row.and_then(|row| serde_json::from_slice(&row.body).ok()))
     }
 }

@@ -13,6 +13,7 @@ use crate::digest::{
 use crate::error::Result;
 use crate::observe::SessionSummary;
 use crate::place::Place;
+use crate::read::unless_damaged;
 
 /// The least of a session's id that names it.
 const SHORT_ID: usize = 8;
@@ -59,7 +60,7 @@ impl Past {
                 notes.take(&Seen::from(&event));
             }
         }
-        let summary = store.summary(row.id)?;
+        let summary = unless_damaged(store, store.summary(row.id))?;
         let summary =
             summary.and_then(|row| serde_json::from_slice::<SessionSummary>(&row.body).ok());
         let names = store.changed_names(row.id)?;
@@ -189,7 +190,13 @@ fn is_citable(id: &str) -> bool {
 
 /// The notes of a session as they are stored, if they have all of it.
 fn noted(store: &Store, row: &RecalledSession) -> Result<Notes> {
-    let stored = store.digest(row.id)?;
+    let stored = match store.digest(row.id) {
+        Err(backstory_store::Error::DamagedPiece(damage)) => {
+            store.meet_damage([*damage]);
+            return Ok(Notes::default());
+        }
+        stored => stored?,
+    };
     let stored = stored.filter(|stored| stored.events == row.events);
     let whole = stored.and_then(|stored| serde_json::from_slice(&stored.notes).ok());
     match whole.filter(|notes: &Notes| notes.events == row.events) {

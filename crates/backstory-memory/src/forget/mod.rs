@@ -20,13 +20,14 @@ use self::outside::Intent;
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
+use crate::discover::Problem;
 use crate::error::{Error, Result};
 use crate::redaction::OptionalRedactor;
-use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions};
+use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
 
-pub use outside::{ForgetPlaces, ForgetPlan, Leftover};
+pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
 pub use proof::Proof;
 
 /// Which sessions to forget; their subagents always go with them.
@@ -55,8 +56,43 @@ pub struct ForgetReport {
     pub left: Vec<Leftover>,
     /// Published files that were not found on this machine, as the catalogue names them.
     pub missing: Vec<String>,
+    /// Files and folders that were written anew or removed.
+    pub rewritten: Vec<RewrittenFile>,
     /// That nothing is left.
     pub proof: Proof,
+}
+
+/// Forgetting that one process began and another one finished.
+#[derive(Debug, Clone)]
+pub struct ResumedForget {
+    /// The sessions; none when they were gone already and only traces of them in files were left.
+    pub sessions: Vec<SessionHead>,
+    /// What was done. Nothing is verified when the sessions were gone: nobody knows their words any more.
+    pub report: ForgetReport,
+}
+
+impl ResumedForget {
+    /// Files that may still have text of the sessions, for a sweep that finished this on the way.
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
+        let report = self.report;
+        let left = report.left.into_iter().map(|left| Problem {
+            path: left.path,
+            reason: format!("it may have text of forgotten sessions: {}", left.reason),
+        });
+        let missing = report.missing.into_iter().map(|target| Problem {
+            path: PathBuf::from(target),
+            reason: "a pattern of forgotten sessions was published there, and it was not found"
+                .to_string(),
+        });
+        left.chain(missing).collect()
+    }
+}
+
+/// What became of the files of the store when they were written anew.
+pub(crate) struct CleanUp {
+    /// Whether all were: else another process was in the way.
+    pub(crate) is_complete: bool,
+    rewritten: Vec<RewrittenFile>,
 }
 
 impl Memory {
@@ -112,32 +148,30 @@ impl Memory {
             catalogue: places.catalogue.clone(),
             published,
             spool: spool.unwrap_or_default(),
+            declined,
+            missing: plan.missing,
         };
         let json = serde_json::to_vec(&intent).map_err(|error| Error::Path {
             path: self.home.clone(),
             source: std::io::Error::other(error),
         })?;
         self.store.keep_forget_intent(&json)?;
-        let mut report = self.forget_intended(sessions, &intent, &declined)?;
-        let declined = declined.into_iter().map(|path| Leftover {
-            path,
-            reason: "you declined to rewrite its published block".to_string(),
-        });
-        report.left.extend(declined);
-        report.missing = plan.missing;
-        Ok(report)
+        self.forget_intended(sessions, &intent)
     }
 
-    /// Finishes what an interrupted process was forgetting; false when there was nothing, or another process is in the way.
-    pub fn resume_forget(&mut self) -> Result<bool> {
+    /// Finishes what an interrupted process was forgetting; `None` when there was nothing.
+    pub fn resume_forget(&mut self) -> Result<Option<ResumedForget>> {
         let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
-        Ok(self.store.is_unclean()? && self.finish_forgetting()?)
+        match self.store.is_unclean()? {
+            true => self.finish_forgetting().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Forgets what was to be forgotten and cleans up. The caller holds the lock.
-    pub(crate) fn finish_forgetting(&mut self) -> Result<bool> {
+    pub(crate) fn finish_forgetting(&mut self) -> Result<ResumedForget> {
         let Some(json) = self.store.forget_intent()? else {
-            return self.clean_up();
+            return self.clean_up_traces();
         };
         let intent: Intent = serde_json::from_slice(&json).unwrap_or_default();
         let mut heads = self
@@ -150,17 +184,36 @@ impl Memory {
         let sessions: Vec<SessionHead> = sessions.collect();
         if sessions.is_empty() {
             self.store.drop_forget_intent()?;
-            return self.clean_up();
+            return self.clean_up_traces();
         }
-        let report = self.forget_intended(&sessions, &intent, &[])?;
-        Ok(!report.unclean)
+        let report = self.forget_intended(&sessions, &intent)?;
+        Ok(ResumedForget { sessions, report })
+    }
+
+    /// Writes anew what may hold traces of sessions that are gone.
+    fn clean_up_traces(&mut self) -> Result<ResumedForget> {
+        let before = disk_bytes(&self.home);
+        let cleaned = self.clean_up()?;
+        let final_usage_bytes = disk_bytes(&self.home);
+        Ok(ResumedForget {
+            sessions: Vec::new(),
+            report: ForgetReport {
+                freed_bytes: before.saturating_sub(final_usage_bytes),
+                final_usage_bytes,
+                unclean: !cleaned.is_complete,
+                agent_logs: Vec::new(),
+                left: Vec::new(),
+                missing: Vec::new(),
+                rewritten: cleaned.rewritten,
+                proof: Proof::default(),
+            },
+        })
     }
 
     fn forget_intended(
         &mut self,
         sessions: &[SessionHead],
         intent: &Intent,
-        declined: &[PathBuf],
     ) -> Result<ForgetReport> {
         let before = disk_bytes(&self.home);
         let names = Names::new(sessions);
@@ -169,11 +222,11 @@ impl Memory {
         let mut logs = self.store.logs_of_sessions(&rows)?;
         let mut places = SearchedPlaces {
             folders: intent.spool.clone(),
-            published: [&intent.published, declined].concat(),
+            published: [&intent.published[..], &intent.declined[..]].concat(),
             ..SearchedPlaces::default()
         };
         places.folders.extend(intent.catalogue.clone());
-        let left = self.forget_outside(sessions, intent, &names, &probes)?;
+        let mut outside = self.forget_outside(sessions, intent, &names, &probes)?;
         let redactor = OptionalRedactor::of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
@@ -206,42 +259,68 @@ impl Memory {
             |line| names.masked(line).is_some() || probes.has_word(line),
         )?;
         forgetting.commit()?;
-        let clean = self.clean_up()?;
+        let declined = intent.declined.iter().map(|path| Leftover {
+            path: path.clone(),
+            reason: "you declined to rewrite its published block".to_string(),
+        });
+        outside.left.extend(declined);
+        let cleaned = self.clean_up()?;
+        let mut rewritten = cleaned.rewritten;
+        rewritten.extend(outside.rewritten);
         let final_usage_bytes = disk_bytes(&self.home);
+        let proof = probes.prove(&self.home, &self.store, &places)?;
+        self.note_damage(&proof.unsearched);
         let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),
             final_usage_bytes,
-            unclean: !clean,
+            unclean: !cleaned.is_complete,
             agent_logs: logs.filter(|path| path.exists()).collect(),
-            left,
-            missing: Vec::new(),
-            proof: probes.prove(&self.home, &self.store, &places)?,
+            left: outside.left,
+            missing: intent.missing.clone(),
+            rewritten,
+            proof,
         })
     }
 
-    /// Writes anew what may still hold something that was forgotten; false when another process was in the way.
-    pub(crate) fn clean_up(&mut self) -> Result<bool> {
+    /// Writes anew what may still hold something that was forgotten.
+    pub(crate) fn clean_up(&mut self) -> Result<CleanUp> {
         (self.open_index, self.open_model) = (None, None);
         IndexUpdate::anew(&self.home, &self.store)?.finish(
             &mut self.store,
             true,
             &mut |_, _| {},
         )?;
-        let clean = self.clean_vectors()? && self.store.scrub()?;
-        if clean {
-            self.store.settle_forgotten()?;
+        let rewritten_file = |place, path| RewrittenFile { place, path };
+        let mut rewritten = vec![rewritten_file(ForgetPlace::Index, index_folder(&self.home))];
+        let vectors = self.clean_vectors()?;
+        let mut is_complete = false;
+        if let Some(folders) = vectors {
+            let folders = folders.into_iter();
+            rewritten.extend(folders.map(|folder| rewritten_file(ForgetPlace::Vectors, folder)));
+            is_complete = self.store.scrub()?;
         }
-        Ok(clean)
+        if is_complete {
+            self.store.settle_forgotten()?;
+            let database = self.home.join("backstory.db");
+            rewritten.push(rewritten_file(ForgetPlace::Database, database));
+        }
+        rewritten.sort();
+        Ok(CleanUp {
+            is_complete,
+            rewritten,
+        })
     }
 
-    /// Takes vectors of sessions out that are not there any more.
-    fn clean_vectors(&self) -> Result<bool> {
+    /// Takes vectors of sessions out that are not there any more, and returns the folders that had some; `None` when another process
+    /// was in the way.
+    fn clean_vectors(&self) -> Result<Option<Vec<PathBuf>>> {
+        let mut rewritten = Vec::new();
         let Ok(folders) = std::fs::read_dir(self.home.join("vectors")) else {
-            return Ok(true);
+            return Ok(Some(rewritten));
         };
         let Some(_lock) = try_lock_file(&self.home.join("vectors.lock"))? else {
-            return Ok(false);
+            return Ok(None);
         };
         for folder in folders.flatten() {
             let name = folder.file_name().to_string_lossy().into_owned();
@@ -251,10 +330,15 @@ impl Memory {
                     let heads = self
                         .store
                         .session_heads(known.iter().copied().map(i64::from))?;
+                    let mut is_changed = false;
                     for session in known {
                         if !heads.contains_key(&i64::from(session)) {
                             writer.remove_session(session);
+                            is_changed = true;
                         }
+                    }
+                    if is_changed {
+                        rewritten.push(folder.path());
                     }
                     writer.commit().is_err()
                 }
@@ -264,8 +348,10 @@ impl Memory {
             if gone {
                 // Damaged vectors cannot be sifted; they are made anew.
                 self.drop_vectors(&name)?;
+                rewritten.push(folder.path());
             }
         }
-        Ok(true)
+        rewritten.dedup();
+        Ok(Some(rewritten))
     }
 }

@@ -11,6 +11,7 @@ use super::sieve::Names;
 use crate::capture::{Capture, Spool};
 use crate::error::{Error, Result};
 use crate::patterns::{EntryChange, published_files, rewrite_block};
+use crate::trusted::read_whole;
 use crate::{Memory, write_private};
 
 /// Where else than in the store sessions leave text. Places that are not given are not looked at.
@@ -55,6 +56,77 @@ pub(super) struct Intent {
     /// Published files that the user allowed to change.
     pub(super) published: Vec<PathBuf>,
     pub(super) spool: Vec<PathBuf>,
+    /// Published files that the user did not allow to change.
+    #[serde(default)]
+    pub(super) declined: Vec<PathBuf>,
+    /// Published files that were not found.
+    #[serde(default)]
+    pub(super) missing: Vec<String>,
+}
+
+/// Kind of a file or folder that repeats what sessions said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForgetPlace {
+    /// The database.
+    Database,
+    /// The full-text index.
+    Index,
+    /// The vectors of a model.
+    Vectors,
+    /// A file of the pattern catalogue.
+    Catalogue,
+    /// A file that agents read, with a published block.
+    PublishedFile,
+    /// A capture that waits.
+    Spool,
+    /// A file of the event log.
+    EventLog,
+}
+
+impl ForgetPlace {
+    /// Name in JSON and in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            ForgetPlace::Database => "database",
+            ForgetPlace::Index => "index",
+            ForgetPlace::Vectors => "vectors",
+            ForgetPlace::Catalogue => "catalogue",
+            ForgetPlace::PublishedFile => "published file",
+            ForgetPlace::Spool => "spool",
+            ForgetPlace::EventLog => "event log",
+        }
+    }
+}
+
+/// A file or folder that was written anew or removed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RewrittenFile {
+    /// Kind.
+    pub place: ForgetPlace,
+    /// The file or folder.
+    pub path: PathBuf,
+}
+
+/// What became of files beside the store.
+#[derive(Debug, Default)]
+pub(super) struct OutsideReport {
+    pub(super) left: Vec<Leftover>,
+    pub(super) rewritten: Vec<RewrittenFile>,
+}
+
+impl OutsideReport {
+    /// Adds what became of a file: whether it was changed, or why it could not be.
+    fn add(&mut self, place: ForgetPlace, path: &Path, changed: Result<bool>) {
+        let path = path.to_path_buf();
+        match changed {
+            Ok(true) => self.rewritten.push(RewrittenFile { place, path }),
+            Ok(false) => {}
+            Err(error) => self.left.push(Leftover {
+                path,
+                reason: error.to_string(),
+            }),
+        }
+    }
 }
 
 impl Memory {
@@ -91,75 +163,71 @@ impl Memory {
         intent: &Intent,
         names: &Names,
         probes: &Probes,
-    ) -> Result<Vec<Leftover>> {
-        let mut left = Vec::new();
+    ) -> Result<OutsideReport> {
+        let mut report = OutsideReport::default();
         if let Some(folder) = &intent.catalogue {
             match self.entry_changes(folder, sessions) {
-                Ok(changes) => left.extend(change_catalogue(&changes, &intent.published)),
-                Err(error) => left.push(Leftover {
-                    path: folder.clone(),
-                    reason: error.to_string(),
-                }),
+                Ok(changes) => change_catalogue(&changes, &intent.published, &mut report),
+                Err(error) => report.add(ForgetPlace::Catalogue, folder, Err(error)),
             }
         }
         for path in intent.spool.iter().flat_map(|folder| files_in(folder)) {
-            if let Err(error) = clean_capture(&path, names, probes) {
-                left.push(Leftover {
-                    path,
-                    reason: error.to_string(),
-                });
-            }
+            let changed = clean_capture(&path, names, probes);
+            report.add(ForgetPlace::Spool, &path, changed);
         }
-        self.forget_lines(|line| names.masked(line).is_some() || probes.has_word(line))?;
-        Ok(left)
+        let is_about = |line: &[u8]| names.masked(line).is_some() || probes.has_word(line);
+        for path in self.forget_lines(is_about)? {
+            report.add(ForgetPlace::EventLog, &path, Ok(true));
+        }
+        Ok(report)
     }
 }
 
 /// Changes published blocks first: stopped in between, the catalogue still tells what is to be done.
-fn change_catalogue(changes: &[EntryChange], published: &[PathBuf]) -> Vec<Leftover> {
-    let blocks = published
-        .iter()
-        .map(|path| (path, rewrite_block(path, changes)));
-    let entries = changes.iter().map(|change| (&change.path, change.apply()));
-    let failed = blocks.chain(entries).filter_map(|(path, result)| {
-        Some(Leftover {
-            path: path.clone(),
-            reason: result.err()?.to_string(),
-        })
-    });
-    failed.collect()
+fn change_catalogue(changes: &[EntryChange], published: &[PathBuf], report: &mut OutsideReport) {
+    for path in published {
+        report.add(
+            ForgetPlace::PublishedFile,
+            path,
+            rewrite_block(path, changes),
+        );
+    }
+    for change in changes {
+        let changed = change.apply().map(|()| true);
+        report.add(ForgetPlace::Catalogue, &change.path, changed);
+    }
 }
 
 /// Removes a waiting capture of a forgotten session, masks its id in one of another. Of files that nobody can read only those stay
-/// that say nothing of it.
-fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<()> {
+/// that say nothing of it. Returns whether the file was changed or removed.
+fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<bool> {
     let failed = |source| Error::Path {
         path: path.to_path_buf(),
         source,
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match read_whole(path) {
         Ok(bytes) => bytes,
         // Another process was faster.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(failed(error)),
     };
     let capture: Option<Capture> = serde_json::from_slice(&bytes).ok();
     let is_gone = match &capture {
         Some(capture) => {
             let session = capture.input.session.as_deref();
-            session.is_some_and(|session| names.has(capture.input.agent.name(), session))
+            session.is_some_and(|session| names.has_session(capture.input.agent.name(), session))
         }
         None => names.masked(&bytes).is_some() || probes.has_word(&bytes),
     };
     if is_gone {
         return match std::fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
-            _ => Ok(()),
+            _ => Ok(true),
         };
     }
     match names.masked(&bytes) {
-        Some(masked) => write_private(path, &masked),
-        None => Ok(()),
+        Some(masked) => write_private(path, &masked).map(|()| true),
+        None => Ok(false),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use backstory_session::Kind;
-use backstory_store::{EventRange, SessionHead, Store};
+use backstory_store::{Damage, EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 
 use super::outside::files_in;
@@ -36,6 +36,8 @@ pub struct Proof {
     pub strings: u64,
     /// Where one was found; nowhere, if all went well.
     pub remains: Vec<String>,
+    /// Damaged pieces, which could not be searched.
+    pub unsearched: Vec<Damage>,
 }
 
 /// Where to look besides the store.
@@ -207,6 +209,7 @@ impl Probes {
             }
         }
         proof.remains = remains.into_iter().collect();
+        proof.unsearched = store.take_damage();
         Ok(proof)
     }
 

@@ -78,7 +78,7 @@ impl Names {
     }
 
     /// Returns whether a session is one of them.
-    pub(super) fn has(&self, agent: &str, session: &str) -> bool {
+    pub(super) fn has_session(&self, agent: &str, session: &str) -> bool {
         let key = (agent.to_string(), session.to_string());
         self.sessions.contains(&key)
     }
@@ -155,7 +155,7 @@ fn read_block(
 }
 
 /// Returns the folders, branches, titles and models that a line names.
-fn values(output: &Output) -> Vec<&str> {
+fn named_values(output: &Output) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for facts in &output.facts {
         let named = [&facts.cwd, &facts.branch, &facts.repository, &facts.remote];
@@ -187,7 +187,7 @@ fn remaining_facts(
     prompts: &[(Arc<str>, String)],
     redactor: &OptionalRedactor,
 ) -> Vec<RemainingFacts> {
-    let projects = Projects::default().of(facts, redactor.get());
+    let projects = Projects::default().find_projects(facts, redactor.get());
     let mut sessions: Vec<RemainingFacts> = Vec::new();
     let place = |sessions: &mut Vec<RemainingFacts>, name: &str| {
         let known = sessions.iter().position(|facts| facts.session == name);
@@ -304,7 +304,7 @@ impl<'a> Sieve<'a> {
             if verdict == Verdict::Gone {
                 gone.push(range);
                 self.lost
-                    .extend(values(&output).into_iter().map(str::to_string));
+                    .extend(named_values(&output).into_iter().map(str::to_string));
             }
         }
         gone
@@ -333,7 +333,7 @@ impl<'a> Sieve<'a> {
             let titles = &mut self.names.titles.iter();
             if titles.any(|title| title.find(line).is_some()) || says(line) {
                 self.lost
-                    .extend(values(&output).into_iter().map(str::to_string));
+                    .extend(named_values(&output).into_iter().map(str::to_string));
                 copied.push(range);
             }
         }
@@ -354,7 +354,7 @@ impl<'a> Sieve<'a> {
             let mut reading = None;
             each_block(&mut |start, bytes| {
                 for (_, output) in read_block(reader, &mut reading, self.path, start, bytes) {
-                    kept.extend(values(&output).into_iter().map(str::to_string));
+                    kept.extend(named_values(&output).into_iter().map(str::to_string));
                     let is_prompt = |event: &&Event| event.kind == Kind::Prompt;
                     for event in output.events.iter().filter(is_prompt) {
                         if !prompts.iter().any(|(session, _)| *session == event.session) {
@@ -377,7 +377,8 @@ impl<'a> Sieve<'a> {
         // is the file's own, though it may name the session that it was copied from: ids are masked everywhere.
         let is_own = |facts: &SessionFacts| {
             let session = facts.session.as_ref();
-            facts.title.is_none() && session.is_some_and(|name| !self.names.has(self.agent, name))
+            facts.title.is_none()
+                && session.is_some_and(|name| !self.names.has_session(self.agent, name))
         };
         let is_first = !self.begun && output.facts.iter().any(is_own);
         self.begun |= is_first;
@@ -389,14 +390,14 @@ impl<'a> Sieve<'a> {
                 || facts
                     .session
                     .as_ref()
-                    .is_some_and(|name| self.names.has(self.agent, name))
+                    .is_some_and(|name| self.names.has_session(self.agent, name))
                 || facts
                     .parent
                     .as_ref()
-                    .is_some_and(|parent| self.names.has(self.agent, &parent.session))
+                    .is_some_and(|parent| self.names.has_session(self.agent, &parent.session))
         };
         let gone = |session: &str, key: EventKey, replay: Option<EventKey>| {
-            self.names.has(self.agent, session)
+            self.names.has_session(self.agent, session)
                 || self.keys.contains(&key)
                 || replay.is_some_and(|replay| self.keys.contains(&replay))
         };

@@ -307,6 +307,8 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
         catalogue: Some(catalogue.clone()),
         published: Vec::new(),
         spool: vec![spool],
+        declined: Vec::new(),
+        missing: Vec::new(),
     };
     trial
         .memory

@@ -37,7 +37,7 @@ pub(crate) struct Repository {
 
 impl Repository {
     /// Finds the repository around a folder.
-    pub(crate) fn around(folder: &Path) -> Option<Self> {
+    pub(crate) fn find_around(folder: &Path) -> Option<Self> {
         folder
             .ancestors()
             .filter(|folder| folder.is_absolute())

@@ -159,7 +159,7 @@ fn conflicts_and_linked_worktrees_are_seen() {
     std::fs::write(fix.join("a.rs"), "two\n").unwrap();
     assert_eq!(changed_in(&fix), ["a.rs"]);
     assert_eq!(head_branch(&fix).as_deref(), Some("fix"));
-    let found = Repository::around(&fix).unwrap();
+    let found = Repository::find_around(&fix).unwrap();
     assert_eq!(found.root, repository.root());
     run_git(&fix, &["commit", "--quiet", "--all", "--message", "two"]);
     repository.write("a.rs", "three\n");
@@ -284,12 +284,12 @@ fn pipes_and_devices_in_place_of_files_are_not_read() {
     std::fs::create_dir_all(root.join("piped")).unwrap();
     pipe(git.clone());
     assert_eq!(worktree_root(&root.join("piped")), None);
-    assert!(Repository::around(&root.join("piped")).is_none());
+    assert!(Repository::find_around(&root.join("piped")).is_none());
     std::fs::remove_file(&git).unwrap();
     std::fs::create_dir(&git).unwrap();
     pipe(git.join("HEAD"));
     std::os::unix::fs::symlink("/dev/zero", git.join("config")).unwrap();
-    let found = Repository::around(&root.join("piped")).unwrap();
+    let found = Repository::find_around(&root.join("piped")).unwrap();
     assert_eq!((found.remote_url(), head_branch(&found.root)), (None, None));
     // Links of worktrees to pipes, devices and far too long names.
     let linked = root.join("linked");
@@ -307,7 +307,7 @@ fn pipes_and_devices_in_place_of_files_are_not_read() {
     ] {
         std::fs::write(linked.join(".git"), text).unwrap();
         assert_eq!(head_branch(&linked), None);
-        let found = Repository::around(&linked);
+        let found = Repository::find_around(&linked);
         assert_eq!(found.and_then(|found| found.remote_url()), None);
     }
     // A worktree that git itself would wait for.

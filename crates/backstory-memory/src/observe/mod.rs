@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::uses::Uses;
 use crate::Memory;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::{unless_damaged, visit};
 
 pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
 pub(crate) use self::extract::{Extract, is_telling};
@@ -145,7 +145,8 @@ impl Memory {
             Ok(())
         })?;
         observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
-        for written in self.store.observations(session.id)? {
+        let written = unless_damaged(&self.store, self.store.observations(session.id))?;
+        for written in written {
             let of_it = |observation: &&mut Observation| observation.event == written.seq;
             if let Some(observation) = observations.iter_mut().find(of_it)
                 && let Ok(sizes) = serde_json::from_slice(&written.body)
@@ -183,7 +184,7 @@ fn kept(store: &Store, session: i64, evicted: u64) -> Result<Vec<Observation>> {
     if evicted == 0 {
         return Ok(Vec::new());
     }
-    let kept = store.kept_observations(session)?.unwrap_or_default();
+    let kept = unless_damaged(store, store.kept_observations(session))?.unwrap_or_default();
     let mut kept: Vec<Observation> = serde_json::from_slice(&kept).unwrap_or_default();
     kept.retain(|observation| observation.event <= evicted);
     Ok(kept)

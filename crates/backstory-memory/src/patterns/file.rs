@@ -6,6 +6,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::{Entry, Pattern};
 use crate::hidden::one_line;
+use crate::trusted::read_settings;
 
 /// How many citations an entry keeps: enough to check it by, few enough to read.
 const CITATIONS: usize = 20;
@@ -15,7 +16,10 @@ pub(super) const NO_TABLES: &str =
     "`published` and `history` must be lists of tables, as in [[history]]";
 
 pub(super) fn read(path: &Path) -> Result<DocumentMut, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    // What it says goes into files that agents obey.
+    let Some(text) = read_settings(path).map_err(|error| error.to_string())? else {
+        return Err("it is not there any more".to_string());
+    };
     text.parse()
         .map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_string())
 }

@@ -7,6 +7,7 @@ use super::block::{self, CLOSE, OPEN};
 use super::{Entry, PatternKind};
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
+use crate::trusted::read_whole;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
@@ -105,26 +106,33 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
     Ok(Unpublished::Block)
 }
 
-/// Returns whether the block of a file has a pattern.
-pub(super) fn has_line(path: &Path, id: &str) -> bool {
-    let Some(block) = super::published_block(path) else {
-        return false;
+/// Returns whether the block of a file has a pattern, or may have it because the file cannot be read or its block is broken.
+pub(super) fn may_have_line(path: &Path, id: &str) -> bool {
+    let Ok(file) = read_whole(path) else {
+        return true;
     };
-    let mut lines = block.split(|byte| *byte == b'\n');
-    lines.any(|line| is_line_of(line, id))
+    match block::find(&file) {
+        Ok(Some(place)) => {
+            let mut lines = file[place].split(|byte| *byte == b'\n');
+            lines.any(|line| is_line_of(line, id))
+        }
+        Ok(None) => false,
+        Err(_) => true,
+    }
 }
 
-/// Writes the lines of these patterns anew in the block of a file; those without an entry are removed. A block without lines goes.
-pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<()> {
+/// Writes the lines of these patterns anew in the block of a file; those without an entry are removed. A block without lines goes. Returns whether
+/// the file was changed.
+pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<bool> {
     let refuse = |reason: String| Error::Publish {
         path: path.to_path_buf(),
         reason,
     };
     let Some(file) = read(path)? else {
-        return Ok(());
+        return Ok(false);
     };
     let Some(place) = block::find(&file).map_err(refuse)? else {
-        return Ok(());
+        return Ok(false);
     };
     let mut text = Vec::new();
     let mut others = 0;
@@ -145,13 +153,14 @@ pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>
         }
     }
     if others == 0 {
-        return unpublish(path).map(drop);
+        return Ok(unpublish(path)? != Unpublished::Nothing);
     }
     if text == file[place.clone()] {
-        return Ok(());
+        return Ok(false);
     }
     let after = [&file[..place.start], &text, &file[place.end..]].concat();
-    crate::write_whole(path, &after)
+    crate::write_whole(path, &after)?;
+    Ok(true)
 }
 
 /// Returns whether a line of a block is the one of a pattern.
@@ -166,7 +175,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         path: path.to_path_buf(),
         reason: reason.to_string(),
     };
-    match std::fs::read(path) {
+    match read_whole(path) {
         // UTF-16, or no text at all.
         Ok(file) if file.contains(&0) => Err(wrong("it is no UTF-8 text")),
         Ok(file) => Ok(Some(file)),

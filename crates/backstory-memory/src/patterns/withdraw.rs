@@ -15,6 +15,7 @@ use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
+use crate::trusted::read_whole;
 
 /// What becomes of an entry of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +117,7 @@ impl Memory {
                 path: path.clone(),
                 reason,
             })?;
-            let after = withdrawn(&before, entry, &support, &names);
+            let after = withdraw_from_entry(&before, entry, &support, &names);
             let changed = match after {
                 Some(after) if after.to_string() == before.to_string() => continue,
                 Some(after) => {
@@ -145,7 +146,7 @@ impl Memory {
 }
 
 /// Returns an entry without what only forgotten sessions said; `None` when nothing of it is left.
-fn withdrawn(
+fn withdraw_from_entry(
     before: &DocumentMut,
     entry: &Entry,
     support: &Support,
@@ -245,7 +246,7 @@ pub(crate) fn published_files(
                 missing.push(target.clone());
             }
             for path in found {
-                if publish::has_line(&path, &change.id) {
+                if publish::may_have_line(&path, &change.id) {
                     let ids = files.entry(path).or_default();
                     if !ids.contains(&change.id) {
                         ids.push(change.id.clone());
@@ -275,8 +276,8 @@ fn candidates(target: &str, folders: &[PathBuf], home: Option<&Path>) -> HashSet
     above.map(|above| above.join(target)).collect()
 }
 
-/// Describes patterns anew in the block of a file, or takes them out.
-pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<()> {
+/// Describes patterns anew in the block of a file, or takes them out; returns whether the file was changed.
+pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<bool> {
     let entries: HashMap<&str, Option<&Entry>> = changes
         .iter()
         .map(|change| {
@@ -291,7 +292,7 @@ pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<()> 
 
 /// Returns the bytes of the block of a file, if it has one.
 pub(crate) fn published_block(path: &Path) -> Option<Vec<u8>> {
-    let file = std::fs::read(path).ok()?;
+    let file = read_whole(path).ok()?;
     let place = block::find(&file).ok()??;
     Some(file[place].to_vec())
 }

@@ -141,7 +141,7 @@ fn one<'a>(
     } else {
         Some(packer.pack(&kept, &attachments)?)
     };
-    let projects = projects.of(&output.facts, redactor);
+    let projects = projects.find_projects(&output.facts, redactor);
     let chunk = Chunk {
         agent: found.agent(),
         path: &found.key,

@@ -6,7 +6,7 @@ mod lines;
 mod tests;
 
 use backstory_session::FileEdit;
-use backstory_store::{BlockReader, EventRow};
+use backstory_store::{BlockReader, EventRow, Store};
 
 pub(crate) use lane::Lane;
 pub(crate) use lines::{Interner, Line, filled};
@@ -15,6 +15,7 @@ use crate::error::Result;
 
 /// What a call that was answered did to files. The answer knows more than the call, if it tells anything.
 pub(crate) fn edits_of(
+    store: &Store,
     bytes: &mut BlockReader<'_>,
     agent: &str,
     call: &EventRow,
@@ -27,7 +28,10 @@ pub(crate) fn edits_of(
         let span = match bytes.read(event.stream, event.span.offset, event.span.length) {
             Ok(span) => span,
             // What a damaged event did is not known.
-            Err(backstory_store::Error::DamagedPiece(_)) => continue,
+            Err(backstory_store::Error::DamagedPiece(damage)) => {
+                store.meet_damage([*damage]);
+                continue;
+            }
             Err(error) => return Err(error.into()),
         };
         let edits = reader.edits(&span, event.span.part);

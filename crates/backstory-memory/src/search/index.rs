@@ -123,7 +123,7 @@ fn bytes_two_below(folder: &Path) -> u64 {
         .sum()
 }
 
-pub(super) fn index_folder(home: &Path) -> PathBuf {
+pub(crate) fn index_folder(home: &Path) -> PathBuf {
     home.join("index")
 }
 

@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 
 pub use embed::EmbeddingState;
 pub use index::{IndexHealth, IndexReport};
-pub(crate) use index::{IndexUpdate, index_bytes, vector_bytes};
+pub(crate) use index::{IndexUpdate, index_bytes, index_folder, vector_bytes};
 pub(crate) use meaning::OpenModel;
 pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
@@ -273,7 +273,7 @@ impl Memory {
             return Ok(());
         }
         *opened = None;
-        let folder = index::index_folder(&self.home);
+        let folder = index_folder(&self.home);
         let open = || TextIndex::open(&folder, seal.as_ref());
         // Tried twice: a writer may have just removed a file that its commit replaced.
         match open().or_else(|_| open()) {

@@ -1,41 +1,18 @@
 //! Reading a user's file with all that can be wrong with it, and writing or removing it.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
-use super::hooks::Without;
-use super::scan::line_of;
+use backstory_store::private::{self, ExpectedType};
 
-/// No file of settings is larger.
-const LARGEST: u64 = 16 << 20;
+use super::hooks::Without;
+use crate::trusted;
 
 /// What is in a file; `None` when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match path.is_symlink() {
-                true => Err("it is a link that leads nowhere".to_string()),
-                false => Ok(None),
-            };
-        }
-        Err(error) => return Err(error.to_string()),
-    };
-    if metadata.is_dir() {
-        return Err("it is a folder".to_string());
+    match private::find_wrong_type(path, ExpectedType::File) {
+        Some(found) => Err(format!("it is {found}")),
+        None => trusted::read_settings(path).map_err(|error| error.to_string()),
     }
-    if !metadata.is_file() {
-        return Err("it is no ordinary file".to_string());
-    }
-    if metadata.len() > LARGEST {
-        return Err("it is larger than 16 MiB".to_string());
-    }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
-        format!("line {line}: it is no UTF-8 text")
-    })?;
-    Ok(Some(text))
 }
 
 /// Whether a file that is there may not be changed.

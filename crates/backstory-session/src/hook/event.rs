@@ -76,6 +76,11 @@ pub(super) fn of(names: [Option<&str>; 2]) -> (Told, Cow<'static, str>) {
     }
 }
 
+/// Returns what an event of this name tells.
+pub(super) fn told_by(name: &str) -> Told {
+    known(name).map_or(Told::Nothing, |(told, _)| told)
+}
+
 /// Whether only Gemini calls an event so.
 pub(super) fn is_gemini(event: &str) -> bool {
     matches!(

@@ -106,6 +106,45 @@ pub enum Happening {
     Other,
 }
 
+/// Kind of content that a hook event brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventContent {
+    /// What a person asked.
+    Prompt,
+    /// What a tool did.
+    ToolUse,
+    /// What the model said.
+    Reply,
+    /// Nothing of its own: the session is to be summarized.
+    Nothing,
+}
+
+impl HookInput {
+    /// Returns the kind of content that the event brings, by its name alone; `None` for one that is not kept.
+    pub fn content_by_name(&self) -> Option<EventContent> {
+        match event::told_by(&self.event) {
+            Told::Prompted => Some(EventContent::Prompt),
+            Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
+                Some(EventContent::ToolUse)
+            }
+            Told::Stopped | Told::SubagentStopped | Told::Replied => Some(EventContent::Reply),
+            Told::Compacting | Told::Ended => Some(EventContent::Nothing),
+            Told::Started | Told::Nothing => None,
+        }
+    }
+
+    /// Returns whether the model has finished for now, by the name of the event alone.
+    pub fn is_stop_by_name(&self) -> bool {
+        let told = event::told_by(&self.event);
+        matches!(told, Told::Stopped | Told::SubagentStopped)
+    }
+
+    /// Returns whether the session is over, by the name of the event alone.
+    pub fn is_session_end(&self) -> bool {
+        event::told_by(&self.event) == Told::Ended
+    }
+}
+
 /// Input that is no JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {

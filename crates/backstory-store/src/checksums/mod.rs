@@ -16,7 +16,7 @@ use twox_hash::XxHash3_64;
 
 pub use self::damage::{Damage, DamagedPiece};
 pub(crate) use self::scope::Scope;
-pub use self::verify::Verification;
+pub use self::verify::{AnswerRows, Verification};
 use crate::error::Result;
 use crate::open::Store;
 

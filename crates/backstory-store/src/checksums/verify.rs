@@ -28,25 +28,101 @@ impl Verification {
     }
 }
 
+/// Rows that an answer is made of.
+#[derive(Debug, Clone, Copy)]
+pub enum AnswerRows<'a> {
+    /// A session's rows and events.
+    Session(i64),
+    /// The same, and what was noted, observed and summarized of the session.
+    Account(i64),
+    /// Rows and events of these sessions.
+    Sessions(&'a [i64]),
+    /// Listed sessions without their events.
+    SessionList(&'a [i64]),
+    /// Tokens of all sessions.
+    Usage,
+    /// Changed symbols, of one session or of all.
+    Code(Option<i64>),
+    /// What was noted and summarized of all sessions.
+    Notes,
+}
+
 impl Store {
-    /// Verifies the rows of a session, and the names that they refer to.
-    pub fn verify_session(&self, session: i64) -> Result<Verification> {
+    /// Verifies the rows that an answer is made of, and the names that they refer to.
+    pub fn verify_answer(&self, rows: &AnswerRows<'_>) -> Result<Verification> {
         let mut found = Verification::default();
-        for scope in [Scope::Sessions, Scope::Events] {
-            self.verify_unit(scope, session, &mut found)?;
+        match rows {
+            AnswerRows::Session(session) => self.verify_session(*session, &mut found)?,
+            AnswerRows::Account(session) => {
+                self.verify_session(*session, &mut found)?;
+                for scope in [Scope::Notes, Scope::Summaries, Scope::KeptObservations] {
+                    self.verify_unit(scope, *session, &mut found)?;
+                }
+                let observations = "SELECT id FROM observations WHERE session = ?1";
+                for observation in self.numbers(observations, *session)? {
+                    self.verify_unit(Scope::Observations, observation, &mut found)?;
+                }
+            }
+            AnswerRows::Sessions(sessions) => {
+                for session in *sessions {
+                    self.verify_session_events(*session, &mut found)?;
+                }
+                self.verify_names(&[Scope::Paths], &mut found)?;
+            }
+            AnswerRows::SessionList(sessions) => {
+                for session in *sessions {
+                    self.verify_unit(Scope::Sessions, *session, &mut found)?;
+                }
+                self.verify_names(&[], &mut found)?;
+            }
+            AnswerRows::Usage => self.verify_names(&[Scope::Sessions], &mut found)?,
+            AnswerRows::Code(session) => {
+                match session {
+                    Some(session) => self.verify_unit(Scope::Sessions, *session, &mut found)?,
+                    None => self.verify_scope(Scope::Sessions, &mut found)?,
+                }
+                let scopes = [Scope::CodeFiles, Scope::Snapshots, Scope::RunEdges];
+                self.verify_names(&scopes, &mut found)?;
+            }
+            AnswerRows::Notes => {
+                let scopes = [
+                    Scope::Sessions,
+                    Scope::Notes,
+                    Scope::Summaries,
+                    Scope::CodeFiles,
+                ];
+                self.verify_names(&scopes, &mut found)?;
+            }
         }
+        Ok(found)
+    }
+
+    /// Verifies these scopes, and the names that nearly everything refers to.
+    fn verify_names(&self, scopes: &[Scope], found: &mut Verification) -> Result<()> {
+        for scope in scopes.iter().chain(&[Scope::Names, Scope::Projects]) {
+            self.verify_scope(*scope, found)?;
+        }
+        Ok(())
+    }
+
+    fn verify_session_events(&self, session: i64, found: &mut Verification) -> Result<()> {
+        for scope in [Scope::Sessions, Scope::Events] {
+            self.verify_unit(scope, session, found)?;
+        }
+        Ok(())
+    }
+
+    fn verify_session(&self, session: i64, found: &mut Verification) -> Result<()> {
+        self.verify_session_events(session, found)?;
         let streams = "SELECT stream FROM session_streams WHERE session = ?1";
         for stream in self.numbers(streams, session)? {
-            self.verify_unit(Scope::Streams, stream, &mut found)?;
+            self.verify_unit(Scope::Streams, stream, found)?;
         }
         let paths = "SELECT DISTINCT path >> 6 FROM touches WHERE session = ?1";
         for unit in self.numbers(paths, session)? {
-            self.verify_unit(Scope::Paths, unit, &mut found)?;
+            self.verify_unit(Scope::Paths, unit, found)?;
         }
-        for scope in [Scope::Names, Scope::Projects] {
-            self.verify_scope(scope, &mut found)?;
-        }
-        Ok(found)
+        self.verify_names(&[], found)
     }
 
     /// Verifies all rows and blobs, and reads every block through.

@@ -14,7 +14,7 @@ pub use self::ledger::{
 };
 use crate::blocks::decompress;
 use crate::checksums::{Scope, check_unit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::open::Store;
 
 /// What a model wrote of a tool use.
@@ -107,7 +107,8 @@ impl Store {
         row.optional()?.map(unpack).transpose()
     }
 
-    /// Calls `each` with all that models wrote, and with what was kept of text that went.
+    /// Calls `each` with all that models wrote, and with what was kept of text that went. Damaged rows are left out and named by
+    /// [`Store::take_damage`].
     pub fn written(&self, mut each: impl FnMut(&[u8])) -> Result<()> {
         for (scope, query) in [
             (Scope::Observations, "SELECT id, body FROM observations"),
@@ -125,8 +126,13 @@ impl Store {
                 statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
             for row in rows {
                 let (unit, body) = row?;
-                check_unit(&self.connection, scope, unit)?;
-                each(&decompress(&body)?);
+                match check_unit(&self.connection, scope, unit) {
+                    Err(Error::DamagedPiece(damage)) => self.meet_damage([*damage]),
+                    checked => {
+                        checked?;
+                        each(&decompress(&body)?);
+                    }
+                }
             }
         }
         Ok(())

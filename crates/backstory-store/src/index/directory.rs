@@ -11,6 +11,8 @@ use tantivy::directory::{
     TerminatingWrite, WatchCallback, WatchHandle,
 };
 
+use crate::private::{ExpectedType, find_wrong_type};
+
 /// Held for a moment by a reader that opens the files a commit names and by a writer that removes files no commit names.
 const OPENING_LOCK: &str = "opening.lock";
 
@@ -31,10 +33,23 @@ impl IndexDirectory {
             folder: folder.to_path_buf(),
         })
     }
+
+    /// Refuses a pipe or device, which Tantivy would wait for.
+    fn require_regular(&self, path: &Path) -> Result<(), OpenReadError> {
+        let whole = self.folder.join(path);
+        match find_wrong_type(&whole, ExpectedType::File) {
+            None => Ok(()),
+            Some(found) => Err(OpenReadError::wrap_io_error(
+                io::Error::new(io::ErrorKind::InvalidData, format!("it is {found}")),
+                path.to_path_buf(),
+            )),
+        }
+    }
 }
 
 impl Directory for IndexDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.require_regular(path)?;
         self.mapped.get_file_handle(path)
     }
 
@@ -59,6 +74,7 @@ impl Directory for IndexDirectory {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.require_regular(path)?;
         let mut data = self.mapped.atomic_read(path)?;
         let length = data.len().saturating_sub(CHECKSUM);
         if data.get(length..) != Some(&checksum(&data[..length])[..]) {
@@ -88,6 +104,8 @@ impl Directory for IndexDirectory {
         if lock.filepath != META_LOCK.filepath {
             return Ok(Box::new(()).into());
         }
+        self.require_regular(Path::new(OPENING_LOCK))
+            .map_err(|error| LockError::wrap_io_error(io::Error::other(error)))?;
         // A folder that may only be read has no writer either, so nothing need be locked there.
         let opened = private(OpenOptions::new().append(true).create(true))
             .open(self.folder.join(OPENING_LOCK));

@@ -50,19 +50,7 @@ impl Batch<'_> {
         let Some((old_stream, old_span)) = found else {
             return Ok(());
         };
-        self.transaction
-            .prepare_cached(
-                "UPDATE events SET stream = ?3, offset = ?4, length = ?5, part = ?6 WHERE session = ?1 AND seq = ?2",
-            )?
-            .execute((
-                session,
-                seq,
-                stream,
-                event.span.offset,
-                event.span.length,
-                event.span.part,
-            ))?;
-        self.link_stream(session, stream)?;
+        self.place_event(session, seq, event, stream)?;
         self.moved.push(Moved {
             session,
             seq,

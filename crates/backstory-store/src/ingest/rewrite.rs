@@ -1,12 +1,17 @@
 //! Stored bytes that a later chunk showed to be part of a secret.
 
+use std::collections::{BTreeSet, HashSet};
+
 use rusqlite::Connection;
 
 use super::Batch;
 use crate::blocks::{self, BlockReader};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forget::mark_unclean;
 use crate::index;
+
+/// Number of consecutive bytes of a part of a secret that a text must have in common with it to be a quotation.
+const MIN_QUOTED_BYTES: usize = 8;
 
 /// Other bytes for a place in a stream, as many as are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +35,7 @@ impl Batch<'_> {
             return Ok(());
         };
         let end = rewrites.iter().map(Rewrite::end).max().unwrap_or(first);
-        overwrite_blocks(&self.transaction, stream, rewrites, (first, end))?;
+        let overwritten = overwrite_blocks(&self.transaction, stream, rewrites, (first, end))?;
         // What was never committed is nowhere else.
         if self
             .first_offsets
@@ -49,11 +54,48 @@ impl Batch<'_> {
             })?;
             rows.collect::<rusqlite::Result<_>>()?
         };
+        let sessions: BTreeSet<i64> = changed.iter().map(|(session, ..)| *session).collect();
+        for session in sessions {
+            self.drop_quoting_texts(session, &overwritten)?;
+        }
         for (session, seq, is_prompt) in changed {
             if is_prompt {
                 self.drop_prompt_title(session)?;
             }
             self.mark_text_changed(session, seq)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what models wrote of a session if it quotes bytes that were overwritten: a part of a secret. The built-in observations
+    /// and digest take its place.
+    fn drop_quoting_texts(&self, session: i64, overwritten: &[Vec<u8>]) -> Result<()> {
+        for (query, delete) in [
+            (
+                "SELECT id, body FROM observations WHERE session = ?1",
+                "DELETE FROM observations WHERE id = ?1",
+            ),
+            (
+                "SELECT session, body FROM summaries WHERE session = ?1 AND body IS NOT NULL",
+                "DELETE FROM summaries WHERE session = ?1",
+            ),
+            (
+                "SELECT session, observations FROM kept_observations WHERE session = ?1",
+                "DELETE FROM kept_observations WHERE session = ?1",
+            ),
+        ] {
+            let mut statement = self.transaction.prepare_cached(query)?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let rows = statement.query_map([session], row)?;
+            let rows: Vec<(i64, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
+            for (id, body) in rows {
+                // What cannot be read cannot be cleared of it.
+                let quotes = blocks::decompress(&body)
+                    .map_or(true, |text| has_quotation(&text, overwritten));
+                if quotes {
+                    self.transaction.prepare_cached(delete)?.execute([id])?;
+                }
+            }
         }
         Ok(())
     }
@@ -89,18 +131,37 @@ impl Batch<'_> {
     }
 }
 
+/// Returns whether a text has as many consecutive bytes of one of these as tell something about it.
+fn has_quotation(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
+    overwritten.iter().any(|bytes| {
+        let length = bytes.len().min(MIN_QUOTED_BYTES);
+        // Of a secret that comes letter by letter, no single one can be recognized.
+        if length < MIN_QUOTED_BYTES / 2 {
+            return false;
+        }
+        let parts: HashSet<&[u8]> = bytes.windows(length).collect();
+        text.windows(length).any(|part| parts.contains(part))
+    })
+}
+
+/// Overwrites stored bytes and returns what was there.
 fn overwrite_blocks(
     connection: &Connection,
     stream: i64,
     rewrites: &[Rewrite],
     (first, end): (u64, u64),
-) -> Result<()> {
+) -> Result<Vec<Vec<u8>>> {
+    let mut overwritten = Vec::new();
     let mut reader = BlockReader::new(connection);
     for (block, start, length) in blocks::of_stream(connection, stream)? {
         if start >= end || start + length <= first {
             continue;
         }
-        let mut bytes = reader.read(stream, start, length)?;
+        let mut bytes = match reader.read(stream, start, length) {
+            // Nobody can read it; it is read again from the log, together with what completes the secret.
+            Err(Error::DamagedPiece(_)) => continue,
+            bytes => bytes?,
+        };
         for rewrite in rewrites {
             let (from, to) = (rewrite.offset.max(start), rewrite.end().min(start + length));
             if from >= to {
@@ -114,10 +175,11 @@ fn overwrite_blocks(
             if let (Some(place), Some(other)) = (place, other)
                 && place.iter().any(|byte| *byte != b' ')
             {
+                overwritten.push(place.to_vec());
                 place.copy_from_slice(other);
             }
         }
         blocks::replace(connection, block, &bytes)?;
     }
-    Ok(())
+    Ok(overwritten)
 }

@@ -38,6 +38,38 @@ pub fn open_file(path: &Path, privacy: Privacy) -> io::Result<File> {
     system::open_file(path, privacy)
 }
 
+/// Opens a file that decides what this program does, such as its configuration. Links of ours and of root are followed. Refuses
+/// anything but a regular file, files of other users than root, and files that others can write.
+pub fn open_settings(path: &Path) -> io::Result<File> {
+    system::open_settings(path)
+}
+
+/// Type that a file in the store must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectedType {
+    /// A regular file, or a link to one.
+    File,
+    /// A folder, or a link to one.
+    Folder,
+}
+
+/// Returns the name of the type of a file that has another type than expected; `None` when it has that type or is not there.
+pub fn find_wrong_type(path: &Path, expected: ExpectedType) -> Option<&'static str> {
+    let found = std::fs::metadata(path).ok()?.file_type();
+    let is_expected = match expected {
+        ExpectedType::File => found.is_file(),
+        ExpectedType::Folder => found.is_dir(),
+    };
+    if is_expected {
+        return None;
+    }
+    Some(match found {
+        found if found.is_file() => "a regular file",
+        found if found.is_dir() => "a folder",
+        found => system::special_type(found),
+    })
+}
+
 /// Opens a regular file for reading, whoever owns it; links are followed. Never waits for a FIFO or a device.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     system::open_regular(path)
@@ -66,7 +98,7 @@ pub fn make_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::
             return Ok(());
         }
     }
-    system::narrow(path, is_expected)
+    system::narrow_folder(path, is_expected)
 }
 
 /// Like [`make_private_folder`], for readers: nothing is made, and a folder that others can only read is good enough where its mode
@@ -75,7 +107,7 @@ pub fn check_private_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io:
     if system::is_private(path)? || !path.exists() {
         return Ok(());
     }
-    match system::narrow(path, is_expected) {
+    match system::narrow_folder(path, is_expected) {
         Err(_) if system::check_owner(path).is_ok() && !system::is_writable_by_others(path) => {
             Ok(())
         }

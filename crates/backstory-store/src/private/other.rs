@@ -14,6 +14,14 @@ pub(super) fn open_file(path: &Path, _privacy: Privacy) -> io::Result<File> {
     open_regular(path)
 }
 
+pub(super) fn open_settings(path: &Path) -> io::Result<File> {
+    open_regular(path)
+}
+
+pub(super) fn special_type(_found: std::fs::FileType) -> &'static str {
+    "neither a file nor a folder"
+}
+
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(refused("it is not a regular file"));
@@ -37,7 +45,7 @@ pub(super) fn is_writable_by_others(_path: &Path) -> bool {
     false
 }
 
-pub(super) fn narrow(path: &Path, _is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
+pub(super) fn narrow_folder(path: &Path, _is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     match path.is_dir() {
         true => Ok(()),
         false => Err(refused("it is not a folder")),

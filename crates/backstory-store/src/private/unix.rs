@@ -34,8 +34,35 @@ pub(super) fn open_file(path: &Path, privacy: Privacy) -> io::Result<File> {
     Ok(file)
 }
 
+pub(super) fn open_settings(path: &Path) -> io::Result<File> {
+    // A link that is exchanged after this still leads to a file of ours, or is refused.
+    check_link(&std::fs::symlink_metadata(path)?)?;
+    let file = open_regular(path)?;
+    let metadata = file.metadata()?;
+    // Root can change everything of ours, and links to system-wide settings are common.
+    if metadata.uid() != 0 {
+        judge_owner(&metadata)?;
+    }
+    judge_mode(&metadata, Privacy::OnlyWeWrite)?;
+    Ok(file)
+}
+
+pub(super) fn special_type(found: std::fs::FileType) -> &'static str {
+    match found {
+        found if found.is_fifo() => "a FIFO",
+        found if found.is_socket() => "a socket",
+        found if found.is_block_device() || found.is_char_device() => "a device",
+        _ => "neither a file nor a folder",
+    }
+}
+
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::from(openat(CWD, path, READ_FILE, Mode::empty())?);
+    let opened = openat(CWD, path, READ_FILE, Mode::empty());
+    let file = File::from(opened.map_err(|error| match error {
+        // A socket, or a device that nothing drives.
+        Errno::NXIO | Errno::NODEV => refused("it is not a regular file"),
+        error => error.into(),
+    })?);
     if !file.metadata()?.is_file() {
         return Err(refused("it is not a regular file"));
     }
@@ -73,7 +100,7 @@ impl Folder {
     fn open_with(path: &Path, flags: OFlags, privacy: Privacy) -> io::Result<Self> {
         let opened = openat(CWD, path, READ_FOLDER | flags, Mode::empty());
         let descriptor = File::from(opened.map_err(open_error)?);
-        judge(&descriptor.metadata()?, privacy)?;
+        judge_access(&descriptor.metadata()?, privacy)?;
         Ok(Folder {
             descriptor,
             path: path.to_path_buf(),
@@ -85,7 +112,7 @@ impl Folder {
         let flags = READ_FOLDER | OFlags::NOFOLLOW;
         let opened = openat(&self.descriptor, name, flags, Mode::empty());
         let descriptor = File::from(opened.map_err(open_error)?);
-        judge(&descriptor.metadata()?, privacy)?;
+        judge_access(&descriptor.metadata()?, privacy)?;
         Ok(Folder {
             descriptor,
             path: self.path.join(name),
@@ -177,7 +204,7 @@ fn check_link(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// Takes the access of others to a folder and everything in it away.
-pub(super) fn narrow(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
+pub(super) fn narrow_folder(path: &Path, is_expected: fn(&OsStr) -> bool) -> io::Result<()> {
     let opened = openat(CWD, path, READ_FOLDER, Mode::empty()).map_err(open_error)?;
     let folder = File::from(opened);
     let before = folder.metadata()?;
@@ -255,11 +282,15 @@ fn judge_file(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     if !metadata.is_file() {
         return Err(refused("it is not a regular file"));
     }
-    judge(metadata, privacy)
+    judge_access(metadata, privacy)
 }
 
-fn judge(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
+fn judge_access(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     judge_owner(metadata)?;
+    judge_mode(metadata, privacy)
+}
+
+fn judge_mode(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     let mode = metadata.mode() & 0o777;
     let (mut wide, remedy) = match privacy {
         Privacy::Private => (mode & 0o077, "go-rwx"),

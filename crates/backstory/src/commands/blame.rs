@@ -4,9 +4,10 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Blame, BlamedTurn};
+use backstory_memory::{Blame, BlamedTurn, Damage};
 use serde_json::json;
 
+use super::damage::{add_damage, report_damage};
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
@@ -17,6 +18,7 @@ pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error>
     let (file, range) = file_and_range(&arguments.file)?;
     let memory = setting.memory()?;
     let blame = memory.blame(&file)?;
+    let damage = memory.take_damage();
     let last = blame.lines.len();
     let range = match range {
         Some(range) if *range.end() > last => {
@@ -30,10 +32,11 @@ pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error>
         None => 1..=last,
     };
     if arguments.json {
-        print_lines_json(&blame, range.clone())?;
+        print_lines_json(&blame, range.clone(), &damage)?;
     } else {
         print_text(&blame, range.clone())?;
     }
+    report_damage(&memory, &damage)?;
     let by_agents = |number: usize| {
         let line = blame.lines.get(number - 1);
         line.is_some_and(|line| line.turn.is_some())
@@ -82,7 +85,11 @@ fn file_and_range(typed: &str) -> Result<(PathBuf, Option<RangeInclusive<usize>>
     Ok((file, Some(first..=last)))
 }
 
-fn print_lines_json(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {
+fn print_lines_json(
+    blame: &Blame,
+    range: RangeInclusive<usize>,
+    damage: &[Damage],
+) -> Result<(), Error> {
     let lines: Vec<_> = range
         .filter_map(|number| Some((number, blame.lines.get(number - 1)?)))
         .map(|(number, line)| {
@@ -98,7 +105,9 @@ fn print_lines_json(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), E
             })
         })
         .collect();
-    print_json(&json!({ "lines": lines }))
+    let mut answer = json!({ "lines": lines });
+    add_damage(&mut answer, damage);
+    print_json(&answer)
 }
 
 fn print_text(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use crate::cli::{ConfigAction, ConfigArgs};
-use crate::config::Config;
+use crate::config::{Config, read_text};
 use crate::error::Error;
 use crate::output::{DIM, print_json, stdout};
 use crate::setting::Setting;
@@ -104,11 +104,7 @@ pub(super) fn unset(path: &Path, key: &str) -> Result<(), Error> {
 }
 
 fn document(path: &Path) -> Result<DocumentMut, Error> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let text = read_text(path)?.unwrap_or_default();
     text.parse()
         .map_err(|error| Error::usage(format!("{} is not TOML: {error}", path.display())))
 }

@@ -3,10 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
+use backstory_memory::{
+    AnswerRows, Context, ContextOptions, Memory, Occasion, Surroundings, random_key,
+};
 use backstory_session::redact::Redactor;
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use crate::cli::ContextArgs;
 use crate::config::{Redact, most_characters, most_tokens};
 use crate::error::{Error, ErrorKind};
@@ -43,12 +46,16 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         options.session = Some((session.agent, session.session));
     }
     let context = memory.context(&options)?;
+    let damage = find_damage(&memory, &AnswerRows::Notes)?;
     if arguments.json {
-        return print_json(&context_json(&context));
+        let mut answer = context_json(&context);
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+        return report_damage(&memory, &damage);
     }
     if context.text.is_empty() {
         talk("nothing is known of this project that would help a new session");
-        return Ok(());
+        return report_damage(&memory, &damage);
     }
     let mut out = stdout();
     writeln!(out, "{}", harmless(&context.text))?;
@@ -65,7 +72,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         context.budget,
         layers.join(", ")
     ));
-    Ok(())
+    report_damage(&memory, &damage)
 }
 
 /// What an agent in some surroundings would be told, by the configuration unless a budget is given.

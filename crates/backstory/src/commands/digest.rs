@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use backstory_memory::{Digest, FileChange, Outcome, SessionSummary, Statement};
+use backstory_memory::{AnswerRows, Digest, FileChange, Outcome, SessionSummary, Statement};
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
@@ -21,10 +22,15 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let digest = memory.digest(&session)?;
+    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
     if arguments.json {
-        return print_json(&digest_json(&digest));
-    }
-    print_text(&digest)
+        let mut answer = digest_json(&digest);
+        add_damage(&mut answer, &damage);
+        print_json(&answer)
+    } else {
+        print_text(&digest)
+    }?;
+    report_damage(&memory, &damage)
 }
 
 /// A digest for machines.

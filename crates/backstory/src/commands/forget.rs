@@ -3,7 +3,9 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use backstory_memory::{Forget, ForgetPlaces, ForgetPlan, ForgetReport, SessionHead};
+use backstory_memory::{
+    Forget, ForgetPlaces, ForgetPlan, ForgetReport, Memory, ResumedForget, SessionHead,
+};
 use serde_json::{Value, json};
 
 use super::sessions::project_filter;
@@ -14,12 +16,53 @@ use crate::output::{counted, one_line, print_json, rfc3339, short_bytes, stdout,
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
+    if arguments.dry_run {
+        return print_dry_run(setting, arguments);
+    }
     let mut memory = setting.memory_to_write()?;
-    let resumed = !arguments.dry_run && memory.resume_forget()?;
-    if resumed {
-        talk("finished forgetting what an interrupted run had begun to forget");
+    let resumed = memory.resume_forget()?;
+    if let Some(resumed) = resumed.as_ref().filter(|_| !arguments.json) {
+        print_resumed(resumed)?;
     }
     drain_spool(setting, &mut memory)?;
+    let sessions = match find_sessions(&mut memory, arguments) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let Some(resumed) = &resumed else {
+                return Err(error);
+            };
+            // The command of the interrupted run, run again: all that it was to forget is gone now.
+            if arguments.json {
+                print_json(&report_json(&[], None, Some(resumed)))?;
+            } else {
+                talk("no other session matches");
+            }
+            return check_report(&resumed.report);
+        }
+        sessions => sessions?,
+    };
+    let places = forget_places(setting);
+    let plan = memory.plan_forget(&sessions, &places)?;
+    let allowed = if arguments.yes {
+        plan.published
+    } else {
+        confirm(&sessions, &plan)?
+    };
+    let report = memory.forget(&sessions, &places, &allowed)?;
+    let printed = if arguments.json {
+        print_json(&report_json(&sessions, Some(&report), resumed.as_ref()))
+    } else {
+        print_report(&sessions, &report)
+    };
+    // A report that nobody reads must not hide that something is left.
+    if let Some(resumed) = &resumed {
+        check_report(&resumed.report)?;
+    }
+    check_report(&report)?;
+    printed
+}
+
+/// Returns the sessions that were asked for; an error when there are none.
+fn find_sessions(memory: &mut Memory, arguments: &ForgetArgs) -> Result<Vec<SessionHead>, Error> {
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
         (Some(session), ..) => Forget::Session(session),
@@ -27,29 +70,37 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
         (.., query) => Forget::Query(query.as_deref().unwrap_or_default()),
     };
     let sessions = memory.to_forget(which)?;
-    if sessions.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, "no session matches"));
+    match sessions.is_empty() {
+        true => Err(Error::new(ErrorKind::NotFound, "no session matches")),
+        false => Ok(sessions),
     }
-    let places = ForgetPlaces {
+}
+
+fn forget_places(setting: &Setting) -> ForgetPlaces {
+    ForgetPlaces {
         catalogue: Some(setting.catalogue()),
         user_home: Some(setting.home.clone()),
         here: std::env::current_dir().ok(),
         spool: Some(setting.spool()),
-    };
-    let plan = memory.plan_forget(&sessions, &places)?;
-    if arguments.dry_run {
-        return print_plan(&sessions, &plan, arguments.json);
     }
-    let allowed = if arguments.yes {
-        plan.published
-    } else {
-        confirm(&sessions, &plan)?
-    };
-    let report = memory.forget(&sessions, &places, &allowed)?;
-    let printed = print_report(&sessions, &report, arguments.json);
-    // A report that nobody reads must not hide that something is left.
-    check_report(&report)?;
-    printed
+}
+
+/// Prints what would be forgotten and rewritten. Writes nothing: what waits in the spool stays there.
+fn print_dry_run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
+    let mut memory = setting.memory_untouched()?;
+    let waiting = setting.spool().len();
+    if waiting > 0 {
+        warn(&format!(
+            "{} in the spool not looked at: a dry run does not store them",
+            match waiting {
+                1 => "1 capture is".to_string(),
+                count => format!("{count} captures are"),
+            }
+        ));
+    }
+    let sessions = find_sessions(&mut memory, arguments)?;
+    let plan = memory.plan_forget(&sessions, &forget_places(setting))?;
+    print_plan(&sessions, &plan, arguments.json)
 }
 
 /// Fails when something is left.
@@ -71,11 +122,13 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
         )
         .hint("run `backstory forget` again; if it stays, remove these files"));
     }
-    if !report.left.is_empty() {
-        let files = report.left.iter();
-        let files: Vec<String> = files
-            .map(|left| format!("{}: {}", left.path.display(), left.reason))
-            .collect();
+    let left = report.left.iter();
+    let left = left.map(|left| format!("{}: {}", left.path.display(), left.reason));
+    let missing = report.missing.iter();
+    let missing = missing
+        .map(|target| format!("{target}: a pattern was published there, and it was not found"));
+    let files: Vec<String> = left.chain(missing).collect();
+    if !files.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
             format!(
@@ -84,8 +137,20 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
             ),
         )
         .hint(
-            "edit these files yourself; `backstory patterns publish` writes a published block anew",
+            "edit these files yourself, wherever they are now; `backstory patterns publish` writes a published block anew",
         ));
+    }
+    if !report.proof.unsearched.is_empty() {
+        let pieces = report.proof.unsearched.iter();
+        let pieces: Vec<String> = pieces.map(ToString::to_string).collect();
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "forgotten, but not all could be searched: {}",
+                pieces.join("; ")
+            ),
+        )
+        .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"));
     }
     if report.unclean {
         return Err(Error::new(
@@ -139,7 +204,7 @@ fn ask(question: &str) -> Result<bool, Error> {
 
 fn print_plan(sessions: &[SessionHead], plan: &ForgetPlan, json: bool) -> Result<(), Error> {
     if json {
-        let mut value = report_json(sessions, None);
+        let mut value = report_json(sessions, None, None);
         value["catalogue"] = json!(plan.catalogue);
         value["published"] = json!(plan.published);
         value["missing"] = json!(plan.missing);
@@ -167,29 +232,52 @@ fn print_missing(targets: &[String]) {
     }
 }
 
-fn print_report(sessions: &[SessionHead], report: &ForgetReport, json: bool) -> Result<(), Error> {
-    print_missing(&report.missing);
-    if json {
-        return print_json(&report_json(sessions, Some(report)));
+/// Prints what an interrupted run had begun and this one finished.
+fn print_resumed(resumed: &ResumedForget) -> Result<(), Error> {
+    if resumed.sessions.is_empty() {
+        talk("finished cleaning up what an interrupted run had left in files of the store");
+    } else {
+        talk("finished forgetting what an interrupted run had begun to forget:");
     }
+    for session in &resumed.sessions {
+        talk(&format!("  {}", line(session)));
+    }
+    print_report(&resumed.sessions, &resumed.report)
+}
+
+fn print_report(sessions: &[SessionHead], report: &ForgetReport) -> Result<(), Error> {
     let mut out = stdout();
     let proof = &report.proof;
-    writeln!(
-        out,
-        "Forgot {}, freed {}",
-        counted(sessions.len() as u64, "session"),
-        short_bytes(report.freed_bytes)
-    )?;
+    let freed = short_bytes(report.freed_bytes);
+    match sessions.len() {
+        0 => writeln!(out, "Cleaned up, freed {freed}")?,
+        count => writeln!(
+            out,
+            "Forgot {}, freed {freed}",
+            counted(count as u64, "session")
+        )?,
+    }
+    if !report.rewritten.is_empty() {
+        writeln!(out, "Rewrote:")?;
+    }
+    for file in &report.rewritten {
+        let path = one_line(&file.path.display().to_string());
+        writeln!(out, "  {:<15} {path}", file.place.name())?;
+    }
     let searched = format!(
         "{}, {} searched",
         counted(proof.files_searched, "file"),
         counted(proof.blocks_searched, "block")
     );
-    if proof.remains.is_empty() {
+    if proof.strings == 0 {
+        // Nobody knows any more what to look for.
+    } else if proof.remains.is_empty() {
         // A published file that was kept or not found may still quote it.
-        let place = match report.left.is_empty() && report.missing.is_empty() {
-            true => "",
-            false => " in the store",
+        let is_everywhere = report.left.is_empty() && report.missing.is_empty();
+        let place = match (proof.unsearched.is_empty(), is_everywhere) {
+            (false, _) => " in what could be read",
+            (true, true) => "",
+            (true, false) => " in the store",
         };
         writeln!(out, "Verified: no trace left{place} ({searched})")?;
     } else {
@@ -217,7 +305,13 @@ fn line(session: &SessionHead) -> String {
     )
 }
 
-fn report_json(sessions: &[SessionHead], report: Option<&ForgetReport>) -> Value {
+fn report_json(
+    sessions: &[SessionHead],
+    report: Option<&ForgetReport>,
+    resumed: Option<&ResumedForget>,
+) -> Value {
+    let resumed =
+        resumed.map(|resumed| report_json(&resumed.sessions, Some(&resumed.report), None));
     let sessions = sessions.iter().map(|session| {
         json!({
             "session": session.session,
@@ -228,7 +322,8 @@ fn report_json(sessions: &[SessionHead], report: Option<&ForgetReport>) -> Value
     });
     json!({
         "sessions": sessions.collect::<Vec<_>>(),
-        "dry_run": report.is_none(),
+        "dry_run": report.is_none() && resumed.is_none(),
+        "resumed": resumed,
         "freed_bytes": report.map_or(0, |report| report.freed_bytes),
         "agent_logs": report.map(|report| &report.agent_logs),
         "left": report.map(|report| report.left.iter().map(|left| json!({
@@ -236,6 +331,10 @@ fn report_json(sessions: &[SessionHead], report: Option<&ForgetReport>) -> Value
             "reason": left.reason,
         })).collect::<Vec<_>>()),
         "missing": report.map(|report| &report.missing),
+        "rewritten": report.map(|report| report.rewritten.iter().map(|file| json!({
+            "place": file.place.name(),
+            "path": file.path,
+        })).collect::<Vec<_>>()),
         "final_usage_bytes": report.map(|report| report.final_usage_bytes),
         "proof": report.map(|report| json!({
             "files_searched": report.proof.files_searched,
@@ -243,6 +342,7 @@ fn report_json(sessions: &[SessionHead], report: Option<&ForgetReport>) -> Value
             "strings": report.proof.strings,
             "found": report.proof.remains.len(),
             "remains": report.proof.remains,
+            "unsearched": report.proof.unsearched.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })),
     })
 }

@@ -6,6 +6,7 @@ mod completions;
 pub(crate) mod compress;
 mod config;
 pub(crate) mod context;
+pub(crate) mod damage;
 pub(crate) mod digest;
 mod doctor;
 mod embed;

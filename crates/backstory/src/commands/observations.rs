@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use backstory_memory::{Observation, count_tokens};
+use backstory_memory::{AnswerRows, Observation, count_tokens};
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use super::show::split_turn;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
@@ -23,15 +24,20 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     if arguments.limit > 0 {
         observations.drain(..observations.len().saturating_sub(arguments.limit));
     }
+    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
     if arguments.json {
         let observations: Vec<Value> = observations.iter().map(observation_json).collect();
-        return print_json(&json!({
+        let mut answer = json!({
             "session": session.session,
             "agent": session.agent,
             "observations": observations,
-        }));
+        });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+        return report_damage(&memory, &damage);
     }
     if observations.is_empty() {
+        report_damage(&memory, &damage)?;
         let message = format!(
             "no tool of session {} changed or showed anything there",
             session.session
@@ -55,7 +61,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
         writeln!(out, "{DIM}{:>5}{DIM:#}  {text}", observation.event)?;
     }
     out.flush()?;
-    Ok(())
+    report_damage(&memory, &damage)
 }
 
 fn observation_json(observation: &Observation) -> Value {

@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_memory::{SessionFilter, SessionRow};
+use backstory_memory::{AnswerRows, SessionFilter, SessionRow};
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use crate::cli::SessionsArgs;
 use crate::error::Error;
 use crate::output::{
@@ -39,9 +40,14 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         limit: arguments.limit,
     };
     let rows = memory.sessions(&filter)?;
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
         let sessions: Vec<Value> = rows.iter().map(session_json).collect();
-        return print_json(&json!({ "sessions": sessions }));
+        let mut answer = json!({ "sessions": sessions });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+        return report_damage(&memory, &damage);
     }
     let mut out = stdout();
     if rows.is_empty() {
@@ -58,7 +64,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         print_table(&mut out, &table)?;
     }
     out.flush()?;
-    Ok(())
+    report_damage(&memory, &damage)
 }
 
 fn cells(row: &SessionRow, whole: bool) -> [String; 8] {

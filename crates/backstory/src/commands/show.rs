@@ -3,10 +3,11 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_memory::{
-    Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError, StreamRow,
+    AnswerRows, Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError, StreamRow,
 };
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
@@ -36,8 +37,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return original(&memory, &session, turn);
     }
     let events = memory.events(&session, turn.map_or(EventRange::All, EventRange::Turn))?;
-    memory.verify_session(session.id)?;
-    let damage = memory.take_damage();
+    let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     tell_evicted(&session, &events);
     match format {
         Format::Json => print_events_json(&session, &events, &damage),
@@ -47,30 +47,12 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     report_damage(&memory, &damage)
 }
 
-/// Names what is damaged, after everything sound was shown.
-fn report_damage(memory: &Memory, damage: &[Damage]) -> Result<(), Error> {
-    if damage.is_empty() {
-        return Ok(());
-    }
-    memory.note_damage(damage);
-    let pieces: Vec<String> = damage.iter().map(Damage::to_string).collect();
-    let error = Error::new(ErrorKind::NotFound, pieces.join("; "));
-    Err(
-        if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
-            error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
-        } else {
-            error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")
-        },
-    )
-}
-
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let events = memory.tail(&session, arguments.count)?;
     tell_evicted(&session, &events);
-    memory.verify_session(session.id)?;
-    let damage = memory.take_damage();
+    let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     if arguments.json {
         print_events_json(&session, &events, &damage)
     } else {
@@ -148,8 +130,7 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
             files.join(", ")
         ));
     }
-    memory.verify_session(session.id)?;
-    let mut damage = memory.take_damage();
+    let mut damage = find_damage(memory, &AnswerRows::Session(session.id))?;
     // A file or a pipe gets every byte; a terminal would obey some of them.
     let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
@@ -191,9 +172,8 @@ fn print_events_json(
     if let Some(object) = value.as_object_mut() {
         // Here `events` are the events themselves.
         object.insert("events".to_string(), Value::Array(events));
-        let damage = damage.iter().map(|damage| json!(damage.to_string()));
-        object.insert("damage".to_string(), damage.collect());
     }
+    add_damage(&mut value, damage);
     print_json(&value)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
 pub(crate) struct CaughtUp {
     /// Number of captures drained and items worked on.
     pub(crate) items: u64,
-    /// Spools and captures that were not trusted, and captures that could be written nowhere.
+    /// Spools and captures that were not trusted, and captures that could not be written or read.
     pub(crate) problems: Vec<Problem>,
 }
 

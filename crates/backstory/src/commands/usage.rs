@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use backstory_memory::{Usage, UsageBy, UsageEntry};
+use backstory_memory::{AnswerRows, Usage, UsageBy, UsageEntry};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
+use super::damage::{add_damage, find_damage, report_damage};
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
 use crate::output::{grouped, one_line, print_json, print_table, stdout, table, usage_json};
@@ -31,9 +32,13 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
         limit => usage.entries.len().saturating_sub(limit),
     };
     let entries = &usage.entries[skipped..];
+    let damage = find_damage(&memory, &AnswerRows::Usage)?;
     if arguments.json {
         let rows: Vec<Value> = entries.iter().map(entry_json).collect();
-        return print_json(&json!({ "rows": rows, "totals": row_json(None, &usage.totals) }));
+        let mut answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+        return report_damage(&memory, &damage);
     }
     let mut out = stdout();
     let mut table = table(&[
@@ -52,7 +57,7 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
     table.align_numbers();
     print_table(&mut out, &table)?;
     out.flush()?;
-    Ok(())
+    report_damage(&memory, &damage)
 }
 
 fn cells(key: &str, usage: &Usage) -> [String; 7] {

@@ -122,22 +122,22 @@ impl Watchdog {
     /// It is known who speaks of what, but not yet what was said.
     pub(super) fn expect_text(&self, head: &Capture) {
         let marker = Arc::new(head.marker(self.bytes()));
-        self.set(Pending::Head(marker), None);
+        self.set_pending(Pending::Head(marker), None);
     }
 
     /// Something is understood, and the store is opened for it within this time, if it is short.
     pub(super) fn expect_store(&self, capture: &Arc<Capture>, limit: Option<Duration>) {
-        self.set(Pending::Understood(Arc::clone(capture)), limit);
+        self.set_pending(Pending::Understood(Arc::clone(capture)), limit);
     }
 
     /// Secrets are being taken out, which takes as long as it takes.
     pub(super) fn expect_redaction(&self, capture: &Arc<Capture>) {
-        self.set(Pending::Redacting(Arc::clone(capture)), None);
+        self.set_pending(Pending::Redacting(Arc::clone(capture)), None);
     }
 
     /// What is to be kept is known, and is being stored within this time, if it is short.
     pub(super) fn expect_stored(&self, cleaned: &Arc<Capture>, limit: Option<Duration>) {
-        self.set(Pending::Cleaned(Arc::clone(cleaned)), limit);
+        self.set_pending(Pending::Cleaned(Arc::clone(cleaned)), limit);
     }
 
     /// Leaves a marker of what was heard so far and ends the process, unless it does not get to it.
@@ -150,10 +150,10 @@ impl Watchdog {
 
     /// It is kept, or there is nothing to keep.
     pub(super) fn relax(&self) {
-        self.set(Pending::Nothing, None);
+        self.set_pending(Pending::Nothing, None);
     }
 
-    fn set(&self, pending: Pending, limit: Option<Duration>) {
+    fn set_pending(&self, pending: Pending, limit: Option<Duration>) {
         let mut state = self.shared.lock();
         state.pending = pending;
         let latest = self.shared.started + MARKER_LIMIT;
@@ -255,7 +255,7 @@ impl Keeper {
         let marker = match pending {
             Pending::Nothing => return,
             Pending::Unheard if bytes == 0 => None,
-            Pending::Unheard => self.unheard(bytes),
+            Pending::Unheard => self.unheard_capture(bytes),
             Pending::Head(marker) => Some((*marker).clone()),
             Pending::Understood(capture)
             | Pending::Redacting(capture)
@@ -276,7 +276,7 @@ impl Keeper {
     }
 
     /// Marker of input that is not understood: only what the hook was registered for is known.
-    fn unheard(&self, bytes: u64) -> Option<Capture> {
+    fn unheard_capture(&self, bytes: u64) -> Option<Capture> {
         let head = hook::read(self.agent.as_deref(), self.event.as_deref(), b"{}").ok()?;
         Some(Capture::new(head, now()).marker(bytes))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_memory::{Memory, Surroundings, escape_json};
+use backstory_memory::{AnswerRows, Memory, Surroundings, escape_json};
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
@@ -10,6 +10,7 @@ use super::place::{Identity, identity};
 use super::round::{Round, Scope};
 use super::shared::Shared;
 use crate::commands::context::{context_json, options, redactor};
+use crate::commands::damage::{add_damage, find_damage};
 use crate::commands::digest::digest_json;
 use crate::commands::search;
 use crate::error::{Error, ErrorKind};
@@ -99,7 +100,11 @@ impl<'a> Answers<'a> {
         options.prompt = parameter(request, "prompt");
         let memory = self.memory.reader(&setting)?;
         let context = memory.context(&options).map_err(Error::from)?;
-        Ok(context_json(&context))
+        let mut answer = context_json(&context);
+        let damage = memory.take_damage();
+        memory.note_damage(&damage);
+        add_damage(&mut answer, &damage);
+        Ok(answer)
     }
 
     fn summarize(&mut self, request: &Request) -> Result<Value, Refusal> {
@@ -120,7 +125,11 @@ fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
     let session = memory.session(session)?;
-    Ok(digest_json(&memory.digest(&session)?))
+    let mut answer = digest_json(&memory.digest(&session)?);
+    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
+    memory.note_damage(&damage);
+    add_damage(&mut answer, &damage);
+    Ok(answer)
 }
 
 fn parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

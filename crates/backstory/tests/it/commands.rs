@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::environment::{Environment, claude_id, prompt};
+use crate::environment::{Environment, claude_id, prompt, reply};
 
 #[test]
 fn errors_help_and_exit_codes_tell() {
@@ -173,4 +173,87 @@ fn a_closed_pipe_is_no_error() {
         output.status.success() && output.stderr.is_empty(),
         "{output:?}"
     );
+}
+
+#[test]
+fn numbers_beyond_63_bits_are_no_error_of_the_program() {
+    let environment = Environment::new();
+    environment.claude(
+        1,
+        &[
+            prompt(1, 0, "count the otters"),
+            reply(1, 1, "two otters", 5),
+        ],
+    );
+    environment.sweep();
+    let id = claude_id(1);
+    for most in [
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+    ] {
+        for arguments in [
+            &["sessions", "--limit", most][..],
+            &["search", "otters", "--limit", most],
+            &["search", "--regex", "otters", "--limit", most],
+            &["tail", &id, "-n", most],
+            &["observations", &id, "--limit", most],
+            &["changes", "--limit", most],
+            &["usage", "daily", "--limit", most],
+            &["queue", "--limit", most],
+            &["patterns", "--limit", most],
+            &["patterns", "--min-frequency", most],
+            &["doctor", "--limit", most],
+            &["compress", "--limit", most],
+            &["context", "--budget", most],
+            &["show", &format!("{id}#{most}")],
+        ] {
+            let outcome = environment.run(arguments);
+            // Nothing found or wrong usage is an answer.
+            assert!(
+                (0..=2).contains(&outcome.code),
+                "{arguments:?}: {}",
+                outcome.stderr
+            );
+            assert!(
+                !outcome.stderr.contains("database refused"),
+                "{}",
+                outcome.stderr
+            );
+        }
+    }
+    for (key, values) in [
+        (
+            "raw_max_age_days",
+            &["9223372036854775807", "100000000000"][..],
+        ),
+        (
+            "raw_soft_cap_bytes",
+            &["9223372036854775807", "\"99999999999999 TB\""],
+        ),
+        (
+            "raw_hard_cap_bytes",
+            &["9223372036854775807", "\"99999999999999 TB\""],
+        ),
+        (
+            "distilled_cap_bytes",
+            &["9223372036854775807", "\"99999999999999 TB\""],
+        ),
+    ] {
+        for value in values {
+            environment.write(
+                ".config/backstory/config.toml",
+                format!("[retention]\n{key} = {value}\n"),
+            );
+            for arguments in [&["retain", "--dry-run"][..], &["retain"], &["sweep"]] {
+                let outcome = environment.run(arguments);
+                assert_eq!(
+                    outcome.code, 0,
+                    "{key} = {value}: {arguments:?}: {}",
+                    outcome.stderr
+                );
+            }
+            assert_eq!(environment.events(&id).len(), 2, "{key} = {value}");
+        }
+    }
 }

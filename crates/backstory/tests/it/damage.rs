@@ -6,7 +6,9 @@ use backstory_session::sample;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::environment::{Environment, Outcome, claude_id, prompt, remove_checksums, reply};
+use crate::environment::{
+    Environment, Outcome, claude_id, prompt, record, remove_checksums, reply,
+};
 
 /// How many bits are flipped. `BACKSTORY_FLIPS=300` for a thorough run.
 fn flips() -> u64 {
@@ -368,4 +370,256 @@ fn an_older_store_gets_checksums_by_sweeping_and_not_before() {
     assert_eq!(lacking.unwrap(), 0);
     flip_in_block(&environment, 1);
     assert_eq!(environment.run(&["show", &claude_id(1)]).code, 1);
+}
+
+/// A session that wrote a file which is there, and corrected its agent as often as a pattern needs.
+fn with_source_file() -> (Environment, String) {
+    let environment = Environment::new();
+    let file = environment.write("shop/cart.py", "def total():\n    return 1\n");
+    environment.write("shop/.git/HEAD", "ref: refs/heads/main\n");
+    let file = file.to_str().unwrap().to_string();
+    let content = std::fs::read_to_string(&file).unwrap();
+    let folder = environment.home().join("shop");
+    let line = |number: u32, kind: &str, message: Value, result: Option<Value>| {
+        let mut line: Value = serde_json::from_str(&record(1, number, kind, &message)).unwrap();
+        line["cwd"] = folder.to_str().unwrap().into();
+        if let Some(result) = result {
+            line["toolUseResult"] = result;
+        }
+        format!("{line}\n")
+    };
+    let call = serde_json::json!({"role": "assistant", "id": "m1", "model": "claude-test",
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+        "content": [{"type": "tool_use", "id": "call-1", "name": "Write", "input": {"file_path": file, "content": content}}]});
+    let answer = serde_json::json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call-1", "content": "written"}]});
+    let result = serde_json::json!({"type": "create", "filePath": file, "content": content, "structuredPatch": []});
+    environment.claude(
+        1,
+        &[
+            line(
+                0,
+                "user",
+                serde_json::json!({"role": "user", "content": "write the cart"}),
+                None,
+            ),
+            line(1, "assistant", call, None),
+            line(2, "user", answer, Some(result)),
+        ],
+    );
+    environment.sweep();
+    (environment, file)
+}
+
+#[test]
+fn every_answer_names_damage_of_what_it_is_made_of() {
+    let (environment, file) = with_source_file();
+    let id = claude_id(1);
+    let project = environment.home().join("shop");
+    let project = project.to_str().unwrap();
+    let asked = |name: &str| -> Vec<String> {
+        let arguments: Vec<&str> = match name {
+            "usage" => vec!["usage", "daily"],
+            "digest" => vec!["digest", &id],
+            "observations" => vec!["observations", &id],
+            "changes" => vec!["changes"],
+            "why" => vec!["why", "total"],
+            "report" => vec!["report", project],
+            "blame" => vec!["blame", &file],
+            "context" => vec!["context", "--project", project],
+            "patterns" => vec!["patterns"],
+            _ => vec!["sessions"],
+        };
+        arguments.into_iter().map(str::to_string).collect()
+    };
+    let run = |name: &str, json: bool| {
+        let mut arguments = asked(name);
+        if json {
+            arguments.push("--json".to_string());
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        environment.run(&arguments)
+    };
+    let all = [
+        "usage",
+        "digest",
+        "observations",
+        "changes",
+        "why",
+        "report",
+        "blame",
+        "context",
+        "patterns",
+        "sessions",
+    ];
+    for name in all {
+        let outcome = run(name, true);
+        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+        let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(answer["damage"], serde_json::json!([]), "{name}");
+    }
+    let store = environment.store();
+    database(&environment)
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        .unwrap();
+    let whole = std::fs::read(store.join("backstory.db")).unwrap();
+    // Without the triggers of the program, which would drop the checksums.
+    for (change, names) in [
+        (
+            "UPDATE usage SET output = output + 1",
+            &["usage", "sessions"][..],
+        ),
+        (
+            "UPDATE notes SET notes = CAST(notes || ' ' AS BLOB)",
+            &["digest", "observations", "patterns", "context"],
+        ),
+        (
+            "UPDATE symbol_changes SET change = 1 - change",
+            &["changes", "why", "report"],
+        ),
+        (
+            "UPDATE events SET duration_ms = 77",
+            &["blame", "observations", "digest"],
+        ),
+        (
+            "UPDATE sessions SET title = 'another'",
+            &["sessions", "digest", "patterns", "context", "usage"],
+        ),
+        (
+            "UPDATE projects SET remote = 'elsewhere'",
+            &[
+                "usage", "sessions", "changes", "context", "patterns", "blame",
+            ],
+        ),
+        (
+            "UPDATE blocks SET data = zeroblob(length(data))",
+            &["blame", "observations"],
+        ),
+    ] {
+        for ending in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(store.join(format!("backstory.db{ending}")));
+        }
+        std::fs::write(store.join("backstory.db"), &whole).unwrap();
+        assert!(
+            database(&environment).execute(change, []).unwrap() > 0,
+            "{change}"
+        );
+        for name in names {
+            let outcome = run(name, true);
+            assert_eq!(outcome.code, 1, "{name} after {change}: {}", outcome.stderr);
+            // Without its notes there is no digest to show.
+            if *name == "digest" && change.contains("notes") {
+                assert!(
+                    outcome.stderr.contains("the notes of session"),
+                    "{}",
+                    outcome.stderr
+                );
+                continue;
+            }
+            assert!(
+                !outcome.stdout.is_empty(),
+                "{name} after {change}: {}",
+                outcome.stderr
+            );
+            let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
+            let damage = answer["damage"].as_array().unwrap();
+            assert!(!damage.is_empty(), "{name} after {change}: {answer}");
+            let outcome = run(name, false);
+            assert_eq!(outcome.code, 1, "{name} after {change}: {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains(damage[0].as_str().unwrap())
+                    && outcome.stderr.contains("hint: "),
+                "{name} after {change}: {}",
+                outcome.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn damage_elsewhere_keeps_no_session_from_being_forgotten() {
+    for log_is_there in [true, false] {
+        let environment = two_sessions();
+        flip_in_block(&environment, 1);
+        // And rows that are rewritten when ids are masked.
+        let damage = "UPDATE notes SET notes = CAST(notes || ' ' AS BLOB) WHERE session = (SELECT id FROM sessions WHERE session = ?1)";
+        database(&environment)
+            .execute(damage, [claude_id(1)])
+            .unwrap();
+        if !log_is_there {
+            let log = environment.home().join(crate::environment::claude_path(1));
+            std::fs::remove_file(log).unwrap();
+        }
+        let forgotten = environment.run(&["forget", &claude_id(2), "--yes"]);
+        assert_eq!(forgotten.code, 1, "{}", forgotten.stderr);
+        assert!(
+            forgotten
+                .stderr
+                .contains("forgotten, but not all could be searched: stored bytes 0 to"),
+            "{}",
+            forgotten.stderr
+        );
+        assert!(
+            forgotten.stdout.contains("Forgot 1 session"),
+            "{}",
+            forgotten.stdout
+        );
+        assert_eq!(environment.run(&["show", &claude_id(2)]).code, 1);
+        // Nothing is left to be finished: sweeps go on.
+        environment.claude(3, &[prompt(3, 300, "mow the lawn")]);
+        environment.sweep();
+        assert_eq!(environment.found(&["lawn"]), ["3#1"]);
+        assert!(environment.found(&["gazebo"]).is_empty());
+    }
+}
+
+#[test]
+fn a_sweep_that_cannot_read_it_again_is_no_remedy() {
+    let environment = two_sessions();
+    let row: i64 = database(&environment)
+        .query_row(
+            "SELECT id FROM sessions WHERE session = ?1",
+            [claude_id(2)],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let body = zstd::bulk::compress(br#"{"title":"t","summary":"s"}"#, 3).unwrap();
+    let insert =
+        "INSERT INTO summaries (session, events, model, at, body) VALUES (?1, 2, 'm', 1, ?2)";
+    database(&environment).execute(insert, (row, body)).unwrap();
+    // Gives it a checksum.
+    environment.sweep();
+    let damage = [
+        (
+            "UPDATE summaries SET model = 'other'",
+            "the summary of session",
+            false,
+        ),
+        (
+            "UPDATE sessions SET title = 'other' WHERE id = ?1",
+            "the rows of session",
+            true,
+        ),
+    ];
+    for (change, named, can_be_read_again) in damage {
+        let database = database(&environment);
+        let changed = match change.contains("?1") {
+            true => database.execute(change, [row]),
+            false => database.execute(change, []),
+        };
+        assert_eq!(changed.unwrap(), 1);
+        let found: Value = serde_json::from_str(&doctor(&environment).stdout).unwrap();
+        let wrong = found["wrong"].as_array().unwrap().iter();
+        let wrong: Vec<&str> = wrong.filter_map(Value::as_str).collect();
+        let about = wrong.iter().find(|wrong| wrong.starts_with(named)).unwrap();
+        assert_eq!(
+            about.contains("the next `backstory sweep` reads it again"),
+            can_be_read_again,
+            "{about}"
+        );
+        assert_eq!(
+            about.contains("restore backstory.db"),
+            !can_be_read_again,
+            "{about}"
+        );
+    }
 }

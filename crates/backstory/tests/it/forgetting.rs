@@ -220,3 +220,168 @@ fn captures_that_wait_are_forgotten_and_so_is_what_nobody_could_read() {
     assert!(!unreadable.exists() && other.exists());
     assert_eq!(report["agent_logs"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_dry_run_leaves_the_spool_the_catalogue_and_the_index_alone() {
+    let (environment, entry) = published();
+    let spool = environment.store().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    std::fs::write(spool.join("000-1.json"), "half a captu").unwrap();
+    // Without its index a search reads all, and a damaged one would be made anew.
+    std::fs::remove_dir_all(environment.store().join("index")).unwrap();
+    let look = || (environment.stored_files(), text(&entry));
+    let before = look();
+    for which in [&[&*claude_id(3)][..], &["--query", MARKER]] {
+        let outcome = in_shop(&environment, &[&["forget", "--dry-run"], which].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("1 capture is in the spool"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(look() == before, "{which:?} wrote something");
+    }
+}
+
+#[test]
+fn a_published_file_that_is_not_found_is_named_and_the_exit_code_tells() {
+    let (environment, _) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    std::fs::rename(&agents, environment.home().join("moved.md")).unwrap();
+    let report = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
+    assert_eq!(report.code, 1, "{}", report.stdout);
+    assert!(
+        report
+            .stderr
+            .contains("AGENTS.md: a pattern was published there, and it was not found"),
+        "{}",
+        report.stderr
+    );
+    assert_eq!(environment.run(&["show", &claude_id(3)]).code, 1);
+}
+
+#[test]
+fn a_published_file_with_a_broken_block_is_named_and_the_exit_code_tells() {
+    let (environment, _) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let broken = text(&agents).replace("<!-- /backstory:patterns -->", "");
+    std::fs::write(&agents, broken).unwrap();
+    let report = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
+    assert_eq!(report.code, 1, "{}", report.stdout);
+    assert!(
+        report.stderr.contains(agents.to_str().unwrap()) && report.stderr.contains("without"),
+        "{}",
+        report.stderr
+    );
+}
+
+#[test]
+fn all_that_was_rewritten_is_listed() {
+    let (environment, entry) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let spool = environment.store().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    let capture = spool.join("000-1.unreadable");
+    std::fs::write(&capture, claude_id(3)).unwrap();
+    let log = environment.store().join("logs/events.jsonl");
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(&log, format!("{{\"detail\":\"{}\"}}\n", claude_id(3))).unwrap();
+    let report = in_shop(&environment, &["forget", &claude_id(3), "--yes", "--json"]);
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    let rewritten: Vec<(&str, &str)> = report["rewritten"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| {
+            (
+                file["place"].as_str().unwrap(),
+                file["path"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let store = environment.store();
+    for (place, path) in [
+        ("database", store.join("backstory.db")),
+        ("index", store.join("index")),
+        ("published file", agents),
+        ("catalogue", entry),
+        ("spool", capture),
+        ("event log", log),
+    ] {
+        let path = path.to_str().unwrap();
+        assert!(
+            rewritten.contains(&(place, path)),
+            "{place} {path}: {rewritten:?}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_finishes_an_interrupted_one_reports_what_it_forgot() {
+    for json in [false, true] {
+        let (environment, entry) = published();
+        let agents = environment.home().join("shop/AGENTS.md");
+        // As it is when a process was stopped right after it had recorded what to forget.
+        let database =
+            rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+        let row: i64 = database
+            .query_row(
+                "SELECT id FROM sessions WHERE session = ?1",
+                [claude_id(3)],
+                |row| row.get(0),
+            )
+            .unwrap();
+        let intent = serde_json::json!({
+            "sessions": [[row, claude_id(3)]],
+            "catalogue": entry.parent().unwrap(),
+            "published": [agents],
+            "spool": [],
+            "missing": ["~/gone/AGENTS.md"],
+        });
+        database
+            .execute(
+                "INSERT INTO settings (name, value) VALUES ('forget-intent', ?1)",
+                [intent.to_string().into_bytes()],
+            )
+            .unwrap();
+        drop(database);
+        let arguments = ["forget", &claude_id(3), "--yes", "--json"];
+        let outcome = in_shop(&environment, &arguments[..if json { 4 } else { 3 }]);
+        // The file that was not found then is not found now either.
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("~/gone/AGENTS.md"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(
+            !outcome.stderr.contains("no session has"),
+            "{}",
+            outcome.stderr
+        );
+        if json {
+            let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+            assert_eq!(report["resumed"]["sessions"][0]["session"], claude_id(3));
+            assert_eq!(report["resumed"]["proof"]["found"], 0);
+        } else {
+            assert!(
+                outcome.stderr.contains(&claude_id(3))
+                    && outcome.stdout.contains("Forgot 1 session"),
+                "{}{}",
+                outcome.stdout,
+                outcome.stderr
+            );
+            assert!(
+                outcome.stdout.contains(agents.to_str().unwrap()),
+                "{}",
+                outcome.stdout
+            );
+        }
+        assert!(!text(&agents).contains(MARKER));
+        assert_eq!(
+            in_shop(&environment, &["forget", &claude_id(3), "--yes"]).code,
+            1
+        );
+    }
+}

@@ -164,3 +164,96 @@ fn terminals_get_no_control_characters_from_logs() {
         );
     }
 }
+
+#[test]
+fn very_long_names_are_shortened_and_stay_apart() {
+    let environment = Environment::new();
+    let long = "long-".repeat(20_000);
+    let line = |id: &str, number: u32| {
+        let call = serde_json::json!({"type": "tool_use", "id": format!("{long}{number}"), "name": long,
+            "input": {"file_path": format!("/{long}"), "command": long}});
+        let message = serde_json::json!({"role": "assistant", "model": long, "content": [call],
+            "usage": {"input_tokens": 1, "output_tokens": 1}, "id": long});
+        let answer = serde_json::json!({"role": "user", "content": [{"type": "tool_result",
+            "tool_use_id": format!("{long}{number}"), "content": "done"}]});
+        let fields = |kind: &str, uuid: String, message: &serde_json::Value| {
+            let line = serde_json::json!({"type": kind, "uuid": uuid, "sessionId": id, "cwd": format!("/{long}"),
+                "gitBranch": long, "timestamp": "2026-01-02T03:04:05Z", "message": message});
+            format!("{line}\n")
+        };
+        let asked = serde_json::json!({"role": "user", "content": "hello"});
+        [
+            fields("user", format!("u{id}{number}"), &asked),
+            fields("assistant", format!("a{id}{number}"), &message),
+            fields("user", format!("r{id}{number}"), &answer),
+        ]
+        .concat()
+    };
+    let ids = [format!("{long}1"), format!("{long}2")];
+    for (number, id) in ids.iter().enumerate() {
+        environment.write(
+            &format!(".claude/projects/-bad/{number}.jsonl"),
+            line(id, 1) + &line(id, 2),
+        );
+    }
+    environment.sweep();
+    let sessions = environment.json(&["sessions", "--limit", "0"]);
+    let names: Vec<&str> = sessions["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["session"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.iter().all(|name| name.len() <= 200) && names[0] != names[1]);
+    // What a hook gives under the same id belongs to the same session.
+    let input = serde_json::json!({"session_id": ids[0], "hook_event_name": "UserPromptSubmit", "prompt": "and then"});
+    let arguments = ["hook", "UserPromptSubmit", "--agent", "claude-code"];
+    environment.feed(&arguments, input.to_string().as_bytes());
+    let sessions = environment.json(&["sessions", "--limit", "0"]);
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2);
+    for arguments in [
+        &["sessions", "--limit", "0", "--json"][..],
+        &["sessions"],
+        &["usage", "session", "--json"],
+        &["usage", "model"],
+        &["context", "--json"],
+    ] {
+        let outcome = environment.run(arguments);
+        assert!(
+            outcome.stdout.len() < 100_000 && outcome.stderr.len() < 100_000,
+            "{arguments:?}: {} bytes",
+            outcome.stdout.len()
+        );
+    }
+    // Call and result still find each other.
+    let shown = environment.json(&["show", names[0]]);
+    let events = shown["events"].as_array().unwrap();
+    let results: Vec<_> = events
+        .iter()
+        .filter(|event| event["kind"] == "tool_result")
+        .collect();
+    assert_eq!(results.len(), 2);
+    for event in events {
+        for name in ["tool", "model", "call"] {
+            let length = event[name].as_str().map_or(0, str::len);
+            assert!(length <= 200, "{name}: {length}");
+        }
+    }
+    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    for (query, most) in [
+        ("SELECT MAX(LENGTH(name)) FROM names", 200),
+        ("SELECT MAX(LENGTH(path)) FROM paths", 4096),
+        ("SELECT MAX(LENGTH(cwd)) FROM sessions", 4096),
+        ("SELECT MAX(LENGTH(branch)) FROM sessions", 1024),
+        ("SELECT MAX(LENGTH(root)) FROM projects", 4096),
+        ("SELECT COALESCE(MAX(LENGTH(call)), 0) FROM open_calls", 200),
+        (
+            "SELECT COUNT(*) FROM events WHERE kind = 4 AND call IS NULL",
+            0,
+        ),
+    ] {
+        let found: i64 = database.query_row(query, [], |row| row.get(0)).unwrap();
+        assert!(found <= most, "{query}: {found}");
+    }
+}

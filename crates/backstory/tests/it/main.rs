@@ -21,6 +21,8 @@ mod hostile;
 mod lossless;
 mod meaning;
 mod observations;
+#[cfg(unix)]
+mod odd_files;
 mod patterns;
 mod plugin;
 #[cfg(unix)]

@@ -467,3 +467,64 @@ fn a_repository_that_git_waits_for_leaves_no_process_behind() {
         .collect();
     assert_eq!(left, [""; 0]);
 }
+
+/// A blocked signal stays blocked in every program that is started, which may never expect that.
+#[cfg(target_os = "linux")]
+#[test]
+fn git_inherits_neither_blocked_nor_ignored_signals() {
+    let trap = Trap::new();
+    let programs = trap.environment.home().join("programs");
+    std::fs::create_dir_all(&programs).unwrap();
+    let seen = trap.environment.home().join("signals");
+    let real = installed_git();
+    let script = format!(
+        // Without another process: shells block signals for a moment when they start one.
+        "#!/bin/sh\nwhile read line; do case \"$line\" in SigBlk*|SigIgn*) echo \"$line\" >>'{}' ;; esac; done </proc/$$/status\n\
+         exec '{}' \"$@\"\n",
+        seen.display(),
+        real.display()
+    );
+    let git = programs.join("git");
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let input = json!({"session_id": "00000009-0000-4000-8000-000000000000", "source": "startup",
+        "cwd": trap.root, "hook_event_name": "SessionStart"});
+    let mut hook = trap
+        .environment
+        .command(&["hook", "SessionStart", "--agent", "claude-code"]);
+    feed(
+        hook.env("PATH", &path).current_dir(&trap.root),
+        input.to_string().as_bytes(),
+    );
+    let mut context = trap.environment.command(&["context"]);
+    context
+        .env("PATH", &path)
+        .current_dir(&trap.root)
+        .output()
+        .unwrap();
+    let seen = std::fs::read_to_string(&seen).unwrap();
+    assert!(seen.lines().count() > 1, "git was not asked");
+    // Whoever runs the tests may ignore some.
+    let own = std::fs::read_to_string("/proc/self/status").unwrap();
+    let own = |name: &str| {
+        let line = own.lines().find(|line| line.starts_with(name)).unwrap();
+        u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap()
+    };
+    const SIGPIPE: u64 = 1 << 12;
+    // Signals 32 and 33 are the C library's own.
+    const STANDARD_SIGNALS: u64 = (1 << 31) - 1;
+    for line in seen.lines() {
+        let (name, mask) = line.split_once(':').unwrap();
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        assert_eq!(mask & STANDARD_SIGNALS & !own(name) & !SIGPIPE, 0, "{line}");
+    }
+}
+
+/// Path of the git on this machine.
+#[cfg(target_os = "linux")]
+fn installed_git() -> PathBuf {
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin"];
+    let found = folders.iter().map(|folder| Path::new(folder).join("git"));
+    found.into_iter().find(|path| path.exists()).unwrap()
+}

@@ -78,8 +78,14 @@ fn a_dry_run_leaves_even_the_times_of_files_alone() {
             continue;
         }
         let before = looks(&environment);
-        for arguments in [["sweep", "--dry-run"], ["retain", "--dry-run"]] {
-            environment.json(&arguments);
+        for arguments in [
+            &["sweep", "--dry-run"][..],
+            &["retain", "--dry-run"],
+            &["forget", &claude_id(1), "--dry-run"],
+            &["forget", "--query", "first", "--dry-run"],
+            &["forget", "--project", "/home/ada/shop", "--dry-run"],
+        ] {
+            environment.json(arguments);
             assert_eq!(looks(&environment), before, "{arguments:?} {has_journal}");
         }
     }

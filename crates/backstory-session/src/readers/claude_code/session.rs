@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::line::Line;
 use super::transcript::Transcript;
+use crate::bounds::{MAX_SESSION_ID_BYTES, bound_session_id};
 use crate::event::{Output, Parent, ParentKind, SessionFacts};
 use crate::reader::{SourceName, trailing_uuid};
 use crate::readers::shared::{cut, is_true, string};
@@ -50,7 +51,10 @@ impl FileIds {
 impl Transcript {
     /// The session that a line belongs to; `None` for one that belongs to none yet (a title before the first message).
     pub(super) fn session_of(&mut self, line: &Line<'_>, out: &mut Output) -> Option<Arc<str>> {
-        let named = string(line.session_id);
+        let named = string(line.session_id).map(|id| match id.len() > MAX_SESSION_ID_BYTES {
+            true => Cow::Owned(bound_session_id(&id).into_owned()),
+            false => id,
+        });
         if self.state.session.is_none() {
             let found = self
                 .file

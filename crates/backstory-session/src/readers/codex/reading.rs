@@ -10,6 +10,7 @@ use super::object::Object;
 use super::origin::Origin;
 use super::state::State;
 use super::usage;
+use crate::bounds::bound_session_id;
 use crate::event::{Event, EventKey, Kind, Output, Response, SessionFacts, Span, Title};
 use crate::injected;
 use crate::reader::Reading;
@@ -104,6 +105,7 @@ impl CodexReading {
     /// Reads the record that a log begins with, and that comes again when it is resumed or copied.
     fn meta(&mut self, meta: &Object<'_>, out: &mut Output) {
         let id = meta.name("id").or_else(|| meta.name("session_id"));
+        let id = id.map(|id| bound_session_id(&id).into_owned());
         if let Some(own) = &self.state.session {
             if let Some(other) = id.filter(|id| id != own)
                 && self.state.prompts == 0
@@ -127,7 +129,8 @@ impl CodexReading {
             .and_then(|time| time::milliseconds(&time));
         let origin = Origin::of(meta);
         self.state.subagent = origin.subagent;
-        self.state.replays = origin.parent.as_ref().map(|parent| parent.session.clone());
+        let parent = origin.parent.as_ref();
+        self.state.replays = parent.map(|parent| bound_session_id(&parent.session).into_owned());
         let git = meta.object("git");
         let git = |field: &str| git.as_ref().and_then(|git| git.name(field));
         let facts = SessionFacts {

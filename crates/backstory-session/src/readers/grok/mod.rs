@@ -30,6 +30,7 @@ use self::note::Note;
 use self::open_text::OpenText;
 use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
+use crate::bounds::bound_session_id;
 use crate::edit::{self, FileEdit};
 use crate::event::{Event, EventKey, Kind, Output, Span};
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
@@ -204,7 +205,8 @@ impl Session {
             return id.clone();
         }
         if self.state.session.is_none() {
-            self.state.session = named.filter(|named| !named.is_empty()).map(str::to_string);
+            let named = named.filter(|named| !named.is_empty());
+            self.state.session = named.map(|named| bound_session_id(named).into_owned());
         }
         match &self.state.session {
             Some(session) => self.names.share(session),

@@ -45,7 +45,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn of(meta: &Meta<'_>) -> Self {
+    pub(super) fn from_meta(meta: &Meta<'_>) -> Self {
         Mark {
             number: integer(meta.prompt_index).and_then(|number| u64::try_from(number).ok()),
             hidden: is_true(meta.hide_from_scrollback),

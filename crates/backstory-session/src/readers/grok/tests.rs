@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use crate::event::{Action, Event};
+use crate::event::{Action, Event, Fragment};
 use crate::record::{read_document, read_lines};
 
 const SESSION: &str = "019f0000-0000-7000-8000-00000000000a";
@@ -733,6 +733,37 @@ fn a_fork_repeats_its_parent_under_the_same_keys() {
     assert_eq!(parent.events[0].at, Some(1_700_000_000_001));
     assert_eq!(&*child.events[0].session, fork);
     check_invariants(&path, &log(fork, 999), &child);
+}
+
+/// So no fragment of a fork completes a secret that its parent's last fragment began: a turn begins with a prompt, and that ends what the
+/// model was saying; and prompts are numbered.
+#[test]
+fn a_fork_goes_on_with_no_text_of_its_parent() {
+    let numbered = |number: u64, text: &str| {
+        format!(
+            r#"{{"sessionUpdate":"user_message_chunk","content":{{"type":"text","text":"{text}"}},"_meta":{{"promptIndex":{number}}}}}"#
+        )
+    };
+    let fork = "019f0000-0000-7000-8000-00000000000b";
+    let path = PathBuf::from(format!("/home/me/.grok/sessions/%2Fw/{fork}/updates.jsonl"));
+    for copied in [
+        vec![numbered(0, "hi"), chunk("agent_message", "the key is sk-")],
+        vec![numbered(0, "the key is sk-")],
+    ] {
+        let own = [numbered(1, "go on"), chunk("agent_message", "ant-api03")];
+        let lines = |session: &str, updates: &[String]| -> String {
+            let numbered = updates.iter().zip(1..);
+            let lines =
+                numbered.map(|(update, number)| stamped(session, fork, 1, number, update) + "\n");
+            lines.collect()
+        };
+        let copied = lines(SESSION, &copied);
+        let out = read(&path, &format!("{copied}{}", lines(fork, &own)));
+        let is_own = |fragment: &&Fragment| fragment.offset > copied.len() as u64;
+        let own: Vec<&Fragment> = out.fragments.iter().filter(is_own).collect();
+        assert_eq!(own.len(), 2);
+        assert!(own.iter().all(|fragment| fragment.begins), "{own:?}");
+    }
 }
 
 #[test]

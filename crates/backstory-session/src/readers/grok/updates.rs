@@ -200,7 +200,7 @@ impl Session {
         if let Some(model) = string(meta.model_id).filter(|model| !model.is_empty()) {
             self.state.model = Some(model.into_owned());
         }
-        let mark = Mark::of(&meta);
+        let mark = Mark::from_meta(&meta);
         let begins = self.opens(speaker, mark, record.offset);
         place_fragments(speaker as u8, begins, &strings, record, out);
         let same =

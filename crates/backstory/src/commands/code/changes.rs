@@ -2,11 +2,14 @@
 
 use std::io::Write;
 
-use backstory_memory::{ChangeFilter, ChangedSymbol, FileSymbols, SymbolKind, TurnChanges};
+use backstory_memory::{
+    AnswerRows, ChangeFilter, ChangedSymbol, FileSymbols, SymbolKind, TurnChanges,
+};
 use serde_json::{Value, json};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;
+use crate::commands::damage::{add_damage, find_damage, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
@@ -28,11 +31,16 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         path: arguments.file.clone(),
         limit: arguments.limit,
     })?;
+    let damage = find_damage(&memory, &AnswerRows::Code(session))?;
     if arguments.json {
-        print_json(
-            &json!({ "changes": turns.iter().flat_map(turn_json).collect::<Vec<Value>>() }),
-        )?;
+        let changes: Vec<Value> = turns.iter().flat_map(turn_json).collect();
+        let mut answer = json!({ "changes": changes });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+    } else {
+        print_text(&turns)?;
     }
+    report_damage(&memory, &damage)?;
     if turns.is_empty() {
         return Err(match arguments.json {
             true => Error::silent(),
@@ -43,10 +51,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
             .hint("`backstory sweep` takes in what is new in the agents' logs"),
         });
     }
-    match arguments.json {
-        true => Ok(()),
-        false => print_text(&turns),
-    }
+    Ok(())
 }
 
 fn turn_json(turn: &TurnChanges) -> Vec<Value> {

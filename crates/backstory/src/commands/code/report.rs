@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use backstory_memory::{
-    CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline, SymbolChange,
-    TurnChanges, call_graph, repository_around,
+    AnswerRows, CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline,
+    SymbolChange, TurnChanges, call_graph, repository_around,
 };
 use serde_json::{Value, json};
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};
 use crate::cli::ReportArgs;
+use crate::commands::damage::{add_damage, find_damage, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
     BOLD, DIM, counted, grouped, local_time, one_line, print_json, rfc3339, stdout,
@@ -53,11 +54,12 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     let changes = Changes::of(&memory, root, since)?;
     let calls = Calls::of(&graph);
     let broken = memory.broken_files(root)?;
+    let damage = find_damage(&memory, &AnswerRows::Code(None))?;
     if arguments.json {
         let broken = broken
             .iter()
             .map(|(file, at)| json!({ "file": file, "timestamp": rfc3339(Some(*at)) }));
-        return print_json(&json!({
+        let mut answer = json!({
             "project": root,
             "since": rfc3339(Some(since)),
             "files": files.len(),
@@ -65,7 +67,10 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
             "calls": calls.json(),
             "changes": changes.json(),
             "broken": broken.collect::<Vec<Value>>(),
-        }));
+        });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+        return report_damage(&memory, &damage);
     }
     let mut out = stdout();
     writeln!(
@@ -94,7 +99,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     )?;
     changes.print(&mut out)?;
     out.flush()?;
-    Ok(())
+    report_damage(&memory, &damage)
 }
 
 fn symbols(files: &[SourceOutline]) -> u64 {

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use backstory_memory::{LifeEvent, SymbolKind, SymbolLife};
+use backstory_memory::{AnswerRows, LifeEvent, SymbolKind, SymbolLife};
 use serde_json::{Value, json};
 
 use crate::cli::WhyArgs;
+use crate::commands::damage::{add_damage, find_damage, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
@@ -14,9 +15,16 @@ use crate::setting::Setting;
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let lives = memory.symbol_lives(&arguments.name, arguments.file.as_deref())?;
+    let damage = find_damage(&memory, &AnswerRows::Code(None))?;
     if arguments.json {
-        print_json(&json!({ "symbols": lives.iter().map(life_json).collect::<Vec<Value>>() }))?;
+        let symbols: Vec<Value> = lives.iter().map(life_json).collect();
+        let mut answer = json!({ "symbols": symbols });
+        add_damage(&mut answer, &damage);
+        print_json(&answer)?;
+    } else {
+        print_text(&lives)?;
     }
+    report_damage(&memory, &damage)?;
     if lives.is_empty() {
         let message = format!("no agent is known to have changed {}", arguments.name);
         return Err(match arguments.json {
@@ -25,10 +33,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
                 .hint("`backstory changes` lists what agents changed"),
         });
     }
-    match arguments.json {
-        true => Ok(()),
-        false => print_text(&lives),
-    }
+    Ok(())
 }
 
 fn life_json(life: &SymbolLife) -> Value {

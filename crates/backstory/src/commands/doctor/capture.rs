@@ -21,7 +21,7 @@ pub(super) struct Capturing {
     items: Option<[u64; 5]>,
     /// Captures that wait outside of the database.
     spooled: usize,
-    /// Spools, captures and logs that are not trusted, and captures that could be written nowhere.
+    /// Spools, captures and logs that are not trusted, and captures that could not be written or read.
     refused: Vec<Problem>,
     /// The process and version of the worker, if there is one.
     worker: Option<(i32, String)>,

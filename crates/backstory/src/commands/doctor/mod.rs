@@ -74,13 +74,13 @@ impl<'a> Examination<'a> {
             verification: None,
             wrong: Vec::new(),
         };
-        if let Err(error) = found.look(arguments) {
+        if let Err(error) = found.examine(arguments) {
             found.wrong.push(error.with_hints());
         }
         found
     }
 
-    fn look(&mut self, arguments: &DoctorArgs) -> Result<(), Error> {
+    fn examine(&mut self, arguments: &DoctorArgs) -> Result<(), Error> {
         let memory = Memory::open_existing(&self.setting.store)?;
         if let Some(memory) = &memory {
             let health = if arguments.deep {

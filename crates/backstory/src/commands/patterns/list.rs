@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use backstory_memory::{Catalogue, Entry, Pattern, find_pattern};
+use backstory_memory::{Catalogue, Damage, Entry, Pattern, find_pattern};
 use serde_json::{Value, json};
 
 use crate::cli::PatternsListArgs;
+use crate::commands::damage::add_damage;
 use crate::error::Error;
 use crate::output::{
     BOLD, DIM, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout, table,
@@ -18,6 +19,7 @@ pub(super) fn run(
     mut patterns: Vec<Pattern>,
     catalogue: &Catalogue,
     arguments: &PatternsListArgs,
+    damage: &[Damage],
 ) -> Result<(), Error> {
     if arguments.limit > 0 {
         patterns.truncate(arguments.limit);
@@ -27,7 +29,9 @@ pub(super) fn run(
             .iter()
             .map(|pattern| pattern_json(pattern, catalogue.entry(&pattern.id)))
             .collect();
-        return print_json(&json!({ "patterns": patterns }));
+        let mut answer = json!({ "patterns": patterns });
+        add_damage(&mut answer, damage);
+        return print_json(&answer);
     }
     let mut out = stdout();
     if patterns.is_empty() {

@@ -5,8 +5,9 @@ mod list;
 mod measure;
 mod publish;
 
-use backstory_memory::{Catalogue, Memory, Pattern, PatternFilter, Status};
+use backstory_memory::{AnswerRows, Catalogue, Memory, Pattern, PatternFilter, Status};
 
+use super::damage::{find_damage, report_damage};
 use super::sessions::project_filter;
 use crate::cli::{PatternsAction, PatternsArgs};
 use crate::error::Error;
@@ -24,8 +25,11 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
             kind: list.kind.map(Into::into),
             domains: setting.config.domains.clone(),
         };
-        let patterns = setting.memory()?.patterns(&filter)?;
-        return list::run(patterns, &catalogue, list);
+        let memory = setting.memory()?;
+        let patterns = memory.patterns(&filter)?;
+        let damage = find_damage(&memory, &AnswerRows::Notes)?;
+        list::run(patterns, &catalogue, list, &damage)?;
+        return report_damage(&memory, &damage);
     };
     match action {
         PatternsAction::Show { id, json } => {
@@ -78,7 +82,15 @@ fn candidates(setting: &Setting) -> Result<Vec<Pattern>, Error> {
         ..PatternFilter::default()
     };
     match Memory::open_existing(&setting.store)? {
-        Some(memory) => Ok(memory.patterns(&filter)?),
+        Some(memory) => {
+            let patterns = memory.patterns(&filter)?;
+            let damage = find_damage(&memory, &AnswerRows::Notes)?;
+            memory.note_damage(&damage);
+            for damage in &damage {
+                warn(&damage.to_string());
+            }
+            Ok(patterns)
+        }
         None => Ok(Vec::new()),
     }
 }

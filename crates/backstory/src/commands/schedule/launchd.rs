@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use backstory_memory::trusted::read_settings;
+
 use super::call::{call, demand, refusal, succeeds};
 use super::job::Job;
 use super::{Installed, Scheduler};
@@ -34,7 +36,7 @@ impl Scheduler for Launchd {
     }
 
     fn find(&self, job: &Job) -> Result<Option<Installed>, Error> {
-        let Ok(text) = std::fs::read_to_string(&self.plist) else {
+        let Ok(Some(text)) = read_settings(&self.plist) else {
             return Ok(None);
         };
         Ok(Some(Installed {

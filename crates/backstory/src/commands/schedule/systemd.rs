@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_memory::trusted::read_settings;
 use serde_json::Value;
 
 use super::call::{call, demand, succeeds};
@@ -44,7 +45,7 @@ impl Scheduler for Systemd {
         let units = self.units();
         let [service, timer] = units
             .each_ref()
-            .map(|path| std::fs::read_to_string(path).ok());
+            .map(|path| read_settings(path).ok().flatten());
         if service.is_none() && timer.is_none() {
             return Ok(None);
         }

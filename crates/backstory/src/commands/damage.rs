@@ -1,0 +1,37 @@
+//! Damage behind an answer: the sound part is shown, then what is damaged is named and the exit code tells.
+
+use backstory_memory::{AnswerRows, Damage, Memory};
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorKind};
+
+/// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
+pub(crate) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<Damage>, Error> {
+    memory.verify_answer(rows)?;
+    Ok(memory.take_damage())
+}
+
+/// Adds damage to an answer for machines.
+pub(crate) fn add_damage(answer: &mut Value, damage: &[Damage]) {
+    if let Some(answer) = answer.as_object_mut() {
+        let damage = damage.iter().map(|damage| json!(damage.to_string()));
+        answer.insert("damage".to_string(), damage.collect());
+    }
+}
+
+/// Names what is damaged, after everything sound was shown, and has the next sweep repair it.
+pub(super) fn report_damage(memory: &Memory, damage: &[Damage]) -> Result<(), Error> {
+    if damage.is_empty() {
+        return Ok(());
+    }
+    memory.note_damage(damage);
+    let pieces: Vec<String> = damage.iter().map(Damage::to_string).collect();
+    let error = Error::new(ErrorKind::NotFound, pieces.join("; "));
+    Err(
+        if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
+            error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
+        } else {
+            error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")
+        },
+    )
+}
