@@ -164,17 +164,29 @@ pub(crate) fn visit(
         }
     }
     let mut bytes = store.bytes();
-    for row in rows {
-        let span = bytes.read(row.stream, row.span.offset, row.span.length);
-        let (text, damage) = text_or_damage(store, agent, span, &row)?;
-        let touches = touches.remove(&row.seq).unwrap_or_default();
-        each(ShownEvent {
-            row,
-            text,
-            touches,
-            live: false,
-            damage,
-        })?;
+    let mut rows = rows.into_iter().peekable();
+    while let Some(row) = rows.next() {
+        let (stream, offset, length) = (row.stream, row.span.offset, row.span.length);
+        let span = bytes.read(stream, offset, length);
+        // A record with thousands of events is read and parsed once, not for each of them.
+        let is_of_record = |next: &EventRow| {
+            (next.stream, next.span.offset, next.span.length) == (stream, offset, length)
+        };
+        let mut record = vec![row];
+        while let Some(row) = rows.next_if(is_of_record) {
+            record.push(row);
+        }
+        let (texts, damage) = texts_or_damage(store, agent, span, &record)?;
+        for (row, text) in record.into_iter().zip(texts) {
+            let touches = touches.remove(&row.seq).unwrap_or_default();
+            each(ShownEvent {
+                row,
+                text,
+                touches,
+                live: false,
+                damage: damage.clone(),
+            })?;
+        }
     }
     Ok(())
 }
@@ -190,10 +202,11 @@ pub(crate) fn read_one(
         return Ok(None);
     };
     let span = bytes.read_alone(row.stream, row.span.offset, row.span.length);
-    let (text, damage) = text_or_damage(store, &session.agent, span, &row)?;
+    let one = std::slice::from_ref(&row);
+    let (texts, damage) = texts_or_damage(store, &session.agent, span, one)?;
     let touched = store.touched(session.id, seq, seq)?;
     Ok(Some(ShownEvent {
-        text,
+        text: texts.into_iter().next().unwrap_or_default(),
         damage,
         touches: touched.into_iter().map(|(_, touch)| touch).collect(),
         row,
@@ -201,23 +214,32 @@ pub(crate) fn read_one(
     }))
 }
 
-/// The text of an event, or the damage that it cannot be read for; that costs the one event and no other.
-fn text_or_damage(
+/// Texts of the events of one span, or the damage that they cannot be read for; that costs these events and no others.
+fn texts_or_damage(
     store: &Store,
     agent: &str,
     span: backstory_store::Result<Vec<u8>>,
-    row: &EventRow,
-) -> Result<(String, Option<Box<Damage>>)> {
-    let damage = match span {
-        Ok(span) if span.len() as u64 == row.span.length => {
-            return Ok((text_of(agent, &span, row), None));
+    rows: &[EventRow],
+) -> Result<(Vec<String>, Option<Box<Damage>>)> {
+    let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
+    let damage = match (span, rows.first()) {
+        (Ok(span), Some(row)) if is_whole(row, &span) => {
+            let parts: Vec<u16> = rows.iter().map(|row| row.span.part).collect();
+            let reader = backstory_session::reader(agent);
+            let texts = reader.map(|reader| reader.texts(&span, &parts));
+            return Ok((texts.unwrap_or_else(|| no_texts(rows)), None));
         }
-        Ok(_) => Box::new(missing_bytes(row)),
-        Err(backstory_store::Error::DamagedPiece(damage)) => damage,
-        Err(error) => return Err(error.into()),
+        (Ok(_), Some(row)) => Box::new(missing_bytes(row)),
+        (_, None) => return Ok((Vec::new(), None)),
+        (Err(backstory_store::Error::DamagedPiece(damage)), _) => damage,
+        (Err(error), _) => return Err(error.into()),
     };
     store.meet_damage([(*damage).clone()]);
-    Ok((String::new(), Some(damage)))
+    Ok((no_texts(rows), Some(damage)))
+}
+
+fn no_texts(rows: &[EventRow]) -> Vec<String> {
+    vec![String::new(); rows.len()]
 }
 
 /// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
@@ -244,12 +266,6 @@ fn missing_bytes(row: &EventRow) -> Damage {
         },
         path: None,
     }
-}
-
-fn text_of(agent: &str, span: &[u8], row: &EventRow) -> String {
-    backstory_session::reader(agent)
-        .map(|reader| reader.text(span, row.span.part))
-        .unwrap_or_default()
 }
 
 /// Does `work` on all cores at once, on each with a view of the store of its own.

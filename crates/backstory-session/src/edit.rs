@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use crate::json;
-
 /// What one event did to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
@@ -91,17 +89,6 @@ impl HunkLine {
             _ => None,
         }
     }
-}
-
-/// The first JSON value of a span, repaired as it was when it was first read.
-pub(crate) fn value(span: &[u8]) -> Option<Value> {
-    let mut found = None;
-    json::values(span, |text, _| {
-        if found.is_none() {
-            found = json::read(text).ok();
-        }
-    });
-    found
 }
 
 /// The first of these fields that is a string.

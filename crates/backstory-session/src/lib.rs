@@ -26,6 +26,6 @@ pub use event::{
     SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
-pub use reader::{Places, Reader, Reading, Shape, SourceName, is_agent, reader};
+pub use reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, is_agent, reader};
 pub use readers::READERS;
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};

@@ -1,11 +1,13 @@
 //! What it takes to read an agent's logs.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::edit::FileEdit;
 use crate::event::Output;
 use crate::hook::Agent;
+use crate::json;
 use crate::readers::READERS;
 use crate::record::Record;
 
@@ -50,12 +52,48 @@ pub trait Reader: Sync {
         None
     }
 
-    /// The text of an event, from the stored bytes of its span.
-    fn text(&self, span: &[u8], part: u16) -> String;
+    /// Texts of the events that have these parts of a span, from the stored bytes of the span. A span is parsed once for all of
+    /// them: a record may have thousands of parts.
+    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String>;
 
-    /// What an event did to files, from the stored bytes of its span: a call as it was asked, a result as it was done. Whether
-    /// it was done at all only the result tells.
-    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit>;
+    /// What an event did to files, from the record of its span: a call as it was asked, a result as it was done. Whether it was
+    /// done at all only the result tells.
+    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit>;
+}
+
+/// The record of a span, parsed once for the edits of all its events.
+#[derive(Debug)]
+pub struct SpanRecord(pub(crate) serde_json::Value);
+
+impl SpanRecord {
+    /// Parses the stored bytes of a span; `None` when they hold no JSON.
+    pub fn parse(span: &[u8]) -> Option<Self> {
+        let mut found = None;
+        json::values(span, |text, _| {
+            if found.is_none() {
+                found = json::read(text).ok().map(SpanRecord);
+            }
+        });
+        found
+    }
+}
+
+/// Finds the text of each of `parts` among the numbered texts of a record.
+pub(crate) fn texts_of_parts(
+    parts: &[u16],
+    numbered: impl IntoIterator<Item = (u16, String)>,
+) -> Vec<String> {
+    let mut numbered = numbered.into_iter();
+    if let [only] = parts {
+        let found = numbered.find(|(part, _)| part == only);
+        return vec![found.map(|(_, text)| text).unwrap_or_default()];
+    }
+    let mut found: HashMap<u16, String> = HashMap::new();
+    for (part, text) in numbered {
+        found.entry(part).or_insert(text);
+    }
+    let texts = parts.iter().map(|part| found.get(part).cloned());
+    texts.map(Option::unwrap_or_default).collect()
 }
 
 /// One source file being read. Records come in their order; what is understood goes to the output.

@@ -4,12 +4,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_session::FileEdit;
-use backstory_store::{BlockReader, ChangeRow, EventRange, Store};
+use backstory_store::{ChangeRow, EventRange, Store};
 
 use super::target::Target;
 use crate::error::Result;
 use crate::place::Place;
-use crate::replay::edits_of;
+use crate::replay::EditReader;
 
 /// A file that was renamed more often than this is followed no further.
 const MOST_NAMES: usize = 32;
@@ -51,7 +51,7 @@ pub(super) fn find(
     target: &mut Target,
     names: &mut Vec<String>,
 ) -> Result<Vec<Step>> {
-    let mut bytes = store.bytes();
+    let mut edits = EditReader::new(store);
     let mut steps: BTreeMap<(i64, u64), Option<Step>> = BTreeMap::new();
     let mut asked: HashSet<String> = HashSet::new();
     let mut next = 0;
@@ -61,7 +61,7 @@ pub(super) fn find(
         if asked.insert(file.clone()) {
             for row in store.changes_of(&file, &target.project)? {
                 if let Entry::Vacant(unknown) = steps.entry((row.session, row.seq)) {
-                    unknown.insert(step(store, &mut bytes, target, &row)?);
+                    unknown.insert(step(store, &mut edits, target, &row)?);
                 }
             }
         }
@@ -100,7 +100,7 @@ fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
 /// What a call did; `None` when it failed, was never answered, or changed nothing of this project.
 fn step(
     store: &Store,
-    bytes: &mut BlockReader<'_>,
+    edits: &mut EditReader<'_>,
     target: &mut Target,
     row: &ChangeRow,
 ) -> Result<Option<Step>> {
@@ -111,7 +111,7 @@ fn step(
     let Some(result) = result.filter(|result| !result.error) else {
         return Ok(None);
     };
-    let edits = edits_of(store, bytes, &row.agent, &call, &result)?;
+    let edits = edits.edits(&row.agent, &call, &result)?;
     let mut placed = Vec::new();
     for edit in edits {
         let to = edit.moved_to.as_deref();

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use backstory_code::{Language, Parsed, SymbolChange};
 use backstory_session::{Change as FileChange, FileEdit, HunkLine};
-use backstory_store::{BlockReader, EventRange, EventRow, Store, Uncoded};
+use backstory_store::{EventRange, EventRow, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
 use super::look::Look;
 use super::trees::Trees;
 use crate::error::Result;
-use crate::replay::{Interner, Lane, edits_of};
+use crate::replay::{EditReader, Interner, Lane};
 
 /// So many writes before one are looked at to find the text that it changed.
 const MOST_EARLIER: usize = 24;
@@ -77,7 +77,7 @@ struct Open {
 /// Reads what a session did since it was last looked at.
 pub(super) struct SessionReading<'s> {
     store: &'s Store,
-    bytes: BlockReader<'s>,
+    edit_reader: EditReader<'s>,
     session: &'s Uncoded,
     files: Files,
     interner: Interner,
@@ -95,7 +95,7 @@ impl<'s> SessionReading<'s> {
     pub(super) fn new(store: &'s Store, session: &'s Uncoded, trees: &'s mut Trees) -> Self {
         SessionReading {
             store,
-            bytes: store.bytes(),
+            edit_reader: EditReader::new(store),
             session,
             files: Files::of(session),
             interner: Interner::default(),
@@ -138,13 +138,10 @@ impl<'s> SessionReading<'s> {
                 self.turn = call.turn as i64;
             }
             let at = result.at.or(call.at);
-            for edit in edits_of(
-                self.store,
-                &mut self.bytes,
-                &self.session.agent,
-                &call,
-                &result,
-            )? {
+            for edit in self
+                .edit_reader
+                .edits(&self.session.agent, &call, &result)?
+            {
                 self.edit(edit, call.seq, at)?;
             }
         }
@@ -309,7 +306,7 @@ impl<'s> SessionReading<'s> {
                 else {
                     continue;
                 };
-                let edits = edits_of(self.store, &mut self.bytes, &write.agent, &call, &result)?;
+                let edits = self.edit_reader.edits(&write.agent, &call, &result)?;
                 let is_same = |edit: &&FileEdit| {
                     edit.moved_to.as_deref().unwrap_or(&edit.path) == path.as_str()
                 };

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::{Mutex, mpsc};
 
 use backstory_session::redact::Redactor;
-use backstory_session::{Output, Reading, Shape, Skipped, attachment, read_document, read_lines};
+use backstory_session::{
+    Event, Output, Reading, Shape, Skipped, attachment, read_document, read_lines,
+};
 use backstory_store::{Chunk, Cursor, Packer};
 
 use super::Done;
@@ -170,8 +172,13 @@ fn read_texts_again(
     chunk: &[u8],
     output: &mut Output,
 ) {
-    for event in &mut output.events {
-        let (from, to) = (event.span.offset, event.span.offset + event.span.length);
+    let is_same_record =
+        |a: &Event, b: &Event| (a.span.offset, a.span.length) == (b.span.offset, b.span.length);
+    for events in output.events.chunk_by_mut(is_same_record) {
+        let Some(span) = events.first().map(|event| event.span) else {
+            continue;
+        };
+        let (from, to) = (span.offset, span.offset + span.length);
         let next = changed.partition_point(|range| range.end <= from);
         if changed.get(next).is_none_or(|range| range.start >= to) {
             continue;
@@ -179,6 +186,10 @@ fn read_texts_again(
         let span = from
             .checked_sub(start)
             .and_then(|from| chunk.get(from as usize..(to - start) as usize));
-        event.text = span.map_or_else(String::new, |span| found.reader.text(span, event.span.part));
+        let parts: Vec<u16> = events.iter().map(|event| event.span.part).collect();
+        let texts = found.reader.texts(span.unwrap_or_default(), &parts);
+        for (event, text) in events.iter_mut().zip(texts) {
+            event.text = text;
+        }
     }
 }

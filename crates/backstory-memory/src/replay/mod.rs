@@ -5,39 +5,62 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use backstory_session::FileEdit;
+use backstory_session::{FileEdit, SpanRecord};
 use backstory_store::{BlockReader, EventRow, Store};
 
 pub(crate) use lane::Lane;
 pub(crate) use lines::{Interner, Line, filled};
 
 use crate::error::Result;
+use crate::read::unless_damaged;
 
-/// What a call that was answered did to files. The answer knows more than the call, if it tells anything.
-pub(crate) fn edits_of(
-    store: &Store,
-    bytes: &mut BlockReader<'_>,
-    agent: &str,
-    call: &EventRow,
-    result: &EventRow,
-) -> Result<Vec<FileEdit>> {
-    let Some(reader) = backstory_session::reader(agent) else {
-        return Ok(Vec::new());
-    };
-    for event in [result, call] {
-        let span = match bytes.read(event.stream, event.span.offset, event.span.length) {
-            Ok(span) => span,
-            // What a damaged event did is not known.
-            Err(backstory_store::Error::DamagedPiece(damage)) => {
-                store.meet_damage([*damage]);
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let edits = reader.edits(&span, event.span.part);
-        if !edits.is_empty() {
-            return Ok(edits);
+/// Reads what tool calls did to files.
+pub(crate) struct EditReader<'s> {
+    store: &'s Store,
+    bytes: BlockReader<'s>,
+    /// The last record of a result and the last record of a call, with their places: one record may hold thousands of calls, and
+    /// parsing it for each of them would take quadratic time.
+    parsed: [Option<ParsedSpan>; 2],
+}
+
+struct ParsedSpan {
+    place: (i64, u64, u64),
+    record: Option<SpanRecord>,
+}
+
+impl<'s> EditReader<'s> {
+    pub(crate) fn new(store: &'s Store) -> Self {
+        EditReader {
+            store,
+            bytes: store.bytes(),
+            parsed: [None, None],
         }
     }
-    Ok(Vec::new())
+
+    /// Returns what a call that was answered did to files. The answer knows more than the call, if it tells anything.
+    pub(crate) fn edits(
+        &mut self,
+        agent: &str,
+        call: &EventRow,
+        result: &EventRow,
+    ) -> Result<Vec<FileEdit>> {
+        let Some(reader) = backstory_session::reader(agent) else {
+            return Ok(Vec::new());
+        };
+        for (event, parsed) in [result, call].into_iter().zip(&mut self.parsed) {
+            let place = (event.stream, event.span.offset, event.span.length);
+            if parsed.as_ref().is_none_or(|parsed| parsed.place != place) {
+                let span = self.bytes.read(place.0, place.1, place.2);
+                // What a damaged event did is not known.
+                let record = SpanRecord::parse(&unless_damaged(self.store, span)?);
+                *parsed = Some(ParsedSpan { place, record });
+            }
+            let record = parsed.as_ref().and_then(|parsed| parsed.record.as_ref());
+            let edits = record.map(|record| reader.edits(record, event.span.part));
+            if let Some(edits) = edits.filter(|edits| !edits.is_empty()) {
+                return Ok(edits);
+            }
+        }
+        Ok(Vec::new())
+    }
 }

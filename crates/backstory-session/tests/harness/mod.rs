@@ -163,10 +163,18 @@ fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
     for event in &events {
         let start = event.span.offset as usize;
         let span = &data[start..start + event.span.length as usize];
-        let text = reader.text(span, event.span.part);
+        let of_span = |other: &&Event| {
+            (other.span.offset, other.span.length) == (event.span.offset, event.span.length)
+        };
+        let (parts, texts): (Vec<u16>, Vec<&str>) = events
+            .iter()
+            .filter(of_span)
+            .map(|event| (event.span.part, event.text.as_str()))
+            .unzip();
+        assert_eq!(reader.texts(span, &parts), texts);
         assert_eq!(
-            text,
-            event.text,
+            reader.texts(span, &[event.span.part]),
+            [event.text.as_str()],
             "read again from {:?}",
             String::from_utf8_lossy(span)
         );

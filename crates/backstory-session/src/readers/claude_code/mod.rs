@@ -14,13 +14,14 @@ mod usage;
 
 use std::path::{Path, PathBuf};
 
+use self::content::Part;
 use self::line::Line;
 use self::session::FileIds;
 use self::transcript::Transcript;
 use super::shared::LastName;
-use crate::edit::{self, FileEdit};
+use crate::edit::FileEdit;
 use crate::event::Output;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, texts_of_parts};
 use crate::record::{Record, read_document};
 
 /// Reads the logs of Claude Code.
@@ -95,34 +96,29 @@ impl Reader for ClaudeCode {
         })
     }
 
-    fn text(&self, span: &[u8], part: u16) -> String {
+    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
         // Repaired by the code that repaired it when it was first read.
-        let mut again = Again { part, text: None };
+        let mut again = Again::default();
         read_document(&mut again, span, &mut Output::default());
-        again.text.unwrap_or_default()
+        let numbered = again.parts.into_iter().map(|part| (part.part, part.text));
+        texts_of_parts(parts, numbered)
     }
 
-    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
-        edit::value(span)
-            .map(|record| edits::of_record(&record, part))
-            .unwrap_or_default()
+    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
+        edits::of_record(&record.0, part)
     }
 }
 
-/// A span that is read again for the text of one of its events.
+/// A span that is read again for the texts of its events.
+#[derive(Default)]
 struct Again {
-    part: u16,
-    text: Option<String>,
+    parts: Vec<Part>,
 }
 
 impl Reading for Again {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
         let line: Line<'_> = serde_json::from_str(record.json)?;
-        let found = line
-            .parts()
-            .into_iter()
-            .find(|found| found.part == self.part);
-        self.text = self.text.take().or(found.map(|found| found.text));
+        self.parts.extend(line.parts());
         Ok(())
     }
 

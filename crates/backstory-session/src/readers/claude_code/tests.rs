@@ -50,7 +50,7 @@ fn read(path: &str, log: &[u8]) -> Output {
     for event in &whole.events {
         let start = event.span.offset as usize;
         let span = &log[start..start + event.span.length as usize];
-        assert_eq!(ClaudeCode.text(span, event.span.part), event.text);
+        assert_eq!(ClaudeCode.texts(span, &[event.span.part])[0], event.text);
     }
     whole
 }

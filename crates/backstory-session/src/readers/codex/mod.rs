@@ -34,9 +34,11 @@ use std::sync::Arc;
 
 use self::object::Object;
 use self::reading::CodexReading;
-use crate::edit::{self, FileEdit};
+use crate::edit::FileEdit;
 use crate::json;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
+use crate::reader::{
+    Places, Reader, Reading, Shape, SourceName, SpanRecord, texts_of_parts, trailing_uuid,
+};
 
 /// Reads the rollouts of Codex.
 pub(crate) struct Codex;
@@ -81,7 +83,7 @@ impl Reader for Codex {
         Box::new(CodexReading::new(id_of(source), state))
     }
 
-    fn text(&self, span: &[u8], part: u16) -> String {
+    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
         let json = String::from_utf8_lossy(span);
         // Repaired only if it was repaired when it was first read: else raw JSON in a text would differ.
         let repaired = match Object::parse(&json) {
@@ -90,31 +92,27 @@ impl Reader for Codex {
         };
         let json = repaired.as_deref().unwrap_or(&json);
         let Ok(record) = Object::parse(json) else {
-            return String::new();
+            return vec![String::new(); parts.len()];
         };
         if is_document(&record) {
             // Only a document with damaged text is a span as a whole: see `CodexReading::document`.
             let items = record.list("items");
-            let item = items
-                .get(usize::from(part))
-                .and_then(|item| Object::of(item));
-            return item
-                .and_then(|item| entry::item(&item))
-                .map(|entry| entry.text)
-                .unwrap_or_default();
+            let text = |part: &u16| {
+                let item = Object::of(items.get(usize::from(*part))?)?;
+                Some(entry::item(&item)?.text)
+            };
+            let texts = parts.iter().map(text);
+            return texts.map(Option::unwrap_or_default).collect();
         }
         let (_, entries) = entry::entries(&record);
-        entries
-            .into_iter()
-            .nth(usize::from(part))
-            .map(|entry| entry.text)
-            .unwrap_or_default()
+        texts_of_parts(
+            parts,
+            (0..).zip(entries.into_iter().map(|entry| entry.text)),
+        )
     }
 
-    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
-        edit::value(span)
-            .map(|record| edits::of_record(&record, part))
-            .unwrap_or_default()
+    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
+        edits::of_record(&record.0, part)
     }
 }
 

@@ -57,7 +57,7 @@ fn assert_texts(stored: &[u8], out: &Output) {
     for event in &out.events {
         let start = event.span.offset as usize;
         let span = &stored[start..start + event.span.length as usize];
-        assert_eq!(Codex.text(span, event.span.part), event.text);
+        assert_eq!(Codex.texts(span, &[event.span.part])[0], event.text);
     }
 }
 
@@ -1133,7 +1133,7 @@ proptest! {
         read_lines(&mut *reading, &log, 0, 1, &mut out);
         for event in &out.events {
             let start = event.span.offset as usize;
-            Codex.text(&log[start..start + event.span.length as usize], event.span.part);
+            Codex.texts(&log[start..start + event.span.length as usize], &[event.span.part]);
         }
         Codex.recognises(Path::new("x"), &log);
         Codex.begin(&SourceName { path: Path::new("") }, Some(&String::from_utf8_lossy(&log)));

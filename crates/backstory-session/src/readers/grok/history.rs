@@ -9,6 +9,7 @@ use super::fields::Fields;
 use super::open_text::place_fragments;
 use super::{Line, Session, span_of, stream, tools};
 use crate::event::{Event, EventKey, Kind, Output};
+use crate::reader::texts_of_parts;
 use crate::readers::shared::{items, kept, string};
 use crate::record::Record;
 
@@ -55,16 +56,15 @@ pub(super) fn begins(first: &str, old: bool) -> bool {
     }
 }
 
-/// The text of a part of a message.
-pub(super) fn text(json: &str, part: u16) -> String {
-    let parts = Message::read(json)
+/// Texts of these parts of a message.
+pub(super) fn texts(json: &str, parts: &[u16]) -> Vec<String> {
+    let found = Message::read(json)
         .map(|message| message.parts())
         .unwrap_or_default();
-    parts
-        .into_iter()
-        .find(|found| found.part == part)
-        .map(|found| found.call.text)
-        .unwrap_or_default()
+    texts_of_parts(
+        parts,
+        found.into_iter().map(|found| (found.part, found.call.text)),
+    )
 }
 
 impl Session {

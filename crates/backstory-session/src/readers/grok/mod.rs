@@ -31,9 +31,9 @@ use self::open_text::OpenText;
 use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
 use crate::bounds::bound_session_id;
-use crate::edit::{self, FileEdit};
+use crate::edit::FileEdit;
 use crate::event::{Event, EventKey, Kind, Output, Span};
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
 use crate::record::{Record, read_lines};
 
 /// Reads the logs of Grok Build.
@@ -106,18 +106,16 @@ impl Reader for Grok {
         open.iter().map(|text| text.since).min()
     }
 
-    fn text(&self, span: &[u8], part: u16) -> String {
+    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
         // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
         // line and lone surrogates are then the same.
-        let mut again = Again::new(part);
+        let mut again = Again::new(parts);
         read_lines(&mut again, span, 0, 1, &mut Output::default());
-        again.text
+        again.texts
     }
 
-    fn edits(&self, span: &[u8], part: u16) -> Vec<FileEdit> {
-        edit::value(span)
-            .map(|record| edits::of_record(&record, part))
-            .unwrap_or_default()
+    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
+        edits::of_record(&record.0, part)
     }
 }
 

@@ -42,32 +42,32 @@ pub(super) struct Run {
     pub(super) mark: Mark,
 }
 
-/// A span that is read again for the text of its event.
-pub(super) struct Again {
-    part: u16,
-    pub(super) text: String,
+/// A span that is read again for the texts of its events.
+pub(super) struct Again<'p> {
+    parts: &'p [u16],
+    pub(super) texts: Vec<String>,
     begun: bool,
     streaming: Option<(Speaker, Stream)>,
 }
 
-impl Again {
-    pub(super) fn new(part: u16) -> Self {
+impl<'p> Again<'p> {
+    pub(super) fn new(parts: &'p [u16]) -> Self {
         Again {
-            part,
-            text: String::new(),
+            parts,
+            texts: vec![String::new(); parts.len()],
             begun: false,
             streaming: None,
         }
     }
 }
 
-impl Reading for Again {
+impl Reading for Again<'_> {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
         let begins = !std::mem::replace(&mut self.begun, true);
         let Some(note) = line.note() else {
             if begins {
-                self.text = history::text(record.json, self.part);
+                self.texts = history::texts(record.json, self.parts);
             }
             return Ok(());
         };
@@ -75,14 +75,16 @@ impl Reading for Again {
         if begins {
             self.streaming = speaker.map(|speaker| (speaker, Stream::new(speaker)));
             if speaker.is_none() {
-                self.text = single_text(&note, self.part);
+                let texts = self.parts.iter().map(|part| single_text(&note, *part));
+                self.texts = texts.collect();
             }
         }
         if let (Some((streaming, stream)), Some(speaker)) = (&mut self.streaming, speaker)
             && *streaming == speaker
+            // A streamed text is one event.
+            && let Some(text) = self.texts.first_mut()
         {
-            self.text
-                .push_str(&stream.add(&stream::content(note.update.content)));
+            text.push_str(&stream.add(&stream::content(note.update.content)));
         }
         Ok(())
     }
