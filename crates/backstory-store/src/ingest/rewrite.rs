@@ -144,7 +144,7 @@ fn has_quotation(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
     })
 }
 
-/// Overwrites stored bytes and returns what was there.
+/// Overwrites stored bytes and returns what was there: each piece, and all of them one behind the other.
 fn overwrite_blocks(
     connection: &Connection,
     stream: i64,
@@ -181,5 +181,7 @@ fn overwrite_blocks(
         }
         blocks::replace(connection, block, &bytes)?;
     }
+    // Who quotes it has put the pieces together.
+    overwritten.push(overwritten.concat());
     Ok(overwritten)
 }

@@ -282,51 +282,57 @@ fn killed_between_a_secret_is_stored_by_halves_or_not_at_all() {
 
 #[test]
 fn what_a_model_wrote_of_half_a_secret_goes_with_it() {
-    let environment = Environment::new();
-    let mut log = Log::new(&environment);
-    let secret = log.secret("anthropic-api-key", 1);
-    let (first, second) = secret.split_at(23);
-    log.says(&["the key is ", first]);
-    environment.sweep();
-    let path = environment.store().join("backstory.db");
-    let database = || rusqlite::Connection::open(&path).unwrap();
-    let pack = |text: &str| zstd::bulk::compress(text.as_bytes(), 3).unwrap();
-    // As models wrote it while the half was not known to be one; one of them shortens what it quotes.
-    let quoting = format!(r#"{{"title":"t","summary":"it uses {first}","detail":"d"}}"#);
-    let shortened = format!(
-        r#"{{"title":"t","summary":"it uses {}…","detail":"d"}}"#,
-        &first[..16]
-    );
-    let harmless = r#"{"title":"t","summary":"it uses a key","detail":"d"}"#;
-    let row: i64 = database()
-        .query_row(
-            "SELECT id FROM sessions WHERE session = ?1",
-            [SESSION],
-            |row| row.get(0),
-        )
-        .unwrap();
-    for (seq, text) in [
-        (1, quoting.as_str()),
-        (2, shortened.as_str()),
-        (3, harmless),
-    ] {
+    // In one fragment, and in fragments that are too short to be recognized by themselves.
+    for length in [23, 3] {
+        let environment = Environment::new();
+        let mut log = Log::new(&environment);
+        let secret = log.secret("anthropic-api-key", 1);
+        let (first, second) = secret.split_at(23);
+        log.says(&["the key is "]);
+        for piece in first.as_bytes().chunks(length) {
+            log.says(&[std::str::from_utf8(piece).unwrap()]);
+        }
+        environment.sweep();
+        let path = environment.store().join("backstory.db");
+        let database = || rusqlite::Connection::open(&path).unwrap();
+        let pack = |text: &str| zstd::bulk::compress(text.as_bytes(), 3).unwrap();
+        // As models wrote it while the half was not known to be one; one of them shortens what it quotes.
+        let quoting = format!(r#"{{"title":"t","summary":"it uses {first}","detail":"d"}}"#);
+        let shortened = format!(
+            r#"{{"title":"t","summary":"it uses {}…","detail":"d"}}"#,
+            &first[..16]
+        );
+        let harmless = r#"{"title":"t","summary":"it uses a key","detail":"d"}"#;
+        let row: i64 = database()
+            .query_row(
+                "SELECT id FROM sessions WHERE session = ?1",
+                [SESSION],
+                |row| row.get(0),
+            )
+            .unwrap();
+        for (seq, text) in [
+            (1, quoting.as_str()),
+            (2, shortened.as_str()),
+            (3, harmless),
+        ] {
+            let insert = "INSERT INTO observations (session, seq, model, at, body) VALUES (?1, ?2, 'm', 1, ?3)";
+            database().execute(insert, (row, seq, pack(text))).unwrap();
+        }
         let insert =
-            "INSERT INTO observations (session, seq, model, at, body) VALUES (?1, ?2, 'm', 1, ?3)";
-        database().execute(insert, (row, seq, pack(text))).unwrap();
+            "INSERT INTO summaries (session, events, model, at, body) VALUES (?1, 2, 'm', 1, ?2)";
+        database().execute(insert, (row, pack(&quoting))).unwrap();
+        let insert = "INSERT INTO kept_observations (session, observations) VALUES (?1, ?2)";
+        database().execute(insert, (row, pack(&quoting))).unwrap();
+        log.says(&[second, " and nothing else."]);
+        assert_eq!(environment.sweep()["redactions"], 1);
+        let count =
+            |query: &str| -> i64 { database().query_row(query, [], |row| row.get(0)).unwrap() };
+        assert_eq!(count("SELECT COUNT(*) FROM observations WHERE seq < 3"), 0);
+        assert_eq!(count("SELECT COUNT(*) FROM observations WHERE seq = 3"), 1);
+        assert_eq!(count("SELECT COUNT(*) FROM summaries"), 0);
+        assert_eq!(count("SELECT COUNT(*) FROM kept_observations"), 0);
+        log.check();
     }
-    let insert =
-        "INSERT INTO summaries (session, events, model, at, body) VALUES (?1, 2, 'm', 1, ?2)";
-    database().execute(insert, (row, pack(&quoting))).unwrap();
-    let insert = "INSERT INTO kept_observations (session, observations) VALUES (?1, ?2)";
-    database().execute(insert, (row, pack(&quoting))).unwrap();
-    log.says(&[second, " and nothing else."]);
-    assert_eq!(environment.sweep()["redactions"], 1);
-    let count = |query: &str| -> i64 { database().query_row(query, [], |row| row.get(0)).unwrap() };
-    assert_eq!(count("SELECT COUNT(*) FROM observations WHERE seq < 3"), 0);
-    assert_eq!(count("SELECT COUNT(*) FROM observations WHERE seq = 3"), 1);
-    assert_eq!(count("SELECT COUNT(*) FROM summaries"), 0);
-    assert_eq!(count("SELECT COUNT(*) FROM kept_observations"), 0);
-    log.check();
 }
 
 /// Of a text only the end is kept to be searched with what follows, and that end may lie in the middle of a fragment.
