@@ -180,6 +180,32 @@ fn replayed_history_belongs_to_the_first_session() {
 }
 
 #[test]
+fn another_record_with_a_known_id_is_no_copy() {
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "first")]);
+    environment.sweep();
+    let other = prompt(2, 0, "second").replace("2026-01-02", "2026-01-03");
+    environment.claude(2, &[other.clone()]);
+    environment.claude(
+        3,
+        &[other
+            .replace("uuid-0", "")
+            .replace(&claude_id(2), &claude_id(3))],
+    );
+    environment.claude(4, &[prompt(4, 7, "fourth").replace("uuid-7", "")]);
+    for _ in 0..2 {
+        environment.sweep();
+        assert_eq!(environment.events(&claude_id(1)), ["prompt: first"]);
+        assert_eq!(environment.events(&claude_id(2)), ["prompt: second"]);
+        assert_eq!(environment.events(&claude_id(3)), ["prompt: second"]);
+        assert_eq!(environment.events(&claude_id(4)), ["prompt: fourth"]);
+        // Read again as a whole, it is the same event.
+        environment.claude(2, &[other.clone(), prompt(2, 9, "more")]);
+        environment.claude(2, &[other.clone()]);
+    }
+}
+
+#[test]
 fn a_rollout_that_codex_compressed_is_the_same_rollout() {
     let environment = Environment::new();
     let id = "019f0000-0000-7000-8000-000000000001";

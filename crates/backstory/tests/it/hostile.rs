@@ -1,6 +1,8 @@
 //! Logs are written by programs that crash, and by whoever can write a file.
 
-use crate::environment::{Environment, claude_id, claude_path, prompt};
+use serde_json::{Value, json};
+
+use crate::environment::{Environment, claude_id, claude_path, prompt, record};
 
 #[test]
 fn bad_files_are_counted_and_nothing_else_is_lost() {
@@ -79,6 +81,33 @@ fn a_long_record_that_can_be_kept_is_kept() {
         format!("prompt: {}", text.trim_end())
     );
     assert_eq!(environment.events(&claude_id(1)).len(), 3);
+}
+
+#[test]
+fn a_line_of_thousands_of_blocks_is_parsed_once() {
+    // Parsed for each of its blocks, it took minutes.
+    let environment = Environment::new();
+    let blocks: Vec<Value> = (0..8_000)
+        .map(|number| json!({"type": "tool_use", "id": format!("t{number}"), "name": "Edit", "input": {"file_path": "/home/ada/shop/a.py", "old_string": "a", "new_string": "b"}}))
+        .collect();
+    let results: Vec<Value> = (0..8_000)
+        .map(|number| json!({"type": "tool_result", "tool_use_id": format!("t{number}"), "content": "done"}))
+        .collect();
+    environment.claude(
+        1,
+        &[
+            prompt(1, 0, "edit"),
+            record(
+                1,
+                1,
+                "assistant",
+                &json!({"role": "assistant", "content": blocks}),
+            ),
+            record(1, 2, "user", &json!({"role": "user", "content": results})),
+        ],
+    );
+    environment.sweep();
+    assert_eq!(environment.events(&claude_id(1)).len(), 16_001);
 }
 
 #[cfg(unix)]

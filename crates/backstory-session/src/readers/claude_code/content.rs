@@ -99,7 +99,7 @@ impl<'a> Message<'a> {
         if let Some(text) = string(self.content) {
             texts.push(text.into_owned());
         }
-        for (index, block) in self.blocks().iter().enumerate() {
+        for (part, block) in (1..u16::MAX).zip(&self.blocks()) {
             match &*string(block.kind).unwrap_or_default() {
                 "text" => texts.extend(block.text.map(text_of)),
                 "image" => texts.push("[image]".to_string()),
@@ -109,11 +109,7 @@ impl<'a> Message<'a> {
                     parts.push(Part {
                         call: string(block.tool_use_id).map(std::borrow::Cow::into_owned),
                         error: is_true(block.is_error),
-                        ..Part::new(
-                            index as u16 + 1,
-                            Kind::ToolResult,
-                            kept(&text).unwrap_or_default(),
-                        )
+                        ..Part::new(part, Kind::ToolResult, kept(&text).unwrap_or_default())
                     });
                 }
                 _ => {}
@@ -128,11 +124,10 @@ impl<'a> Message<'a> {
         if let Some(text) = string(self.content).and_then(|text| kept(&text)) {
             return vec![Part::new(TEXT_PART, Kind::Reply, text)];
         }
-        let blocks = self.blocks();
-        blocks
-            .iter()
-            .enumerate()
-            .filter_map(|(index, block)| block.assistant_part(index as u16 + 1))
+        // A record has at most as many events as there are numbers for its parts; no agent writes so many.
+        (1..u16::MAX)
+            .zip(&self.blocks())
+            .filter_map(|(part, block)| block.assistant_part(part))
             .collect()
     }
 }

@@ -50,7 +50,7 @@ impl Reading for Transcript {
             return Ok(());
         };
         self.facts(&line, &session, out);
-        let uuid = string(line.uuid);
+        let uuid = string(line.uuid).filter(|uuid| !uuid.is_empty());
         self.events(&line, &session, uuid.as_deref(), record, out);
         self.responses(&line, &session, record, out);
         if let Some(uuid) = uuid {
@@ -147,12 +147,17 @@ impl Transcript {
         for (ordinal, part) in parts.into_iter().enumerate() {
             let key = match uuid {
                 Some(uuid) => record_key(uuid, ordinal),
-                None => EventKey::of(&[
-                    b"claude-code",
-                    session.as_bytes(),
-                    record.json.as_bytes(),
-                    &[ordinal as u8],
-                ]),
+                None => {
+                    // One byte where that is enough: stores have such keys.
+                    let bytes = (ordinal as u64).to_le_bytes();
+                    let ordinal = if ordinal < 256 { &bytes[..1] } else { &bytes };
+                    EventKey::of(&[
+                        b"claude-code",
+                        session.as_bytes(),
+                        record.json.as_bytes(),
+                        ordinal,
+                    ])
+                }
             };
             let span = Span {
                 offset: record.offset,

@@ -163,7 +163,10 @@ fn response_key(
     record: Record<'_>,
 ) -> EventKey {
     let request = string(line.request_id).unwrap_or_default();
-    match (string(message.id), string(line.uuid)) {
+    match (
+        string(message.id),
+        string(line.uuid).filter(|uuid| !uuid.is_empty()),
+    ) {
         (Some(id), _) => EventKey::of(&[b"claude-usage", id.as_bytes(), request.as_bytes()]),
         (None, Some(uuid)) => EventKey::of(&[b"claude-usage", uuid.as_bytes()]),
         (None, None) => EventKey::of(&[
