@@ -40,6 +40,10 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) is_compact_summary: Option<&'a RawValue>,
     #[serde(borrow)]
+    is_visible_in_transcript_only: Option<&'a RawValue>,
+    #[serde(borrow, rename = "sourceToolUseID")]
+    source_tool_use_id: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) is_api_error_message: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) prompt_source: Option<&'a RawValue>,
@@ -125,7 +129,7 @@ impl<'a> Line<'a> {
         message.user_parts(forced)
     }
 
-    /// Whether a user record can be a person's: newer versions say where a prompt came from.
+    /// Whether a user record can be a person's: newer versions say where a prompt came from, and tools answer in such records, too.
     fn typed_by_person(&self) -> bool {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -137,7 +141,10 @@ impl<'a> Line<'a> {
             .origin
             .and_then(|origin| serde_json::from_str::<Origin<'_>>(origin.get()).ok());
         let kind = origin.and_then(|origin| string(origin.kind));
-        kind.is_none_or(|kind| kind == "human")
+        let is_of_tool = self.tool_use_result.is_some() || self.source_tool_use_id.is_some();
+        !is_of_tool
+            && !is_true(self.is_visible_in_transcript_only)
+            && kind.is_none_or(|kind| kind == "human")
             && string(self.prompt_source).is_none_or(|source| source != "system")
     }
 

@@ -383,6 +383,9 @@ fn marks_on_the_record_overrule_its_text() {
     marked(r#","origin":{"kind":"human"}"#, r#"prompt "go on""#);
     marked(r#","promptSource":"system""#, r#"system "go on""#);
     marked(r#","promptSource":"typed""#, r#"prompt "go on""#);
+    marked(r#","toolUseResult":"done""#, r#"system "go on""#);
+    marked(r#","sourceToolUseID":"toolu_1""#, r#"system "go on""#);
+    marked(r#","isVisibleInTranscriptOnly":true"#, r#"system "go on""#);
 }
 
 #[test]
@@ -1208,7 +1211,7 @@ fn deep_nesting_is_no_danger() {
             "[".repeat(50_000),
         ],
         r#"
-        prompt "go"
+        system "go"
         skipped line 4
         "#,
     );
