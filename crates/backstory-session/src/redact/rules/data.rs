@@ -212,10 +212,11 @@ pub(super) const RULES: &[Rule] = &[
         "requirepass «{w16}»",
         "requirepass $PASS",
     ),
-    token(
+    code(
         "one-time-password-seed",
         &["otpauth://"],
-        r"otpauth://[ht]otp/[^\s\x00-\x1f\x22'\\?]{1,128}\?(?:[^\s\x00-\x1f\x22'\\&]{1,64}&(?:amp;)?){0,6}secret=([A-Za-z2-7]{16,128})",
+        url::one_time_seed,
+        Case::Exact,
         "otpauth://totp/Acme:me@x.internal?issuer=Acme&secret=«{v32}»",
         "otpauth://totp/Acme:me@x.internal?issuer=Acme",
     ),
