@@ -356,6 +356,7 @@ fn texts_that_were_slow_once_are_not_any_more() {
         "?Signature=a1",
         "{\"kty\":",
         "IBAAKCA\n",
+        "IBAAKCAxxxxxx=",
         "\nMIIEpAIBAAKCAQEA",
         "\\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA-----END PRIVATE KEY",
         "echo a1b2c3|sudo -S<<<",
