@@ -357,6 +357,7 @@ fn texts_that_were_slow_once_are_not_any_more() {
         "{\"kty\":",
         "IBAAKCA\n",
         "IBAAKCAxxxxxx=",
+        "IBAAKCAxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
         "\nMIIEpAIBAAKCAQEA",
         "\\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA-----END PRIVATE KEY",
         "echo a1b2c3|sudo -S<<<",
