@@ -12,6 +12,8 @@ const BOUNDARY_BYTES: usize = 8;
 const GLUE_BYTES: usize = 32;
 /// Number of changes between letters and digits, or from a small letter to a capital, from which on a run of bytes may be data.
 const MIN_DATA_TURNS: usize = 3;
+/// The same for a run as long as is looked at.
+const MIN_LONG_DATA_TURNS: usize = 5;
 
 /// What stands right before a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,7 @@ pub(super) fn is_inside_data(text: &[u8], at: usize) -> bool {
     let turns = turns.count();
     // A name of this length has something between its words; the base64 of zeros has not.
     turns >= MIN_DATA_TURNS && turns * 4 >= length
+        || length == GLUE_BYTES && turns >= MIN_LONG_DATA_TURNS
         || length == GLUE_BYTES && !run.iter().any(|byte| matches!(byte, b'-' | b'_'))
 }
 

@@ -210,6 +210,29 @@ fn password_of_user(text: &[u8], start: usize) -> Option<Found> {
     (found.range.len() >= 6).then_some(found)
 }
 
+/// The last of the words behind the flags of the `htpasswd` at `hit`, if one of the flags says that it is the password.
+pub(super) fn htpasswd(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let text = search.text;
+    let start = hit.end - 1;
+    let line = command_line(text, start, text.get(hit.clone())?);
+    let mut at = start;
+    let mut words = line.split(|byte| *byte == b' ').map(|word| {
+        let place = at;
+        at += word.len() + 1;
+        (place, word)
+    });
+    let (mut is_given, mut is_printed) = (false, false);
+    // Up to the first word that is no flag: the file, or the user if the entry is only printed.
+    words.find(|(_, word)| {
+        let is_flag = word.starts_with(b"-");
+        is_given |= is_flag && word.contains(&b'b');
+        is_printed |= is_flag && word.contains(&b'n');
+        !is_flag
+    })?;
+    let (password, _) = words.nth(usize::from(!is_printed))?;
+    is_given.then(|| secret_word(text, password)).flatten()
+}
+
 /// The word that is given to a command which reads the password from its input, at `hit`: through a pipe or as a here-string.
 pub(super) fn piped(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let text = search.text;

@@ -482,8 +482,21 @@ fn a_chain_of_secrets_is_redacted_at_once() {
         "--glft-99W1MdYG484H99W1MdYG484H",
         "\n--glft-99W1MdYG484H99W1MdYG484H",
         "Rappkey:a1OLLBAR_ACCESS_TON=145ac8d8b1431a6447e6208cb614A",
+        "K005xjF4d9fS8M2XG7Fjed5tmJ70uPQ/",
+        "sb_secret_xjF4d9fS8M2XG7Fjed5tmJ_7Ud0uPQA",
+        "dbtc_hVx6IBkV9IWrhA270kH2iQAk7b2R09NvfC0jtPJ6u/",
+        "pscale_oauth_hVx6IBkV9IWrh270kHA2iQAk7b2R09NcoherevfC0jtPJ6uZfb/",
     ] {
-        for escape in [("A", "A"), ("/", "\\/"), ("A", "\\u0041"), ("d", "\\u0064")] {
+        for escape in [
+            ("A", "A"),
+            ("/", "\\/"),
+            ("/", "\\\\/"),
+            ("A", "\\u0041"),
+            ("A", "\\\\u0041"),
+            ("A", "\\u001b[31m"),
+            ("A", "\\\\b"),
+            ("d", "\\u0064"),
+        ] {
             let text = format!("{}--AKIAQ2W3E4R5T6Y7U2I3", piece.repeat(300));
             let line = serde_json::json!({ "text": text }).to_string();
             let line = line.replace(escape.0, escape.1);

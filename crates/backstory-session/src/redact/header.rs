@@ -78,7 +78,7 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
 
 /// The value of a cookie whose name ends at `hit`. Sessions of agents have such names too; their ids are UUIDs.
 pub(super) fn cookie(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
-    let secret = url_value(search.text, hit.end)?;
+    let secret = url_value(search, hit.end)?;
     let is_session = |_: &mut ValueMemo, value: &[u8]| {
         value.len() >= SHORTEST_BARE_CREDENTIAL
             && !is_uuid(value)
@@ -105,24 +105,24 @@ pub(super) fn signed_url(search: &mut Search<'_>, hit: &Range<usize>) -> Option<
         || before_name.ends_with(b"&amp;")
         || text.get(name.clone())?.starts_with(b"u0026") && before_name.ends_with(b"\\")
         || text.get(name)?.ends_with(b"CloudFront-S");
-    let secret = url_value(text, hit.end)?;
+    let secret = url_value(search, hit.end)?;
     let is_signature = |_: &mut ValueMemo, value: &[u8]| {
         value.len() >= SHORTEST_SIGNATURE && !is_placeholder(value) && !is_words(value)
     };
     (is_parameter && search.judge_value(&secret, is_signature)).then(|| Found::plain(secret))
 }
 
-/// A run of the characters that values in cookies and URLs are made of.
-fn url_value(text: &[u8], start: usize) -> Option<Range<usize>> {
-    let rest = text.get(start..)?;
-    let length = count_leading(rest.iter().take(LONGEST_VALUE), |byte| {
-        byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':' | b'%'
-            )
-    });
-    (length > 0 && length < LONGEST_VALUE).then_some(start..start + length)
+/// A run of the characters that values in cookies and URLs are made of. Its end is remembered: names may stand in it again.
+fn url_value(search: &mut Search<'_>, start: usize) -> Option<Range<usize>> {
+    let text = search.text;
+    let limit = start + LONGEST_VALUE;
+    let is_part = |at: usize| {
+        text.get(at)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=:%".contains(byte))
+    };
+    let run = &mut search.progress.run;
+    let end = run.end(start, limit.min(text.len()), is_part);
+    (start < end && end < limit).then_some(start..end)
 }
 
 /// The token after the word `Bearer` alone, as in code and in curl commands cut in two.

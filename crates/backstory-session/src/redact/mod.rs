@@ -54,9 +54,10 @@ pub use plant::{Planted, planted};
 pub use rule::Rule;
 pub use rules::RULES;
 
+use assignment::backslashes;
 use escape::{Shadow, lines_of, printable_escape, unescape};
 use examined::{count_leading, examined};
-use hidden::Marks;
+use hidden::{Marks, hidden_end};
 use scan::{Finding, ScanMemory, scan_text};
 
 /// Finds and replaces secrets.
@@ -172,7 +173,7 @@ impl Redactor {
         let place = place.start - part.start..place.end - part.start;
         let known = findings.len();
         scan_text(text, place.clone(), part.start, memory, findings);
-        let marks = Marks::find(text, place.clone());
+        let marks = Marks::find(text, place);
         let lines = lines_of(text, &marks.odd);
         // Without the escapes the rules see more, so what they found with them is forgotten; but a key block that begins in
         // one line and ends in another is seen only here.
@@ -321,6 +322,15 @@ fn around(markers: &[Range<usize>], bytes: &[u8]) -> Vec<Range<usize>> {
     places
 }
 
+/// The end of the sequence at `at`, if it stands for a printable character or is hidden.
+fn glued_sequence(bytes: &[u8], at: usize) -> Option<usize> {
+    let run = backslashes(bytes, at);
+    let printable = (at + run).checked_sub(1).filter(|_| run > 0);
+    let printable =
+        printable.and_then(|last| printable_escape(bytes, last).map(|width| last + width));
+    printable.or_else(|| hidden_end(bytes, at))
+}
+
 /// The findings with all that is glued to them: after so many rounds nobody knows where one secret ends and the next begins.
 fn widened(mut findings: Vec<Finding>, bytes: &[u8], protected: &[Range<usize>]) -> Vec<Finding> {
     let is_glued = |byte: u8| {
@@ -342,29 +352,32 @@ fn widened(mut findings: Vec<Finding>, bytes: &[u8], protected: &[Range<usize>])
         loop {
             let behind = bytes.get(end..ceiling).unwrap_or_default();
             end += count_leading(behind.iter(), is_glued);
-            // An escape that stands for a printable character does not end a word.
-            match printable_escape(bytes, end) {
-                Some(width) if end + width <= ceiling => end += width,
+            // What stands for a printable character, or for none, does not end a word.
+            match glued_sequence(bytes, end) {
+                Some(next) if next <= ceiling => end = next,
                 _ => break,
             }
         }
         loop {
             let before = bytes.get(floor..start).unwrap_or_default();
             start -= count_leading(before.iter().rev(), is_glued);
-            match start.checked_sub(1).filter(|before| *before >= floor) {
-                Some(before) if printable_escape(bytes, before).is_some() => start = before,
-                Some(before) if bytes.get(before) == Some(&b'\\') => {
-                    // Not into an escape sequence, of which the backslash would be left.
-                    let width = if bytes.get(start) == Some(&b'u') {
-                        5
-                    } else {
-                        1
-                    };
-                    start = finding.range.start.min(start + width);
-                    break;
-                }
-                _ => break,
+            let before = bytes.get(floor..start).unwrap_or_default();
+            let run = count_leading(before.iter().rev(), |byte| byte == b'\\');
+            let sequence = start - run.max(1).min(before.len());
+            if sequence < start && glued_sequence(bytes, sequence).is_some() {
+                start = sequence;
+                continue;
             }
+            if run > 0 {
+                // Not into an escape sequence, of which the backslash would be left.
+                let width = if bytes.get(start) == Some(&b'u') {
+                    5
+                } else {
+                    1
+                };
+                start = finding.range.start.min(start + width);
+            }
+            break;
         }
         from = from.max(end);
         if (start..end) != finding.range {

@@ -152,7 +152,13 @@ pub(super) fn bare(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found>
     if search.progress.is_decided(start) || !is_start {
         return None;
     }
+    // Whatever begins in the same run of base64, or in the lines that follow it, is part of it.
+    let limit = text.len().min(start + LONGEST_BLOCK);
+    search
+        .progress
+        .decide(base64_line(text.get(..limit)?, start).end);
     let found = body(text, start, b"")?;
+    search.progress.decide(found.range.end);
     (found.range.len() >= MIN_BARE_KEY_BYTES).then_some(found)
 }
 

@@ -216,17 +216,25 @@ impl ScanMemory {
     }
 }
 
-/// Whether a token at `start` can be told from the rest of a word before it. A short prefix must have a mark, and no vowel before
-/// it: `task-`, `risk-`, `core_`.
+/// Whether a token at `start` can be told from the rest of a word before it. A short prefix must have a mark, and before it must be
+/// the end of a word or of a number, but no vowel: `task-`, `risk-`.
 fn may_stand_in_word(pattern: &Pattern, text: &[u8], start: usize) -> bool {
     let mark = text.get(start + MIN_FIXED_BYTES - 2);
-    let before = start.checked_sub(1).and_then(|before| text.get(before));
+    let before = text
+        .get(word_start(text, start, 3)..start)
+        .unwrap_or_default();
     let is_vowel = |byte: &u8| b"aeiou".contains(&byte.to_ascii_lowercase());
+    let is_apart = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let end = before.rsplit(is_apart).next().unwrap_or_default();
+    let is_end = end.iter().all(u8::is_ascii_digit)
+        || end.iter().all(u8::is_ascii_lowercase)
+        || end.iter().all(u8::is_ascii_uppercase);
     pattern.fixed_bytes >= MIN_FIXED_BYTES
         || pattern.fixed_bytes + 1 == MIN_FIXED_BYTES
             && matches!(mark, Some(b'-' | b'_'))
             && !pattern.is_common_word
-            && !before.is_some_and(is_vowel)
+            && is_end
+            && !before.last().is_some_and(is_vowel)
 }
 
 /// Whether a secret can be told from the rest of a name that it is glued to.

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::examined::count_leading;
+use memchr::memmem;
+
+use super::examined::{count_leading, examined};
 use super::plausible::{entropy, is_demonstration, is_mostly_words, is_placeholder};
 use super::rule::Found;
 use super::search::Search;
@@ -10,6 +12,9 @@ use super::search::Search;
 const LONGEST_USER: usize = 128;
 const LONGEST_PASSWORD: usize = 512;
 const SHORTEST_TOKEN: usize = 20;
+const SHORTEST_SEED: usize = 16;
+/// Length in bytes of the part of an `otpauth://` URL that is looked at.
+const MAX_SEED_OFFSET_BYTES: usize = 320;
 
 /// The password of the URL whose `://` is at `hit`.
 pub(super) fn password(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
@@ -49,6 +54,25 @@ pub(super) fn user_token(search: &mut Search<'_>, hit: &Range<usize>) -> Option<
         && !is_demonstration(user)
         && !is_mostly_words(user))
     .then(|| Found::plain(hit.end..hit.end + length))
+}
+
+/// The seed in the `otpauth://` URL at `hit`, from which all one-time passwords are computed.
+pub(super) fn one_time_seed(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+    let rest = search.text.get(hit.end..)?;
+    let length = count_leading(rest.iter().take(MAX_SEED_OFFSET_BYTES), |byte| {
+        byte.is_ascii_graphic() && !b"\"'`\\<>[]".contains(&byte)
+    });
+    let parameters = rest.get(..length)?;
+    // What stands behind the next one is that one's.
+    let next = memmem::find(parameters, b"otpauth://").unwrap_or(length);
+    examined(length * 2);
+    let at = memmem::find(parameters.get(..next)?, b"secret=")? + b"secret=".len();
+    let seed = count_leading(
+        parameters.get(at..next)?.iter(),
+        |byte| matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'2'..=b'7'),
+    );
+    let start = hit.end + at;
+    (seed >= SHORTEST_SEED).then(|| Found::plain(start..start + seed))
 }
 
 fn ends_part(byte: u8) -> bool {

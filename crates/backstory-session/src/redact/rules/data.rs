@@ -191,10 +191,11 @@ pub(super) const RULES: &[Rule] = &[
         "sshpass -p «{p16}» ssh me@host",
         "sshpass -p $PASS ssh me@host",
     ),
-    token(
+    code(
         "htpasswd-password",
         &["htpasswd -"],
-        r"htpasswd (?:-[A-Za-z]{1,6} ){0,2}-[A-Za-z]{0,5}b[A-Za-z]{0,5} (?:[^\s\x00-\x1f\x22'\\;|&>]{1,100} ){1,2}\\{0,7}[\x22']?([^\s\x00-\x1f\x22'\\$<{;|&>][^\s\x00-\x1f\x22'\\]{3,128})",
+        command::htpasswd,
+        Case::Exact,
         "htpasswd -bc .htpasswd me «{w12}»",
         "htpasswd -c .htpasswd me {w12}",
     ),
@@ -212,10 +213,11 @@ pub(super) const RULES: &[Rule] = &[
         "requirepass «{w16}»",
         "requirepass $PASS",
     ),
-    token(
+    code(
         "one-time-password-seed",
         &["otpauth://"],
-        r"otpauth://[ht]otp/[^\s\x00-\x1f\x22'\\?]{1,128}\?(?:[^\s\x00-\x1f\x22'\\&]{1,64}&(?:amp;)?){0,6}secret=([A-Za-z2-7]{16,128})",
+        url::one_time_seed,
+        Case::Exact,
         "otpauth://totp/Acme:me@x.internal?issuer=Acme&secret=«{v32}»",
         "otpauth://totp/Acme:me@x.internal?issuer=Acme",
     ),
