@@ -177,6 +177,9 @@ fn sessions_signatures_and_files() {
         "\"kty\":\"RSA\",\"n\":\"{u342}\",\"d\":\"«{u342}»\",\"p\":\"«{u171}»\",\"q\":\"«{u171}»\"",
         "\"d\":\"«{u43}»\",\"kty\":\"EC\"",
         "\"kty\":\"oct\",\"k\":\"«{u43}»\"",
+        "\"p\":\"«{u171}»\",\"kty\":\"RSA\",\"kid\":\"example-1\",\"d\":\"«{u342}»\"",
+        "\"kty\":\"EC\",\"d\":\"«{u43}»\",\"x5c\":[\"{b5000}\"]",
+        ".AspNetCore.Cookies=«{u3000}»; path=/",
         "«b3BlbnNzaC1rZXktdjE{b51}\n{b70}\n{b70}\n{b20}=»",
         "«MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBK{b30}\n{b64}\n{b64}»",
         "«MIIEpAIBAAKCAQEA{b48}\n{b64}\n{b64}»",
@@ -459,6 +462,11 @@ fn colours_between_name_and_value_hide_nothing() {
         "DB_\u{1b}[01;31m\u{1b}[KPASS\u{1b}[m\u{1b}[KWORD=«{w16}»",
         "\u{1b}[38;5;81mAPI_KEY\u{1b}[0m\u{1b}[38;5;203m=\u{1b}[0m\u{1b}[38;5;186m«{w32}»\u{1b}[0m",
         "pass\\u200bword=«{w16}»",
+        "password=\u{200b}'«{p16}»'",
+        "Authorization: \u{1b}[1mBearer\u{1b}[0m «{w32}»",
+        "Authorization: \u{1b}[1mBasic\u{1b}[0m «Ym9iOmh1bnRlcjJodW50ZXI=»",
+        "curl -u \u{1b}[33mbob:«{w16}»\u{1b}[0m https://x.internal",
+        "mysql -u root \u{1b}[33m-p«{w12}»\u{1b}[0m main",
     ] {
         check_redacted(template);
     }

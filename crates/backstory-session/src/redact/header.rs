@@ -13,10 +13,10 @@ use super::plausible::{
 use super::rule::Found;
 use super::search::{Search, ValueMemo};
 
-const LONGEST: usize = 8 * 1024;
-const LONGEST_VALUE: usize = 2 * 1024;
-const SHORTEST_BARE_CREDENTIAL: usize = 16;
-const SHORTEST_SIGNATURE: usize = 24;
+/// Length in bytes of the longest credential; cookies reach 4 KiB, tickets of Kerberos more.
+const MAX_CREDENTIAL_BYTES: usize = 8 * 1024;
+const MIN_BARE_CREDENTIAL_BYTES: usize = 16;
+const MIN_SIGNATURE_BYTES: usize = 24;
 /// Length in bytes within which the fields of a `.netrc` entry follow one another.
 const MAX_NETRC_BYTES: usize = 256;
 
@@ -46,7 +46,7 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
     if value.get(scheme) != Some(&b' ') {
         // Without a scheme there is nothing but the credentials.
         let is_credential = |_: &mut ValueMemo, value: &[u8]| {
-            value.len() >= SHORTEST_BARE_CREDENTIAL && !is_uuid(value) && is_random_key(value)
+            value.len() >= MIN_BARE_CREDENTIAL_BYTES && !is_uuid(value) && is_random_key(value)
         };
         return search
             .judge_value(&found.value, is_credential)
@@ -80,7 +80,7 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
 pub(super) fn cookie(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let secret = url_value(search, hit.end)?;
     let is_session = |_: &mut ValueMemo, value: &[u8]| {
-        value.len() >= SHORTEST_BARE_CREDENTIAL
+        value.len() >= MIN_BARE_CREDENTIAL_BYTES
             && !is_uuid(value)
             && !value
                 .iter()
@@ -105,17 +105,22 @@ pub(super) fn signed_url(search: &mut Search<'_>, hit: &Range<usize>) -> Option<
         || before_name.ends_with(b"&amp;")
         || text.get(name.clone())?.starts_with(b"u0026") && before_name.ends_with(b"\\")
         || text.get(name)?.ends_with(b"CloudFront-S");
+    if !is_parameter {
+        return None;
+    }
     let secret = url_value(search, hit.end)?;
     let is_signature = |_: &mut ValueMemo, value: &[u8]| {
-        value.len() >= SHORTEST_SIGNATURE && !is_placeholder(value) && !is_words(value)
+        value.len() >= MIN_SIGNATURE_BYTES && !is_placeholder(value) && !is_words(value)
     };
-    (is_parameter && search.judge_value(&secret, is_signature)).then(|| Found::plain(secret))
+    search
+        .judge_value(&secret, is_signature)
+        .then(|| Found::plain(secret))
 }
 
 /// A run of the characters that values in cookies and URLs are made of. Its end is remembered: names may stand in it again.
 fn url_value(search: &mut Search<'_>, start: usize) -> Option<Range<usize>> {
     let text = search.text;
-    let limit = start + LONGEST_VALUE;
+    let limit = start + MAX_CREDENTIAL_BYTES;
     let is_part = |at: usize| {
         text.get(at)
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=:%".contains(byte))
@@ -205,11 +210,11 @@ pub(super) fn netrc(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found
 /// A run of the characters that credentials are made of.
 fn credentials(text: &[u8], start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
-    let length = count_leading(rest.iter().take(LONGEST), |byte| {
+    let length = count_leading(rest.iter().take(MAX_CREDENTIAL_BYTES), |byte| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':')
     });
     // A call or a template follows, not the end of the credentials.
     let ends = !matches!(rest.get(length), Some(b'(' | b'{' | b'[' | b'$' | b'<'));
-    (length > 0 && length < LONGEST && ends).then_some(start..start + length)
+    (length > 0 && length < MAX_CREDENTIAL_BYTES && ends).then_some(start..start + length)
 }

@@ -9,13 +9,14 @@ use std::ops::Range;
 use super::assignment::backslashes;
 use super::escape::{ascii_of_unicode_escape, hex_of_unicode_escape};
 use super::examined::{count_leading, examined};
+use super::pattern::MAX_TOKEN_BYTES;
 
 /// Number of bytes on both sides of a hidden sequence that are searched without it.
 const CONTEXT_BYTES: usize = 1024;
 /// Number of parameter bytes in a terminal control sequence.
-const MAX_PARAMETER_BYTES: usize = 32;
+const MAX_CSI_PARAMETER_BYTES: usize = 32;
 /// Length in bytes of the link or title in an operating system command.
-const MAX_COMMAND_BYTES: usize = 512;
+const MAX_OSC_BYTES: usize = 512;
 /// Number of bytes that are looked at together.
 const CHUNK_BYTES: usize = 64;
 
@@ -73,8 +74,9 @@ impl Marks {
                     cluster = place - run..end;
                     is_colour = false;
                 }
+                examined(end - (place - run));
                 is_colour |= text
-                    .get(cluster.clone())
+                    .get(place - run..end)
                     .is_some_and(|bytes| bytes.contains(&b'['));
             }
         }
@@ -89,21 +91,22 @@ impl Marks {
             return;
         };
         let is_part = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
-        let is_wanted = if is_colour {
-            let escape = text.get(cluster.start.saturating_sub(2)..cluster.start);
-            let is_break = matches!(escape, Some([b'\\', b'n' | b'r' | b't']));
-            let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'\\';
-            matches!(before, b':' | b'=') || !is_break && !is_blank(before) && !is_blank(after)
-        } else {
-            is_part(before) && is_part(after)
-        };
+        // A colour may stand beside a blank that rules know: `Authorization: ␛[1mBearer␛[0m …`.
+        let is_wanted =
+            is_colour || is_part(before) && is_part(after) || matches!(before, b':' | b'=');
         if cluster.is_empty() || !is_wanted {
             return;
         }
         let start = cluster.start.saturating_sub(CONTEXT_BYTES);
-        let end = text.len().min(cluster.end + CONTEXT_BYTES);
+        let mut end = text.len().min(cluster.end + CONTEXT_BYTES);
+        let last = self.windows.last().map_or(0, |last| last.end);
+        if end > last {
+            // A secret may be longer. What the window before has seen is not looked at again.
+            let rest = text.get(end..).unwrap_or_default().iter();
+            end += count_leading(rest.take(MAX_TOKEN_BYTES), |byte| byte.is_ascii_graphic());
+        }
         match self.windows.last_mut() {
-            Some(last) if start <= last.end => last.end = end,
+            Some(last) if start <= last.end => last.end = last.end.max(end),
             _ => self.windows.push(start..end),
         }
     }
@@ -230,7 +233,7 @@ fn control_end(text: &[u8], at: usize, end: usize) -> Option<usize> {
             .is_ascii_alphanumeric()
             .then_some(end + 2),
         b']' => {
-            let rest = text.get(end + 1..)?.iter().take(MAX_COMMAND_BYTES);
+            let rest = text.get(end + 1..)?.iter().take(MAX_OSC_BYTES);
             let length = count_leading(rest, |byte| {
                 byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
             });
@@ -252,7 +255,7 @@ fn control_end(text: &[u8], at: usize, end: usize) -> Option<usize> {
 /// Returns the end of a control sequence whose parameters begin at `start`.
 fn parameters_end(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
-    let length = count_leading(rest.iter().take(MAX_PARAMETER_BYTES), |byte| {
+    let length = count_leading(rest.iter().take(MAX_CSI_PARAMETER_BYTES), |byte| {
         matches!(byte, b'0'..=b'?')
     });
     rest.get(length)?
@@ -382,12 +385,12 @@ mod tests {
             "a\\u200bb",
             "a\\\\u001b[1m\\\\u001b[Kb",
             "a\u{8}b",
+            " \u{1b}[32mPASS\u{1b}[39m tests ",
+            "\\n\\u001b[32mPASS\\u001b[39m\\n",
         ] {
             assert_eq!(windows(text), 1, "{text:?}");
         }
         for text in [
-            " \u{1b}[32mPASS\u{1b}[39m tests ",
-            "\\n\\u001b[32mPASS\\u001b[39m\\n",
             "\u{feff}using",
             "\"\\ufeffusing",
             "⚠\u{fe0f} careful",

@@ -6,7 +6,7 @@ use super::rule::Rule;
 use super::rules::RULES;
 
 /// What stands between two keywords, or between a keyword and what follows it.
-const SEPARATORS: [&str; 24] = [
+const SEPARATORS: [&str; 28] = [
     "",
     "=",
     ":",
@@ -31,6 +31,10 @@ const SEPARATORS: [&str; 24] = [
     "@",
     "\\/",
     "\\u0041",
+    "\0",
+    "\u{200b}",
+    "\u{1b}[1m",
+    "\\u001b[1m",
 ];
 
 /// Returns pieces of text that are slow to redact when they are repeated, made of all keywords of `rule`.

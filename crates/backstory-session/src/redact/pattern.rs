@@ -34,7 +34,7 @@ pub(super) struct Pattern {
 }
 
 /// Length in bytes to which a match is cut that has no bound of its own.
-const MAX_TOKEN_BYTES: usize = 8 * 1024;
+pub(super) const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Upper bounds of repeats from which on they are left to the caller.
 const MAX_COMPILED_REPEATS: u32 = 100;
 

@@ -177,26 +177,35 @@ pub(super) fn web_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fou
     let end = hit.start + count_leading(rest, is_inside);
     search.progress.decide(end);
     examined((end - start) * 2);
+    // Nothing behind the object is looked at.
+    let text = text.get(..end)?;
     let mut range: Option<Range<usize>> = None;
+    let mut members = Vec::new();
     let mut at = start;
-    while let Some(quote) = memchr::memchr(b'"', text.get(at..end)?) {
+    while let Some(quote) = memchr::memchr(b'"', text.get(at..).unwrap_or_default()) {
         // A name, its quote, a colon and the quote of the value.
         let name = base64_line(text, at + quote + 1);
         at = name.end.max(at + quote + 1);
-        let is_member = MEMBERS.contains(&text.get(name.clone())?);
+        let is_member = MEMBERS.contains(&text.get(name.clone()).unwrap_or_default());
         let value = skip_punctuation(text, name.end);
-        if !is_member || !text.get(name.end..value)?.contains(&b':') {
+        let between = text.get(name.end..value).unwrap_or_default();
+        if !is_member || !between.contains(&b':') {
             continue;
         }
-        let length = count_leading(text.get(value..end)?.iter(), |byte| {
+        let length = count_leading(text.iter().skip(value), |byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=' | b'+' | b'/')
         });
         if length >= MIN_WEB_KEY_BYTES {
             range = Some(range.map_or(value, |range| range.start)..value + length);
+            members.extend_from_slice(text.get(value..value + length).unwrap_or_default());
         }
         at = value + length;
     }
-    range.map(Found::plain)
+    // Other members may stand between them; the secret is what is private.
+    Some(Found {
+        range: range?,
+        value: Some(members),
+    })
 }
 
 /// Past the quotes, backslashes, blanks and the colon between a name and a value.

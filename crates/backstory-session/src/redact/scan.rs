@@ -123,7 +123,8 @@ fn find_secret(
         Matcher::Code(find, _) => find(&mut search, hit),
     }?;
     let secret = text.get(found.range.clone())?;
-    let known = secret.is_empty() || is_placeholder(secret);
+    let value = found.value.as_deref().unwrap_or(secret);
+    let known = value.is_empty() || is_placeholder(value);
     // The name of a rule in a marker is no name of a variable.
     let marked = is_in_marker(text, found.range.start) || is_in_marker(text, hit.start);
     if known || marked {
