@@ -289,13 +289,15 @@ impl Store {
         Ok(found)
     }
 
-    /// The newest generation of every file that holds events of a session, in the order they were first read.
+    /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
+    /// nothing but copies of another one's events has its files, too.
     pub fn session_streams(&self, session: i64) -> Result<Vec<StreamRow>> {
         let mut statement = self.connection.prepare(
             "SELECT streams.id, path, generation, length, redactions FROM session_streams \
              JOIN streams ON streams.id = session_streams.stream JOIN source_files ON source_files.id = streams.source \
-             WHERE session_streams.session = ?1 AND streams.source IN (SELECT source FROM streams WHERE id IN \
-               (SELECT stream FROM events WHERE session = ?1)) AND generation = (SELECT MAX(generation) FROM streams AS other \
+             WHERE session_streams.session = ?1 AND (streams.source IN (SELECT source FROM streams WHERE id IN \
+               (SELECT stream FROM events WHERE session = ?1)) \
+               OR (SELECT events = 0 AND parent_seq IS NOT NULL FROM sessions WHERE id = ?1)) AND generation = (SELECT MAX(generation) FROM streams AS other \
                JOIN session_streams AS link ON link.stream = other.id AND link.session = ?1 WHERE other.source = streams.source) \
              ORDER BY streams.id",
         )?;

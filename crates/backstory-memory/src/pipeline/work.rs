@@ -188,6 +188,7 @@ fn read_texts_again(
             .and_then(|from| chunk.get(from as usize..(to - start) as usize));
         let parts: Vec<u16> = events.iter().map(|event| event.span.part).collect();
         let texts = found.reader.texts(span.unwrap_or_default(), &parts);
+        let texts = texts.into_iter().chain(std::iter::repeat_with(String::new));
         for (event, text) in events.iter_mut().zip(texts) {
             event.text = text;
         }

@@ -203,7 +203,7 @@ impl Batch<'_> {
     fn take_event(
         &mut self,
         chunk: &Chunk<'_>,
-        mut event: Event,
+        event: Event,
         stream: i64,
         replaying: &mut bool,
     ) -> Result<Option<Stored>> {
@@ -229,12 +229,7 @@ impl Batch<'_> {
         }
         let session = self.session(chunk.agent, &event.session)?;
         let (id, seq) = (session.id, session.events + 1);
-        let mut is_new = self.know(event.key, id, seq)?;
-        if !is_new && self.is_other_event(&event, id)? {
-            event.key = EventKey::of(&[&event.key.0.to_le_bytes(), event.session.as_bytes()]);
-            is_new = self.know(event.key, id, seq)?;
-        }
-        if !is_new {
+        if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
             self.link_to_origin(chunk.agent, &event, stream)?;
             return Ok(None);
@@ -301,25 +296,6 @@ impl Batch<'_> {
             call,
             event,
         }))
-    }
-
-    /// Returns whether the event that is known by this key is another one that only has the same id. Copies keep the time of their
-    /// original. If the text of the original was evicted, nobody can tell.
-    fn is_other_event(&mut self, event: &Event, session: i64) -> Result<bool> {
-        let Some((origin, seq)) = self
-            .find(event.key)?
-            .filter(|(origin, _)| *origin != session)
-        else {
-            return Ok(false);
-        };
-        let query = "SELECT at FROM events WHERE session = ?1 AND seq = ?2";
-        let mut query = self.transaction.prepare_cached(query)?;
-        let known: Option<Option<i64>> = query
-            .query_row((origin, seq), |row| row.get(0))
-            .optional()?;
-        Ok(known
-            .flatten()
-            .is_some_and(|at| event.at.is_some_and(|other| other != at)))
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.

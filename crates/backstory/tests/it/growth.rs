@@ -180,29 +180,27 @@ fn replayed_history_belongs_to_the_first_session() {
 }
 
 #[test]
-fn another_record_with_a_known_id_is_no_copy() {
+fn records_without_an_id_are_no_copies() {
     let environment = Environment::new();
-    environment.claude(1, &[prompt(1, 0, "first")]);
-    environment.sweep();
-    let other = prompt(2, 0, "second").replace("2026-01-02", "2026-01-03");
-    environment.claude(2, &[other.clone()]);
-    environment.claude(
-        3,
-        &[other
-            .replace("uuid-0", "")
-            .replace(&claude_id(2), &claude_id(3))],
-    );
-    environment.claude(4, &[prompt(4, 7, "fourth").replace("uuid-7", "")]);
+    environment.claude(1, &[prompt(1, 0, "first").replace("uuid-0", "")]);
+    environment.claude(2, &[prompt(2, 0, "second").replace("uuid-0", "")]);
     for _ in 0..2 {
         environment.sweep();
         assert_eq!(environment.events(&claude_id(1)), ["prompt: first"]);
         assert_eq!(environment.events(&claude_id(2)), ["prompt: second"]);
-        assert_eq!(environment.events(&claude_id(3)), ["prompt: second"]);
-        assert_eq!(environment.events(&claude_id(4)), ["prompt: fourth"]);
-        // Read again as a whole, it is the same event.
-        environment.claude(2, &[other.clone(), prompt(2, 9, "more")]);
-        environment.claude(2, &[other.clone()]);
     }
+}
+
+#[test]
+fn a_log_of_copies_alone_is_given_back() {
+    let environment = Environment::new();
+    environment.claude(9, &[prompt(9, 0, "first"), prompt(9, 1, "second")]);
+    environment.sweep();
+    let copies = [prompt(1, 0, "first"), prompt(1, 1, "second")];
+    environment.claude(1, &copies);
+    environment.sweep();
+    let original = environment.run(&["show", &claude_id(1), "--format", "original"]);
+    assert_eq!((original.code, original.stdout), (0, copies.concat()));
 }
 
 #[test]

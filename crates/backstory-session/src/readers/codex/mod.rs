@@ -107,7 +107,7 @@ impl Reader for Codex {
         let (_, entries) = entry::entries(&record);
         texts_of_parts(
             parts,
-            (0..).zip(entries.into_iter().map(|entry| entry.text)),
+            (0..u16::MAX).zip(entries.into_iter().map(|entry| entry.text)),
         )
     }
 

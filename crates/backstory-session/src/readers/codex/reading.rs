@@ -223,7 +223,7 @@ impl CodexReading {
         if channel == Channel::TurnItem && entries.iter().any(known) {
             return;
         }
-        for (part, entry) in (span.part..).zip(entries) {
+        for (part, entry) in (span.part..u16::MAX).zip(entries) {
             if !self.state.is_twin(&entry, channel) {
                 self.put_one(entry, at, Span { part, ..span }, out);
             }
