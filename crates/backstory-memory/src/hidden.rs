@@ -1,31 +1,12 @@
-//! Hidden characters: those that steer a terminal, reorder text or are invisible. The one definition of them.
+//! Hidden characters: those that steer a terminal, reorder text or are invisible. Which they are is defined where secrets
+//! are looked for, for what hides here must not split a key there.
 //!
 //! Log text is written by strangers. What reaches a terminal or an agent goes through [`harmless`] or [`one_line`]; JSON goes
 //! through [`escape_json`], which keeps its value.
 
 use std::borrow::Cow;
 
-/// Returns whether a character is a control, format, bidi, zero-width, tag or filler character. Newline and tab are not.
-///
-/// Joiners and emoji presentation selectors are among them: only [`harmless`], which sees their neighbours, keeps some.
-pub fn is_hidden(character: char) -> bool {
-    match character {
-        '\n' | '\t' | ' '..='~' => false,
-        // C0, DEL, C1, soft hyphen.
-        '\0'..='\u{9f}' | '\u{ad}' => true,
-        '\u{a0}'..='\u{34e}' => false,
-        // Combining grapheme joiner, Arabic letter mark, Hangul fillers, Khmer inherent vowels, Mongolian selectors.
-        '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        // Zero width, bidi marks, line and paragraph separators, bidi embeddings; word joiner, invisible operators, bidi isolates.
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        // Variation selectors, byte order mark, interlinear annotation.
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        // Format controls of hieroglyphs, shorthand and music; tags and supplementary variation selectors.
-        | '\u{13430}'..='\u{13440}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        _ => false,
-    }
-}
+pub use backstory_session::redact::is_hidden;
 
 /// Returns the text without hidden characters. Line and paragraph separators become spaces. A joiner stays between two emoji or
 /// between two letters of a script that needs it, an emoji selector behind an emoji.

@@ -9,32 +9,38 @@ use super::examined::{count_leading, examined};
 const BOUNDARY_BYTES: usize = 8;
 
 /// Number of bytes before a token by which a name that it is glued to is told from data that it stands in.
-const GLUE_BYTES: usize = 32;
+const MAX_LOOKBEHIND_BYTES: usize = 32;
 /// Number of changes between letters and digits, or from a small letter to a capital, from which on a run of bytes may be data.
-const MIN_DATA_TURNS: usize = 3;
+const MIN_CLASS_CHANGES: usize = 3;
 /// The same for a run as long as is looked at.
-const MIN_LONG_DATA_TURNS: usize = 5;
+const MIN_LONG_CLASS_CHANGES: usize = 5;
 
-/// What stands right before a token.
+/// Kind of text right before a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Glue {
+pub(super) enum TokenPrefix {
     /// Nothing that could belong to it.
-    Free,
+    None,
     /// A name and a hyphen or an underscore: `backup-`, `key_`.
-    Mark,
+    Separator,
     /// A name: `token`, `x`.
-    Word,
+    Alphanumeric,
     /// A piece of base64 or an escape sequence, of which the token is a part.
-    Inside,
+    InsideData,
 }
 
 /// Returns what a token that begins at `at` is glued to.
-pub(super) fn glue_before(text: &[u8], at: usize) -> Glue {
+pub(super) fn prefix_before(text: &[u8], at: usize) -> TokenPrefix {
     examined(BOUNDARY_BYTES);
     let Some((&last, before)) = text.get(..at).and_then(<[u8]>::split_last) else {
-        return Glue::Free;
+        return TokenPrefix::None;
     };
-    let free_if = |is_free: bool| if is_free { Glue::Free } else { Glue::Inside };
+    let free_if = |is_free: bool| {
+        if is_free {
+            TokenPrefix::None
+        } else {
+            TokenPrefix::InsideData
+        }
+    };
     if text.get(at).is_some_and(u8::is_ascii_punctuation) {
         return free_if(last != b'\\');
     }
@@ -44,19 +50,19 @@ pub(super) fn glue_before(text: &[u8], at: usize) -> Glue {
         // A diff marker or a bullet at the start of a line is no part of the token, a hyphen within a word may be.
         b'-' | b'_' if before.last().is_some_and(u8::is_ascii_alphanumeric) => {
             if ends_escape(before) {
-                Glue::Free
+                TokenPrefix::None
             } else {
-                Glue::Mark
+                TokenPrefix::Separator
             }
         }
         byte if byte.is_ascii_alphanumeric() => {
             if ends_escape(text.get(..at).unwrap_or_default()) {
-                Glue::Free
+                TokenPrefix::None
             } else {
-                Glue::Word
+                TokenPrefix::Alphanumeric
             }
         }
-        _ => Glue::Free,
+        _ => TokenPrefix::None,
     }
 }
 
@@ -64,25 +70,25 @@ pub(super) fn glue_before(text: &[u8], at: usize) -> Glue {
 /// five change class, of those in names hardly one in ten.
 pub(super) fn is_inside_data(text: &[u8], at: usize) -> bool {
     let before = text
-        .get(at.saturating_sub(GLUE_BYTES)..at)
+        .get(at.saturating_sub(MAX_LOOKBEHIND_BYTES)..at)
         .unwrap_or_default();
     let length = count_leading(before.iter().rev(), |byte| {
         byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte)
     });
     let run = before.get(before.len() - length..).unwrap_or_default();
     examined(length * 2);
-    let turns = run.windows(2).filter(|pair| match pair {
+    let class_changes = run.windows(2).filter(|pair| match pair {
         [a, b] if a.is_ascii_digit() => b.is_ascii_alphabetic(),
         [a, b] if a.is_ascii_alphabetic() => {
             b.is_ascii_digit() || a.is_ascii_lowercase() && b.is_ascii_uppercase()
         }
         _ => false,
     });
-    let turns = turns.count();
+    let class_changes = class_changes.count();
     // A name of this length has something between its words; the base64 of zeros has not.
-    turns >= MIN_DATA_TURNS && turns * 4 >= length
-        || length == GLUE_BYTES && turns >= MIN_LONG_DATA_TURNS
-        || length == GLUE_BYTES && !run.iter().any(|byte| matches!(byte, b'-' | b'_'))
+    class_changes >= MIN_CLASS_CHANGES && class_changes * 4 >= length
+        || length == MAX_LOOKBEHIND_BYTES && class_changes >= MIN_LONG_CLASS_CHANGES
+        || length == MAX_LOOKBEHIND_BYTES && !run.iter().any(|byte| matches!(byte, b'-' | b'_'))
 }
 
 /// Whether what ends at `at` is not followed by more of the same word.
@@ -180,8 +186,8 @@ mod tests {
 
     fn check(before: &str, expected: bool) {
         let text = format!("{before}token123");
-        let glue = glue_before(text.as_bytes(), before.len());
-        assert_eq!(glue == Glue::Free, expected, "{before:?}");
+        let glue = prefix_before(text.as_bytes(), before.len());
+        assert_eq!(glue == TokenPrefix::None, expected, "{before:?}");
     }
 
     #[test]
@@ -231,9 +237,9 @@ mod tests {
     #[test]
     fn the_letter_of_an_escape_is_no_token_start() {
         let text = br"\npm_and \\npm_ \\ghp_";
-        assert_eq!(glue_before(text, 1), Glue::Inside);
-        assert_eq!(glue_before(text, 11), Glue::Inside);
-        assert_eq!(glue_before(text, 18), Glue::Free);
+        assert_eq!(prefix_before(text, 1), TokenPrefix::InsideData);
+        assert_eq!(prefix_before(text, 11), TokenPrefix::InsideData);
+        assert_eq!(prefix_before(text, 18), TokenPrefix::None);
     }
 
     #[test]

@@ -237,7 +237,7 @@ pub(super) fn htpasswd(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
 pub(super) fn piped(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let text = search.text;
     let name = text.get(hit.clone())?;
-    let found = echoed(text, hit.start).or_else(|| {
+    let found = piped_word(text, hit.start).or_else(|| {
         let line = command_line(text, hit.end, name);
         let at = memmem::find(line, b"<<<")? + b"<<<".len();
         let blanks = count_leading(line.get(at..)?.iter(), |byte| byte == b' ');
@@ -252,7 +252,7 @@ pub(super) fn piped(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found
 }
 
 /// The word that is written into the pipe before `at`.
-fn echoed(text: &[u8], at: usize) -> Option<Found> {
+fn piped_word(text: &[u8], at: usize) -> Option<Found> {
     let before = text.get(at.saturating_sub(MAX_COMMAND_BYTES)..at)?;
     examined(before.len() * 2);
     let offset = at - before.len();

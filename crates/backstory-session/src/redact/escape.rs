@@ -89,10 +89,10 @@ pub(super) fn lines_of(text: &[u8], places: &[usize]) -> Vec<Range<usize>> {
 
 /// A piece of text with escapes or hidden characters taken out, and the way back.
 #[derive(Debug)]
-pub(super) struct Shadow {
+pub(super) struct StrippedText {
     /// The plain text. Ordinary escapes (`\n`, `\"`) are still in it: rules understand those.
     pub(super) text: Vec<u8>,
-    /// Whether this is the shadow of a window around hidden characters, and not of a whole line.
+    /// True for a window around hidden characters, and not of a whole line.
     pub(super) is_window: bool,
     cuts: Vec<Cut>,
 }
@@ -100,7 +100,7 @@ pub(super) struct Shadow {
 /// A sequence that was taken out.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
-    /// Where the shadow goes on: at the plain byte that the sequence stands for, if any.
+    /// Where the stripped text goes on: at the plain byte that the sequence stands for, if any.
     at: usize,
     /// Number of plain bytes: one, or none for a hidden sequence.
     width: usize,
@@ -108,20 +108,20 @@ struct Cut {
     end: usize,
 }
 
-impl Shadow {
-    /// The shadow of `line` without odd escapes.
+impl StrippedText {
+    /// Strips `line` without odd escapes.
     pub(super) fn without_odd_escapes(line: &[u8]) -> Self {
         Self::new(line, false)
     }
 
-    /// The shadow of `window` without odd escapes and without hidden characters.
+    /// Strips `window`: returns it without odd escapes and without hidden characters.
     pub(super) fn without_hidden(window: &[u8]) -> Self {
         Self::new(window, true)
     }
 
     fn new(line: &[u8], drops_hidden: bool) -> Self {
         examined(line.len());
-        let mut shadow = Self {
+        let mut stripped = Self {
             text: Vec::with_capacity(line.len()),
             is_window: drops_hidden,
             cuts: Vec::new(),
@@ -134,7 +134,7 @@ impl Shadow {
                 memchr::memchr(b'\\', rest)
             };
             let length = length.unwrap_or(rest.len());
-            shadow
+            stripped
                 .text
                 .extend_from_slice(rest.get(..length).unwrap_or_default());
             at += length;
@@ -143,7 +143,7 @@ impl Shadow {
             }
             let run = backslashes(line, at);
             if drops_hidden && let Some(end) = hidden_end(line, at) {
-                shadow.cut(0, end);
+                stripped.cut(0, end);
                 at = end;
                 continue;
             }
@@ -158,20 +158,20 @@ impl Shadow {
             match plain {
                 // A quote or a backslash must keep looking escaped, or it would end the string for the rules.
                 Some((plain, width)) if !matches!(plain, b'"' | b'\\') => {
-                    shadow.cut(1, last + width);
-                    shadow.text.push(plain);
+                    stripped.cut(1, last + width);
+                    stripped.text.push(plain);
                     at = last + width;
                 }
                 _ => {
                     let end = at + run.max(1);
-                    shadow
+                    stripped
                         .text
                         .extend_from_slice(line.get(at..end).unwrap_or_default());
                     at = end;
                 }
             }
         }
-        shadow
+        stripped
     }
 
     fn cut(&mut self, width: usize, end: usize) {
@@ -179,7 +179,7 @@ impl Shadow {
         self.cuts.push(Cut { at, width, end });
     }
 
-    /// The part of the original that `range` of the shadow stands for. Hidden sequences around it are no part of it.
+    /// The part of the original that `range` of the stripped text stands for. Hidden sequences around it are no part of it.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
         let start = self
             .cuts
@@ -199,7 +199,7 @@ impl Shadow {
         }
     }
 
-    /// Whether a hidden sequence was taken out of `range` of the shadow.
+    /// Returns true if a hidden sequence was taken out of `range`.
     pub(super) fn is_cut(&self, range: &Range<usize>) -> bool {
         let first = self.cuts.partition_point(|cut| cut.at <= range.start);
         let cuts = self.cuts.get(first..).unwrap_or_default();
@@ -229,27 +229,27 @@ mod tests {
     #[test]
     fn a_shadow_maps_back() {
         let line = br"a\u0041b\/c\n\\u0042\\\\/d\u0022e";
-        let shadow = Shadow::without_odd_escapes(line);
-        assert_eq!(shadow.text, br"aAb/c\nB/d\u0022e");
-        assert_eq!(shadow.original(&(0..1)), 0..1);
-        assert_eq!(shadow.original(&(1..2)), 1..7);
-        assert_eq!(shadow.original(&(1..4)), 1..10);
-        assert_eq!(shadow.original(&(7..9)), 13..25);
-        assert_eq!(shadow.original(&(9..10)), 25..26);
+        let stripped = StrippedText::without_odd_escapes(line);
+        assert_eq!(stripped.text, br"aAb/c\nB/d\u0022e");
+        assert_eq!(stripped.original(&(0..1)), 0..1);
+        assert_eq!(stripped.original(&(1..2)), 1..7);
+        assert_eq!(stripped.original(&(1..4)), 1..10);
+        assert_eq!(stripped.original(&(7..9)), 13..25);
+        assert_eq!(stripped.original(&(9..10)), 25..26);
     }
 
     #[test]
     fn a_shadow_without_hidden_characters_maps_back() {
         let line = "a\u{1b}[1mb\u{200b}\\u200bc\\u0041\u{ad}d".as_bytes();
-        let shadow = Shadow::without_hidden(line);
-        assert_eq!(shadow.text, b"abcAd");
-        assert_eq!(shadow.original(&(0..1)), 0..1);
-        assert_eq!(shadow.original(&(0..2)), 0..6);
-        assert_eq!(shadow.original(&(1..2)), 5..6);
-        assert_eq!(shadow.original(&(1..3)), 5..16);
-        assert_eq!(shadow.original(&(3..4)), 16..22);
-        assert_eq!(shadow.original(&(3..5)), 16..25);
-        assert!(shadow.is_cut(&(0..2)) && !shadow.is_cut(&(2..4)));
+        let stripped = StrippedText::without_hidden(line);
+        assert_eq!(stripped.text, b"abcAd");
+        assert_eq!(stripped.original(&(0..1)), 0..1);
+        assert_eq!(stripped.original(&(0..2)), 0..6);
+        assert_eq!(stripped.original(&(1..2)), 5..6);
+        assert_eq!(stripped.original(&(1..3)), 5..16);
+        assert_eq!(stripped.original(&(3..4)), 16..22);
+        assert_eq!(stripped.original(&(3..5)), 16..25);
+        assert!(stripped.is_cut(&(0..2)) && !stripped.is_cut(&(2..4)));
     }
 
     #[test]

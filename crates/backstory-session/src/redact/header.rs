@@ -77,7 +77,7 @@ pub(super) fn authorization(search: &mut Search<'_>, hit: &Range<usize>) -> Opti
 }
 
 /// The value of a cookie whose name ends at `hit`. Sessions of agents have such names too; their ids are UUIDs.
-pub(super) fn cookie(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+pub(super) fn cookie_value(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let secret = url_value(search, hit.end)?;
     let is_session = |_: &mut ValueMemo, value: &[u8]| {
         value.len() >= MIN_BARE_CREDENTIAL_BYTES
@@ -93,7 +93,7 @@ pub(super) fn cookie(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Foun
 }
 
 /// The signature of a URL that whoever has it may use, behind the end of its parameter's name at `hit`.
-pub(super) fn signed_url(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+pub(super) fn url_signature(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let text = search.text;
     let before = text.get(..hit.start)?;
     let name = count_leading(before.iter().rev().take(24), |byte| {

@@ -2,7 +2,7 @@
 //! interrupt looks whole, and is whole as soon as somebody drops them.
 //!
 //! They are found as they stand in the log: as bytes, or as an escape sequence at any depth. What stands around them is searched
-//! once more without them; see `Shadow`.
+//! once more without them; see `StrippedText`.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl Marks {
                     continue;
                 }
                 let run = if byte == b'\\' {
-                    if is_odd_escape(text, place) {
+                    if escapes_printable(text, place) {
                         marks.odd.push(place);
                         continue;
                     }
@@ -197,7 +197,7 @@ pub(super) fn may_mark(byte: u8) -> bool {
 }
 
 /// Whether the backslash at `at` makes an escape sequence of a printable character.
-fn is_odd_escape(text: &[u8], at: usize) -> bool {
+fn escapes_printable(text: &[u8], at: usize) -> bool {
     match text.get(at + 1) {
         Some(b'/') => true,
         Some(b'u') => ascii_of_unicode_escape(text, at).is_some(),
@@ -212,22 +212,24 @@ pub(super) fn hidden_end(text: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     match character {
+        // Shown as blanks.
+        '\u{2028}' | '\u{2029}' => None,
         // The end of a line.
         '\r' => match text.get(end) {
             Some(b'\n') => None,
             Some(b'\\') if text.get(end + backslashes(text, end)) == Some(&b'n') => None,
             _ => Some(end),
         },
-        '\u{1b}' => Some(control_end(text, at, end).unwrap_or(end)),
-        '\u{9b}' => Some(parameters_end(text, end).unwrap_or(end)),
+        '\u{1b}' => Some(escape_sequence_end(text, at, end).unwrap_or(end)),
+        '\u{9b}' => Some(csi_end(text, end).unwrap_or(end)),
         _ => Some(end),
     }
 }
 
 /// Returns the end of the terminal control sequence whose escape character is from `at` to `end`.
-fn control_end(text: &[u8], at: usize, end: usize) -> Option<usize> {
+fn escape_sequence_end(text: &[u8], at: usize, end: usize) -> Option<usize> {
     match text.get(end)? {
-        b'[' => parameters_end(text, end + 1),
+        b'[' => csi_end(text, end + 1),
         b'(' | b')' => text
             .get(end + 1)?
             .is_ascii_alphanumeric()
@@ -253,7 +255,7 @@ fn control_end(text: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Returns the end of a control sequence whose parameters begin at `start`.
-fn parameters_end(text: &[u8], start: usize) -> Option<usize> {
+fn csi_end(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
     let length = count_leading(rest.iter().take(MAX_CSI_PARAMETER_BYTES), |byte| {
         matches!(byte, b'0'..=b'?')
@@ -302,18 +304,19 @@ fn character_at(text: &[u8], at: usize) -> Option<(char, usize)> {
     Some((character, at + width))
 }
 
-/// Whether a character is dropped wherever text is shown. The same set as `is_hidden` of `backstory-memory`, but for line and
-/// paragraph separators, which are shown as blanks.
-fn is_hidden(character: char) -> bool {
+/// Returns whether a character is a control, format, bidi, zero-width, tag or filler character. Newline and tab are not.
+///
+/// Joiners and emoji presentation selectors are among them: some are shown between their neighbours.
+pub fn is_hidden(character: char) -> bool {
     match character {
-        '\n' | '\t' | ' '..='~' | '\u{2028}' | '\u{2029}' => false,
+        '\n' | '\t' | ' '..='~' => false,
         // C0, DEL, C1, soft hyphen.
         '\0'..='\u{9f}' | '\u{ad}' => true,
         '\u{a0}'..='\u{34e}' => false,
         // Combining grapheme joiner, Arabic letter mark, Hangul fillers, Khmer inherent vowels, Mongolian selectors.
         '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        // Zero width, bidi marks and embeddings; word joiner, invisible operators, bidi isolates.
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        // Zero width, bidi marks, line and paragraph separators, bidi embeddings; word joiner, invisible operators, bidi isolates.
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
         // Variation selectors, byte order mark, interlinear annotation.
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         // Format controls of hieroglyphs, shorthand and music; tags and supplementary variation selectors.

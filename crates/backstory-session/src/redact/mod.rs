@@ -55,8 +55,9 @@ pub use rule::Rule;
 pub use rules::RULES;
 
 use assignment::backslashes;
-use escape::{Shadow, lines_of, printable_escape, unescape};
+use escape::{StrippedText, lines_of, printable_escape, unescape};
 use examined::{count_leading, examined};
+pub use hidden::is_hidden;
 use hidden::{Marks, hidden_end};
 use scan::{Finding, ScanMemory, scan_text};
 
@@ -193,39 +194,41 @@ impl Redactor {
             findings.append(&mut plain);
         }
         for line in lines {
-            let shadow = Shadow::without_odd_escapes(text.get(line.clone()).unwrap_or_default());
-            self.find_in_shadow(&shadow, part.start + line.start, memory, findings);
+            let stripped =
+                StrippedText::without_odd_escapes(text.get(line.clone()).unwrap_or_default());
+            self.find_in_stripped(&stripped, part.start + line.start, memory, findings);
         }
         // A colour may as well end a secret as interrupt it, so both readings count.
         for window in marks.windows {
-            let shadow = Shadow::without_hidden(text.get(window.clone()).unwrap_or_default());
-            self.find_in_shadow(&shadow, part.start + window.start, memory, findings);
+            let stripped =
+                StrippedText::without_hidden(text.get(window.clone()).unwrap_or_default());
+            self.find_in_stripped(&stripped, part.start + window.start, memory, findings);
         }
     }
 
-    /// Finds what is in a shadow of the text at `start`.
-    fn find_in_shadow(
+    /// Finds what is in a stripped piece of the text at `start`.
+    fn find_in_stripped(
         &self,
-        shadow: &Shadow,
+        stripped: &StrippedText,
         start: usize,
         memory: &mut ScanMemory,
         findings: &mut Vec<Finding>,
     ) {
         let mut seen = Vec::new();
-        let whole = 0..shadow.text.len();
-        scan_text(&shadow.text, whole, 0, memory, &mut seen);
-        if shadow.is_window {
-            // What nothing interrupts was found without the shadow, and at the edges of a window secrets are cut.
+        let whole = 0..stripped.text.len();
+        scan_text(&stripped.text, whole, 0, memory, &mut seen);
+        if stripped.is_window {
+            // What nothing interrupts was found in the text itself, and at the edges of a window secrets are cut.
             seen.retain(|finding| {
                 let start = finding.keyword.min(finding.range.start);
-                shadow.is_cut(&(start.saturating_sub(MAX_NAME_BYTES)..finding.range.end))
+                stripped.is_cut(&(start.saturating_sub(MAX_NAME_BYTES)..finding.range.end))
             });
         }
         findings.extend(seen.into_iter().map(|finding| {
             let value = finding
                 .value
-                .or_else(|| shadow.text.get(finding.range.clone()).map(unescape));
-            let range = shadow.original(&finding.range);
+                .or_else(|| stripped.text.get(finding.range.clone()).map(unescape));
+            let range = stripped.original(&finding.range);
             Finding {
                 range: range.start + start..range.end + start,
                 rule: finding.rule,

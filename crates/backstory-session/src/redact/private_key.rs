@@ -42,7 +42,7 @@ pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
     let dashes = before.get(..before.len() - label.len())?;
     if label.starts_with(b"END ") && dashes.ends_with(b"----") {
         let dashes = count_leading(dashes.iter().rev().take(5), |byte| byte == b'-');
-        return tail(text, hit.start - label.len() - dashes);
+        return lines_before_end_armour(text, hit.start - label.len() - dashes);
     }
     if !label.starts_with(b"BEGIN ") || !dashes.ends_with(b"----") {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn armoured(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Fo
 }
 
 /// The lines of a key before its last line at `end`, of which the first line was cut off.
-fn tail(text: &[u8], end: usize) -> Option<Found> {
+fn lines_before_end_armour(text: &[u8], end: usize) -> Option<Found> {
     let floor = end.saturating_sub(LONGEST_BLOCK);
     let mut range: Option<Range<usize>> = None;
     let mut at = end;
@@ -135,7 +135,7 @@ fn listed_path(text: &[u8], at: usize) -> &[u8] {
 }
 
 /// The lines of a key without its first line, in which what all keys of its kind begin with stands at `hit`.
-pub(super) fn bare(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+pub(super) fn key_without_armour(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     let text = search.text;
     // Some kinds begin with their length.
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -164,7 +164,7 @@ pub(super) fn bare(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found>
 
 /// The private members of the JSON web key in which `kty` stands at `hit`, from the first to the last: with any of them the others
 /// can be computed.
-pub(super) fn web_key(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
+pub(super) fn jwk_private_members(search: &mut Search<'_>, hit: &Range<usize>) -> Option<Found> {
     const MEMBERS: [&[u8]; 7] = [b"d", b"p", b"q", b"dp", b"dq", b"qi", b"k"];
     let text = search.text;
     if search.progress.is_decided(hit.start) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::assignment::assignment;
-use super::boundary::{Glue, after_escape, ends_token, glue_before, is_inside_data};
+use super::boundary::{TokenPrefix, after_escape, ends_token, is_inside_data, prefix_before};
 use super::examined::{count_leading, examined};
 use super::keywords::INDEX;
 use super::pattern::Pattern;
@@ -139,13 +139,13 @@ fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Foun
     if search.progress.is_decided(start) {
         return None;
     }
-    let glue = glue_before(text, start);
-    if glue == Glue::Inside {
+    let glue = prefix_before(text, start);
+    if glue == TokenPrefix::InsideData {
         return None;
     }
     let pattern = pattern_of_rule(number)?;
-    if glue == Glue::Word && !may_stand_in_word(pattern, text, start)
-        || glue != Glue::Free
+    if glue == TokenPrefix::Alphanumeric && !may_stand_in_word(pattern, text, start)
+        || glue != TokenPrefix::None
             && pattern.random_bits < MIN_RANDOM_BITS
             && is_inside_data(text, start)
     {
@@ -174,7 +174,7 @@ fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Foun
     let matched = window.get(..pattern.match_length(window)?)?;
     let offset = pattern.secret_offset(matched);
     let end = start + matched.len();
-    if glue != Glue::Free && !is_distinctive(pattern, glue, matched.get(offset..)?) {
+    if glue != TokenPrefix::None && !is_distinctive(pattern, glue, matched.get(offset..)?) {
         return None;
     }
     // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
@@ -239,15 +239,15 @@ fn may_stand_in_word(pattern: &Pattern, text: &[u8], start: usize) -> bool {
 }
 
 /// Whether a secret can be told from the rest of a name that it is glued to.
-fn is_distinctive(pattern: &Pattern, glue: Glue, secret: &[u8]) -> bool {
+fn is_distinctive(pattern: &Pattern, glue: TokenPrefix, secret: &[u8]) -> bool {
     let is_mixed = || {
         secret.iter().any(u8::is_ascii_lowercase)
             && secret.iter().any(u8::is_ascii_uppercase)
             && secret.iter().any(u8::is_ascii_digit)
     };
     examined(secret.len());
-    let is_weak =
-        pattern.is_common_word || glue == Glue::Word && pattern.fixed_bytes < MIN_FIXED_BYTES;
+    let is_weak = pattern.is_common_word
+        || glue == TokenPrefix::Alphanumeric && pattern.fixed_bytes < MIN_FIXED_BYTES;
     (!is_weak || is_mixed()) && entropy(secret) >= MIN_GLUED_ENTROPY
 }
 

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
             "MIGHAgEAMBMG",
             "MC4CAQAwBQYDK2Vw",
         ],
-        private_key::bare,
+        private_key::key_without_armour,
         Case::Exact,
         "«b3BlbnNzaC1rZXktdjE{b51}\n{b70}\n{b70}\n{b20}=»",
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b43} me@host",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     code(
         "json-web-key",
         &["kty\"", "kty\\"],
-        private_key::web_key,
+        private_key::jwk_private_members,
         Case::Exact,
         "\"kty\":\"EC\",\"x\":\"{u43}\",\"d\":\"«{u43}»\"",
         "\"kty\":\"EC\",\"x\":\"{u43}\",\"y\":\"{u43}\"",
@@ -163,7 +163,7 @@ pub(super) const RULES: &[Rule] = &[
     code(
         "cookie-value",
         &["session=", "sess=", "sid=", "Cookies="],
-        header::cookie,
+        header::cookie_value,
         Case::Exact,
         "Set-Cookie: session=«{w32}»; HttpOnly",
         "session={uuid}",
@@ -171,7 +171,7 @@ pub(super) const RULES: &[Rule] = &[
     code(
         "signed-url",
         &["ignature="],
-        header::signed_url,
+        header::url_signature,
         Case::Exact,
         "https://x.internal/a?Expires=1&Signature=«{w43}»&Key-Pair-Id=K1",
         "Credential=a, Signature={h64}",
