@@ -24,6 +24,8 @@ pub use plugin::{PLUGIN, PluginOutcome, PluginRefused, make_plugin};
 use hooks::{Hooks, Without};
 use scan::Broken;
 
+use crate::trusted;
+
 /// Where and what to register.
 #[derive(Clone, Copy)]
 pub struct SetupOptions<'a> {
@@ -160,6 +162,7 @@ impl Outcome {
 
 fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
     let hooks = hooks_of(agent, options);
+    check_project(path, options)?;
     let before = file::read(path)?;
     let folders = file::missing_folders(path);
     let after = hooks
@@ -188,6 +191,7 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
 }
 
 fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+    check_project(path, options)?;
     let Some(before) = file::read(path)? else {
         return Ok(Outcome::without_change(SetupStatus::Absent, None));
     };
@@ -208,6 +212,17 @@ fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<
         reason: None,
         difference,
     })
+}
+
+/// Refuses a file of a project that a link leads out of it: a clone brings links along. Links of the user's own files are followed.
+fn check_project(path: &Path, options: &SetupOptions<'_>) -> Result<(), String> {
+    let Some(project) = options.project else {
+        return Ok(());
+    };
+    match trusted::resolve_below(project, path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn hooks_of<'a>(agent: &'a HookAgent, options: &SetupOptions<'a>) -> Hooks<'a> {

@@ -285,3 +285,44 @@ fn a_program_that_moved_is_called_where_it_is() {
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_project_that_lead_out_of_it_are_refused() {
+    use std::os::unix::fs::symlink;
+    for (agent, file, ..) in AGENTS {
+        let environment = Environment::new();
+        let project = environment.home().join("project");
+        fs::create_dir_all(project.join(".git")).unwrap();
+        let precious = environment.write("elsewhere/precious.json", "{\"precious\":1}".to_string());
+        let run = |command: &str| {
+            let mut command = environment.command(&[command, "--scope", "project", agent]);
+            Outcome::of(&command.current_dir(&project).output().unwrap())
+        };
+        let path = project.join(file);
+        let refused = |case: &str| {
+            for command in ["setup", "teardown"] {
+                let outcome = run(command);
+                assert_eq!(outcome.code, 2, "{agent} {case}: {}", outcome.stdout);
+                let said = "cannot be edited: a link leads out of";
+                assert!(outcome.stderr.contains(said), "{case}: {}", outcome.stderr);
+            }
+            assert_eq!(fs::read_to_string(&precious).unwrap(), "{\"precious\":1}");
+            let folder = precious.parent().unwrap();
+            assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "{agent} {case}");
+        };
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(&precious, &path).unwrap();
+        refused("file");
+        let folder = project.join(Path::new(file).iter().next().unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        symlink(precious.parent().unwrap(), &folder).unwrap();
+        refused("folder");
+        fs::remove_file(&folder).unwrap();
+        // Within the project a link is followed.
+        fs::create_dir_all(project.join("shared")).unwrap();
+        symlink("shared", &folder).unwrap();
+        assert_eq!(run("setup").code, 0, "{agent}");
+        assert!(fs::read_to_string(&path).unwrap().contains(" hook "));
+    }
+}
