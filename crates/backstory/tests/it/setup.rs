@@ -326,3 +326,43 @@ fn links_of_a_project_that_lead_out_of_it_are_refused() {
         assert!(fs::read_to_string(&path).unwrap().contains(" hook "));
     }
 }
+
+#[test]
+fn commands_that_run_more_than_backstory_are_left_alone() {
+    for command in [
+        "/opt/backstory hook Stop --agent claude-code; /bin/mine",
+        "/opt/backstory hook Stop --agent claude-code && notify-send done",
+        "backstory hook Stop | tee /tmp/log",
+        "cd /x && backstory hook Stop",
+        "/usr/bin/env X=1 backstory hook Stop",
+        "/opt/backstory hook Stop --agent claude-code --config /my/config.toml",
+    ] {
+        let environment = Environment::new();
+        let handler = json!({"type": "command", "command": command});
+        let before = json!({"hooks": {"Stop": [{"hooks": [handler]}]}}).to_string();
+        let path = environment.write(".claude/settings.json", &before);
+        let left = format!(
+            "left Stop: `{command}` in {}: it runs more than Backstory",
+            path.display()
+        );
+        for status in ["installed", "unchanged"] {
+            let answer = environment.json(&["setup", "claude-code"]);
+            assert_eq!(statuses(&answer), [("claude-code", status)], "{command}");
+            assert_eq!(answer["agents"][0]["reason"], left);
+            // Each event once.
+            let handlers = handlers(&path);
+            assert_eq!(handlers.len(), 7, "{command}");
+            let stop = handlers.iter().find(|(event, _)| event == "Stop").unwrap();
+            assert_eq!(stop.1["command"], command);
+        }
+        for status in ["removed", "absent"] {
+            let answer = environment.json(&["teardown", "claude-code"]);
+            assert_eq!(statuses(&answer), [("claude-code", status)], "{command}");
+            assert_eq!(answer["agents"][0]["reason"], left);
+            assert_eq!(fs::read_to_string(&path).unwrap(), before);
+        }
+        // Grok runs it too.
+        let answer = environment.json(&["setup", "grok"]);
+        assert_eq!(statuses(&answer), [("grok", "skipped")], "{command}");
+    }
+}
