@@ -192,8 +192,10 @@ fn is_sane_file(path: &Path, max_bytes: u64) -> bool {
     match std::fs::metadata(path) {
         Ok(file) => file.is_file() && file.len() <= max_bytes,
         // Git takes links that lead nowhere as files that are not there, or stops.
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound
-            || error.kind() == std::io::ErrorKind::NotADirectory,
+        Err(error) => {
+            error.kind() == std::io::ErrorKind::NotFound
+                || error.kind() == std::io::ErrorKind::NotADirectory
+        }
     }
 }
 

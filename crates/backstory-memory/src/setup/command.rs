@@ -126,7 +126,10 @@ mod tests {
             ("'C:\\Tools\\backstory.exe' hook Stop", ours),
             ("/opt/renamed hook", ours),
             ("backstory hook --agent codex", ours),
-            ("/opt/backstory hook Stop --agent codex; /bin/mine", extended),
+            (
+                "/opt/backstory hook Stop --agent codex; /bin/mine",
+                extended,
+            ),
             (
                 "/opt/backstory hook Stop --agent codex && notify-send",
                 extended,

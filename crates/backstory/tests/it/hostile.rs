@@ -131,6 +131,54 @@ fn ids_that_look_like_paths_are_only_ids() {
 }
 
 #[test]
+fn ids_with_the_mark_of_turns_can_be_shown() {
+    let environment = Environment::new();
+    for (number, id) in ["#", "a", "a#2", "b#c", "d#1x"].iter().enumerate() {
+        let lines: String = (0..2)
+            .map(|turn| {
+                let line = serde_json::json!({
+                    "type": "user", "sessionId": id, "uuid": format!("u-{number}-{turn}"),
+                    "timestamp": format!("2026-11-17T10:0{turn}:00Z"),
+                    "message": {"content": format!("{id} says {turn}")},
+                });
+                format!("{line}\n")
+            })
+            .collect();
+        environment.write(&format!(".claude/projects/-odd/{number}.jsonl"), lines);
+    }
+    environment.sweep();
+    for (asked, said) in [
+        ("#", "# says 1"),
+        ("##2", "# says 1"),
+        ("a", "a says 1"),
+        ("a#1", "a says 0"),
+        // The id wins over the turn.
+        ("a#2", "a#2 says 1"),
+        ("a#2#1", "a#2 says 0"),
+        ("b#c", "b#c says 1"),
+        ("b#c#1", "b#c says 0"),
+        // The beginning of an id.
+        ("d#1x", "d#1x says 1"),
+        ("b#", "b#c says 1"),
+    ] {
+        let shown = environment.run(&["show", asked]);
+        assert_eq!(shown.code, 0, "{asked}: {}", shown.stderr);
+        assert!(shown.stdout.contains(said), "{asked}: {}", shown.stdout);
+        assert_eq!(environment.run(&["observations", asked]).code, 1, "{asked}");
+        if !asked.ends_with(['1', '2']) || asked == "a#2" {
+            let original = environment.run(&["show", asked, "--format", "original"]);
+            assert!(
+                original.stdout.contains(said),
+                "{asked}: {}",
+                original.stderr
+            );
+        }
+    }
+    assert_eq!(environment.run(&["show", "a#9"]).code, 1);
+    assert_eq!(environment.run(&["show", "a#x"]).code, 2);
+}
+
+#[test]
 fn a_compression_bomb_is_refused() {
     let environment = Environment::new();
     let bomb = zstd::encode_all(std::io::Read::take(std::io::repeat(b' '), 1 << 30), 3).unwrap();

@@ -519,7 +519,11 @@ fn links_of_a_clone_lead_nowhere_outside_of_it() {
                 &["patterns", command, "--to", "AGENTS.md"],
             );
             assert_eq!(outcome.code, 2, "{link} {command}: {}", outcome.stderr);
-            assert!(outcome.stderr.contains(reason), "{link}: {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains(reason),
+                "{link}: {}",
+                outcome.stderr
+            );
         }
         remove_file(&target).unwrap();
     }
