@@ -83,14 +83,13 @@ fn a_long_record_that_can_be_kept_is_kept() {
 
 #[cfg(unix)]
 #[test]
-fn links_pipes_and_unreadable_folders_do_no_harm() {
+fn loops_pipes_and_unreadable_folders_do_no_harm() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let environment = Environment::new();
     environment.claude(1, &[prompt(1, 0, "good")]);
     let projects = environment.home().join(".claude/projects");
     symlink(&projects, projects.join("loop")).unwrap();
-    let outside = environment.write("outside/secret.jsonl", prompt(7, 0, "outside"));
-    symlink(&outside, projects.join("link.jsonl")).unwrap();
+    symlink(environment.home(), projects.join("around")).unwrap();
     let made = std::process::Command::new("mkfifo")
         .arg(projects.join("pipe.jsonl"))
         .status();
@@ -100,7 +99,7 @@ fn links_pipes_and_unreadable_folders_do_no_harm() {
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     let readable = std::fs::read_dir(&closed).is_ok();
     let report = environment.sweep();
-    assert_eq!(report["discovered"], 1);
+    assert_eq!(report["discovered"], 1, "{report}");
     // Root reads everything; others are told.
     assert_eq!(
         report["problems"].as_array().unwrap().len(),
@@ -108,6 +107,122 @@ fn links_pipes_and_unreadable_folders_do_no_harm() {
     );
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(environment.events(&claude_id(1)), ["prompt: good"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_logs_are_read_once() {
+    use std::os::unix::fs::{chown, symlink};
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 10, "plain")]);
+    let projects = environment.home().join(".claude/projects");
+    let elsewhere = environment.write("elsewhere/file", prompt(2, 20, "linked file") + "\n");
+    environment.write(
+        "moved/project/3.jsonl",
+        prompt(3, 30, "linked folder") + "\n",
+    );
+    symlink(&elsewhere, projects.join("a.jsonl")).unwrap();
+    symlink("a.jsonl", projects.join("b.jsonl")).unwrap();
+    symlink("../../moved", projects.join("moved")).unwrap();
+    symlink("../../moved/project", projects.join("again")).unwrap();
+    symlink(
+        environment.home().join("moved"),
+        environment.home().join("moved/up"),
+    )
+    .unwrap();
+    // One that is there under its own name.
+    let own = format!("-work-shop/{}.jsonl", claude_id(1));
+    symlink(&own, projects.join("1.jsonl")).unwrap();
+    let report = environment.sweep();
+    assert_eq!(report["discovered"], 3, "{report}");
+    assert_eq!(report["replayed"], 0);
+    assert_eq!(report["problems"], serde_json::json!([]));
+    for (number, text) in [(1, "plain"), (2, "linked file"), (3, "linked folder")] {
+        let events = environment.events(&claude_id(number));
+        assert_eq!(events, [format!("prompt: {text}")]);
+    }
+    let again = environment.sweep();
+    assert_eq!(again["skipped_unchanged"], 3, "{again}");
+    std::fs::write(
+        &elsewhere,
+        prompt(2, 20, "linked file") + "\n" + &prompt(2, 21, "grown"),
+    )
+    .unwrap();
+    assert_eq!(environment.sweep()["events"], 1);
+
+    // What is not followed is named, by sweep and doctor.
+    let key = environment.write("key", "-----BEGIN NOTHING-----\n");
+    let others = environment.write("others", prompt(4, 40, "of another user"));
+    symlink(&key, projects.join("key.jsonl")).unwrap();
+    symlink("nowhere", projects.join("nowhere.jsonl")).unwrap();
+    let mut expected = vec![
+        ("key.jsonl", "it is no log of claude-code"),
+        ("nowhere.jsonl", "leads nowhere"),
+    ];
+    if nix::unistd::geteuid().is_root() && chown(&others, Some(65534), Some(65534)).is_ok() {
+        symlink(&others, projects.join("others.jsonl")).unwrap();
+        expected.push(("others.jsonl", "of another user"));
+    }
+    let report = environment.sweep();
+    let doctor = environment.run(&["doctor"]);
+    assert_eq!(doctor.code, 1);
+    let problems = report["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), expected.len(), "{report}");
+    for (name, reason) in expected {
+        let is_it =
+            |problem: &&serde_json::Value| problem["path"].as_str().unwrap().ends_with(name);
+        let problem = problems.iter().find(is_it).unwrap();
+        assert!(
+            problem["reason"].as_str().unwrap().contains(reason),
+            "{problem}"
+        );
+        let is_named = |line: &str| line.contains(name) && line.contains(reason);
+        assert_eq!(
+            doctor.stdout.lines().filter(|line| is_named(line)).count(),
+            1,
+            "{}",
+            doctor.stdout
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_utf8_are_read_and_stay_apart() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 10, "plain")]);
+    let projects = environment.home().join(".claude/projects");
+    let folder = projects.join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&folder).unwrap();
+    let paths = [
+        projects.join(OsStr::from_bytes(b"\xff.jsonl")),
+        projects.join(OsStr::from_bytes(b"\xfe.jsonl")),
+        folder.join("in-folder.jsonl"),
+    ];
+    for (path, number) in paths.iter().zip(2..) {
+        std::fs::write(path, prompt(number, number * 10, "odd name") + "\n").unwrap();
+    }
+    let report = environment.sweep();
+    assert_eq!(report["discovered"], 4, "{report}");
+    for number in 2..5 {
+        assert_eq!(environment.events(&claude_id(number)), ["prompt: odd name"]);
+    }
+    assert_eq!(environment.sweep()["skipped_unchanged"], 4);
+    std::fs::write(
+        &paths[0],
+        prompt(2, 20, "odd name") + "\n" + &prompt(2, 21, "grown"),
+    )
+    .unwrap();
+    assert_eq!(environment.sweep()["events"], 1);
+    // One whose name is what another is called is not taken for it.
+    let twin = projects.join("caf\\xE9/in-folder.jsonl");
+    std::fs::create_dir(twin.parent().unwrap()).unwrap();
+    std::fs::write(&twin, prompt(5, 50, "twin") + "\n").unwrap();
+    let report = environment.sweep();
+    assert_eq!(report["problems"].as_array().unwrap().len(), 1, "{report}");
+    assert!(environment.run(&["sweep"]).stdout.contains("not read:"));
 }
 
 #[test]
