@@ -225,6 +225,165 @@ fn names_that_are_no_utf8_are_read_and_stay_apart() {
     assert!(environment.run(&["sweep"]).stdout.contains("not read:"));
 }
 
+/// A log of Codex, compressed, by the number in its id.
+fn write_codex(environment: &Environment, number: u32, bytes: &[u8]) -> std::path::PathBuf {
+    let id = format!("019f0000-0000-7000-8000-00000000000{number}");
+    let name = format!("rollout-2026-01-02T03-04-05-{id}.jsonl.zst");
+    environment.write(&format!(".codex/sessions/2026/01/02/{name}"), bytes)
+}
+
+/// A session of Codex with these outputs of tools.
+fn codex_records(number: u32, outputs: &[String]) -> String {
+    let record = |kind: &str, payload: serde_json::Value| {
+        let line = serde_json::json!({"timestamp": "2026-01-02T03:04:05Z", "type": kind, "payload": payload});
+        format!("{line}\n")
+    };
+    let id = format!("019f0000-0000-7000-8000-00000000000{number}");
+    let mut text = record(
+        "session_meta",
+        serde_json::json!({"id": id, "cwd": "/work"}),
+    );
+    for (call, output) in outputs.iter().enumerate() {
+        let call = format!("c{call}");
+        text += &record(
+            "response_item",
+            serde_json::json!({"type": "function_call_output", "call_id": call, "output": output}),
+        );
+    }
+    text
+}
+
+/// Outputs that have nothing in common, so that each takes room when they are compressed.
+fn distinct_outputs() -> Vec<String> {
+    let words = |output: u64| -> String {
+        (output * 500..(output + 1) * 500)
+            .map(|word| format!("{:x} ", word.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+            .collect()
+    };
+    (0..60).map(words).collect()
+}
+
+#[test]
+fn logs_that_repeat_themselves_are_no_bombs() {
+    let environment = Environment::new();
+    let text = codex_records(
+        1,
+        &vec!["the same line of a file, again\n".repeat(3_000); 400],
+    );
+    let compressed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    assert!(text.len() > 30 << 20 && text.len() / compressed.len() > 300);
+    write_codex(&environment, 1, &compressed);
+    let report = environment.sweep();
+    assert_eq!(report["problems"], serde_json::json!([]));
+    assert_eq!(report["events"], 400, "{report}");
+}
+
+#[test]
+fn a_forgotten_log_is_not_named_as_unread() {
+    let environment = Environment::new();
+    let outputs = distinct_outputs();
+    let whole = zstd::encode_all(codex_records(2, &outputs).as_bytes(), 3).unwrap();
+    let path = write_codex(&environment, 2, &whole[..whole.len() / 2]);
+    let id = "019f0000-0000-7000-8000-000000000002";
+    environment.sweep();
+    assert!(environment.run(&["doctor"]).stdout.contains(id));
+    let forgotten = environment.run(&["forget", id, "--yes"]);
+    assert_eq!(forgotten.code, 0, "{}", forgotten.stderr);
+    for bytes in [&whole[..whole.len() / 2], b"damaged beyond recognition"] {
+        std::fs::write(&path, bytes).unwrap();
+        let report = environment.sweep();
+        assert_eq!(report["problems"], serde_json::json!([]));
+        let doctor = environment.run(&["doctor"]);
+        assert!(!doctor.stdout.contains(id), "{}", doctor.stdout);
+    }
+    for (path, bytes) in environment.stored_files() {
+        let is_there = memchr::memmem::find(&bytes, id.as_bytes()).is_some();
+        assert!(!is_there, "{}", path.display());
+    }
+}
+
+#[test]
+fn what_was_not_read_is_named_until_it_is() {
+    let environment = Environment::new();
+    environment.claude(1, &[prompt(1, 0, "good")]);
+    let mut noise = vec![0_u8; 10_000];
+    let mut state = 1_u32;
+    for byte in &mut noise {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        *byte = (state >> 24) as u8;
+    }
+    let outputs = distinct_outputs();
+    let whole = zstd::encode_all(codex_records(2, &outputs).as_bytes(), 3).unwrap();
+    let bomb = zstd::encode_all(std::io::Read::take(std::io::repeat(b' '), 128 << 20), 3).unwrap();
+    let random = write_codex(&environment, 1, &noise);
+    let cut = write_codex(&environment, 2, &whole[..whole.len() / 2]);
+    let bomb = write_codex(&environment, 3, &bomb);
+    let expected = [
+        (&random, "cannot be decompressed"),
+        (&cut, "cannot be decompressed to its end"),
+        (&bomb, "10000 times its size"),
+    ];
+    let mut since = Vec::new();
+    for _ in 0..2 {
+        let report = environment.sweep();
+        assert_eq!(report["problems"].as_array().unwrap().len(), 3, "{report}");
+        // What comes before the damage is there.
+        assert!(
+            environment
+                .events("019f0000-0000-7000-8000-000000000002")
+                .len()
+                >= 2
+        );
+        let doctor = environment.run(&["doctor", "--json"]);
+        assert_eq!(doctor.code, 1);
+        let doctor: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
+        let unread = doctor["unread"].as_array().unwrap();
+        for ((path, reason), log) in expected.iter().zip(unread) {
+            assert_eq!(log["path"], path.to_str().unwrap());
+            assert!(log["reason"].as_str().unwrap().contains(reason), "{log}");
+        }
+        assert_eq!(doctor["wrong"].as_array().unwrap().len(), 3, "{doctor}");
+        since.push(
+            unread
+                .iter()
+                .map(|log| log["since"].clone())
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(since[0], since[1]);
+    // A sweep of something else says nothing of them.
+    let other = environment.write("other/1.jsonl", prompt(9, 90, "other"));
+    environment.run(&["sweep", other.to_str().unwrap()]);
+    let text = environment.run(&["doctor"]).stdout;
+    assert!(
+        text.contains("3 logs were not read") && !text.contains("all is well"),
+        "{text}"
+    );
+    for (path, _) in expected {
+        assert!(text.contains(path.to_str().unwrap()), "{text}");
+    }
+    std::fs::write(&cut, &whole).unwrap();
+    std::fs::remove_file(&random).unwrap();
+    std::fs::remove_file(&bomb).unwrap();
+    assert_eq!(environment.sweep()["replayed"], 0);
+    assert_eq!(
+        environment
+            .events("019f0000-0000-7000-8000-000000000002")
+            .len(),
+        60
+    );
+    let doctor = environment.run(&["doctor"]);
+    assert_eq!(doctor.code, 0, "{}", doctor.stdout);
+    // Of a folder that is named, too.
+    let folder = environment.write("named/rollout-x.jsonl.zst", &noise);
+    let folder = folder.parent().unwrap();
+    let said = environment.run(&["sweep", folder.to_str().unwrap()]).stdout;
+    assert!(
+        said.contains("rollout-x.jsonl.zst: it cannot be decompressed"),
+        "{said}"
+    );
+}
+
 #[test]
 fn ids_that_look_like_paths_are_only_ids() {
     let environment = Environment::new();
