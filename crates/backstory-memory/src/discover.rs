@@ -174,7 +174,7 @@ pub(crate) fn discover(
         match open_log(path, LogOrigin::Hook).and_then(|file| file.metadata()) {
             Ok(metadata) => walk.file(path, &metadata, None, LogOrigin::Hook, Way::default()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => walk.problem(path, error),
+            Err(error) => walk.problem(path, &error),
         }
     }
     let mut files: Vec<Found> = walk.files.into_values().collect();
@@ -228,7 +228,7 @@ impl Walk<'_> {
             .is_none_or(|agent| agent == reader.agent())
     }
 
-    fn problem(&mut self, path: &Path, reason: impl ToString) {
+    fn problem(&mut self, path: &Path, reason: &dyn std::fmt::Display) {
         self.problems.push(Problem {
             path: self.redactor.shown_path(path),
             reason: reason.to_string(),
@@ -244,9 +244,9 @@ impl Walk<'_> {
             let reason = format!(
                 "it lies more than {MOST_LEVELS} folders deep: name it, as in `backstory sweep PATH`"
             );
-            return self.problem(folder, reason);
+            return self.problem(folder, &reason);
         }
-        let agent = reader.map(|reader| reader.agent());
+        let agent = reader.map(Reader::agent);
         let identity = std::fs::metadata(folder)
             .ok()
             .and_then(|folder| identity(&folder));
@@ -259,7 +259,7 @@ impl Walk<'_> {
             Ok(entries) => entries,
             // An agent that was never used has no folder.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            Err(error) => return self.problem(folder, error),
+            Err(error) => return self.problem(folder, &error),
         };
         let below = Way {
             level: way.level + 1,
@@ -269,7 +269,7 @@ impl Walk<'_> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.problem(folder, error);
+                    self.problem(folder, &error);
                     continue;
                 }
             };
@@ -281,7 +281,7 @@ impl Walk<'_> {
                         Ok(metadata) => {
                             self.file(&path, &metadata, reader, LogOrigin::User, below);
                         }
-                        Err(error) => self.problem(&path, error),
+                        Err(error) => self.problem(&path, &error),
                     }
                 }
                 Ok(kind) if kind.is_symlink() => self.links.push(Link {
@@ -290,7 +290,7 @@ impl Walk<'_> {
                     level: below.level,
                 }),
                 Ok(_) => {}
-                Err(error) => self.problem(&path, error),
+                Err(error) => self.problem(&path, &error),
             }
         }
     }
@@ -318,7 +318,7 @@ impl Walk<'_> {
             Ok(target) => target,
             Err(error) if has_log_name => {
                 let reason = format!("it is a link that leads nowhere ({error}): remove it");
-                return self.problem(path, reason);
+                return self.problem(path, &reason);
             }
             Err(_) => return,
         };
@@ -329,7 +329,7 @@ impl Walk<'_> {
         let Some(identity) = identity(&target).filter(|_| is_own(&target)) else {
             let reason = "it is a link to something of another user, which is not followed: copy the logs, or name \
                           them, as in `backstory sweep PATH`";
-            return self.problem(path, reason);
+            return self.problem(path, &reason);
         };
         if target.is_dir() {
             self.folder(path, reader, way);
@@ -364,7 +364,7 @@ impl Walk<'_> {
                 Ok(seen) => seen,
                 // The name of one that was forgotten is not told either.
                 Err(_) if self.is_forgotten(path_name, reader) => return,
-                Err(error) => return self.problem(path, error),
+                Err(error) => return self.problem(path, &error),
             }
         };
         let named = Path::new(&*shown);
@@ -376,7 +376,7 @@ impl Walk<'_> {
                     let agent = reader.agent();
                     let reason =
                         format!("a link leads to it, and it is no log of {agent}: remove the link");
-                    return self.problem(path, reason);
+                    return self.problem(path, &reason);
                 }
                 reader.named(named).map(|shape| (reader, shape))
             }
@@ -424,7 +424,7 @@ impl Walk<'_> {
             && is_another_log(&other.path, path)
         {
             let reason = format!("it has the same name as {}: rename it", other.key);
-            return self.problem(path, reason);
+            return self.problem(path, &reason);
         }
         self.files.insert(key, found);
     }
@@ -462,6 +462,42 @@ pub(crate) fn path_text(path: &Path) -> Cow<'_, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// The path that a text of [`path_text`] stands for. Most paths are their own text.
+pub(crate) fn path_from_text(text: &str) -> PathBuf {
+    #[cfg(unix)]
+    if text.contains("\\x") && !Path::new(text).exists() {
+        use std::os::unix::ffi::OsStringExt;
+        let path = PathBuf::from(std::ffi::OsString::from_vec(unescape(text)));
+        if path.to_str().is_none() && path_text(&path) == text {
+            return path;
+        }
+    }
+    PathBuf::from(text)
+}
+
+#[cfg(unix)]
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let escape = &rest[at + 1..];
+        let digits = escape.strip_prefix('x').and_then(|digits| digits.get(..2));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &escape[3..];
+            }
+            None => {
+                bytes.push(b'\\');
+                rest = escape.strip_prefix('\\').unwrap_or(escape);
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
 }
 
 /// Whether a file is named as an agent names its logs, or as any could.
@@ -584,5 +620,33 @@ pub(crate) fn fingerprint(metadata: &Metadata) -> Fingerprint {
         size: metadata.len(),
         modified_ns,
         changed_ns,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn every_path_has_a_text_that_stands_for_it() {
+        for (bytes, text) in [
+            (&b"/a/b.jsonl"[..], "/a/b.jsonl"),
+            (b"/a\\xFF/b", "/a\\xFF/b"),
+            (b"/a\xff/b", "/a\\xFF/b"),
+            (b"/a\xff\\xFF\\b\xe9", "/a\\xFF\\\\xFF\\\\b\\xE9"),
+            (b"/\xe2\x82/\\", "/\\xE2\\x82/\\\\"),
+        ] {
+            let path = Path::new(OsStr::from_bytes(bytes));
+            assert_eq!(path_text(path), text);
+            // Of two paths with the same text, the one that is there is meant; here is none.
+            if bytes != b"/a\\xFF/b" {
+                assert_eq!(path_from_text(text), path);
+            }
+        }
+        assert_eq!(path_from_text("/a\\x/b\\xZZ"), Path::new("/a\\x/b\\xZZ"));
+        assert_eq!(path_from_text("/a\\x41"), Path::new("/a\\x41"));
     }
 }

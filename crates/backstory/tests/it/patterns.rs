@@ -494,7 +494,7 @@ fn links_of_a_clone_lead_nowhere_outside_of_it() {
     let clone = environment.home().join("clone");
     create_dir_all(clone.join(".git/hooks")).unwrap();
     create_dir_all(clone.join("docs")).unwrap();
-    let outside = environment.write(".bashrc", "alias x=y\n".to_string());
+    let outside = environment.write(".bashrc", "alias x=y\n");
     let hook = clone.join(".git/hooks/post-checkout");
     write(&hook, "#!/bin/sh\n").unwrap();
     let target = clone.join("AGENTS.md");

@@ -294,7 +294,7 @@ fn links_of_a_project_that_lead_out_of_it_are_refused() {
         let environment = Environment::new();
         let project = environment.home().join("project");
         fs::create_dir_all(project.join(".git")).unwrap();
-        let precious = environment.write("elsewhere/precious.json", "{\"precious\":1}".to_string());
+        let precious = environment.write("elsewhere/precious.json", "{\"precious\":1}");
         let run = |command: &str| {
             let mut command = environment.command(&[command, "--scope", "project", agent]);
             Outcome::of(&command.current_dir(&project).output().unwrap())
