@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
 
@@ -18,6 +18,19 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
         ));
     }
     File::open(path)
+}
+
+/// Reads a regular file of at most this many bytes.
+pub(crate) fn read_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        let message = format!("it is larger than {} MiB", max_bytes >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
 }
 
 /// Bytes that came from memory or lie in a file.

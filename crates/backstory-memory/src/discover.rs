@@ -1,6 +1,7 @@
 //! Finding source files: which there are, and which changed since they were read.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ impl Found {
 
     /// The path as it may be shown.
     pub fn shown_path(&self) -> PathBuf {
-        if self.path.to_string_lossy().starts_with(&self.key) {
+        if path_text(&self.path).starts_with(&self.key) && self.path.to_str().is_some() {
             self.path.clone()
         } else {
             PathBuf::from(&self.key)
@@ -136,15 +137,19 @@ pub(crate) fn discover(
             .transpose()?
             .unwrap_or_default(),
         own,
+        own_identity: std::fs::metadata(own).ok().and_then(|own| identity(&own)),
         redactor,
         files: HashMap::new(),
         problems: Vec::new(),
+        walked: HashSet::new(),
+        seen: HashSet::new(),
+        links: Vec::new(),
     };
     for (agent, root) in &sources.roots {
         if let Some(reader) = backstory_session::reader(agent)
             && walk.wanted(reader)
         {
-            walk.folder(root, Some(reader), 0);
+            walk.folder(root, Some(reader), Way::default());
         }
     }
     for path in &sources.paths {
@@ -153,9 +158,9 @@ pub(crate) fn discover(
             source,
         })?;
         if metadata.is_dir() {
-            walk.folder(path, None, 0);
+            walk.folder(path, None, Way::default());
         } else if metadata.is_file() {
-            walk.file(path, &metadata, None, LogOrigin::User);
+            walk.file(path, &metadata, None, LogOrigin::User, Way::default());
         } else {
             let source = std::io::Error::other("neither a file nor a folder");
             return Err(Error::Path {
@@ -164,9 +169,10 @@ pub(crate) fn discover(
             });
         }
     }
+    walk.follow_links();
     for path in &sources.named {
         match open_log(path, LogOrigin::Hook).and_then(|file| file.metadata()) {
-            Ok(metadata) => walk.file(path, &metadata, None, LogOrigin::Hook),
+            Ok(metadata) => walk.file(path, &metadata, None, LogOrigin::Hook, Way::default()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => walk.problem(path, &error),
         }
@@ -179,14 +185,39 @@ pub(crate) fn discover(
     })
 }
 
+/// How a walk came to a file or folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Way {
+    /// Number of folders below where the walk began.
+    level: usize,
+    /// Whether there was a link on the way.
+    is_linked: bool,
+}
+
+/// Device and inode.
+type Identity = (u64, u64);
+
+/// A link that is followed when everything else was found.
+struct Link {
+    path: PathBuf,
+    reader: Option<&'static dyn Reader>,
+    level: usize,
+}
+
 struct Walk<'a> {
     sources: &'a Sources,
     store: Option<&'a Store>,
     known: HashMap<String, Fingerprint>,
     own: &'a Path,
+    own_identity: Option<Identity>,
     redactor: &'a OptionalRedactor,
     files: HashMap<String, Found>,
     problems: Vec<Problem>,
+    /// Folders that were looked into, for an agent or for all of them.
+    walked: HashSet<(Option<&'static str>, Identity)>,
+    /// Files that were looked at.
+    seen: HashSet<Identity>,
+    links: Vec<Link>,
 }
 
 impl Walk<'_> {
@@ -197,16 +228,31 @@ impl Walk<'_> {
             .is_none_or(|agent| agent == reader.agent())
     }
 
-    fn problem(&mut self, path: &Path, reason: &std::io::Error) {
+    fn problem(&mut self, path: &Path, reason: &dyn std::fmt::Display) {
         self.problems.push(Problem {
             path: self.redactor.shown_path(path),
             reason: reason.to_string(),
         });
     }
 
-    /// Walks a folder. Links are not followed: a log folder must not lead out of itself, nor in circles.
-    fn folder(&mut self, folder: &Path, reader: Option<&'static dyn Reader>, level: usize) {
-        if folder == self.own || level > MOST_LEVELS {
+    /// Walks a folder. Links are followed afterwards, so that a file that can be reached without one is known by its own name.
+    fn folder(&mut self, folder: &Path, reader: Option<&'static dyn Reader>, way: Way) {
+        if folder == self.own {
+            return;
+        }
+        if way.level > MOST_LEVELS {
+            let reason = format!(
+                "it lies more than {MOST_LEVELS} folders deep: name it, as in `backstory sweep PATH`"
+            );
+            return self.problem(folder, &reason);
+        }
+        let agent = reader.map(Reader::agent);
+        let identity = std::fs::metadata(folder)
+            .ok()
+            .and_then(|folder| identity(&folder));
+        if let Some(identity) = identity
+            && (Some(identity) == self.own_identity || !self.walked.insert((agent, identity)))
+        {
             return;
         }
         let entries = match std::fs::read_dir(folder) {
@@ -214,6 +260,10 @@ impl Walk<'_> {
             // An agent that was never used has no folder.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
             Err(error) => return self.problem(folder, &error),
+        };
+        let below = Way {
+            level: way.level + 1,
+            ..way
         };
         for entry in entries {
             let entry = match entry {
@@ -225,22 +275,66 @@ impl Walk<'_> {
             };
             let path = entry.path();
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => self.folder(&path, reader, level + 1),
-                Ok(kind) if kind.is_file() => {
-                    let named = reader.map_or_else(
-                        || looks_like_log(&path),
-                        |reader| reader.named(&path).is_some(),
-                    );
-                    if named {
-                        match entry.metadata() {
-                            Ok(metadata) => self.file(&path, &metadata, reader, LogOrigin::User),
-                            Err(error) => self.problem(&path, &error),
+                Ok(kind) if kind.is_dir() => self.folder(&path, reader, below),
+                Ok(kind) if kind.is_file() && has_log_name(&path, reader) => {
+                    match entry.metadata() {
+                        Ok(metadata) => {
+                            self.file(&path, &metadata, reader, LogOrigin::User, below);
                         }
+                        Err(error) => self.problem(&path, &error),
                     }
                 }
+                Ok(kind) if kind.is_symlink() => self.links.push(Link {
+                    path,
+                    reader,
+                    level: below.level,
+                }),
                 Ok(_) => {}
                 Err(error) => self.problem(&path, &error),
             }
+        }
+    }
+
+    /// Follows the links that were found, in the order of their names, and those behind them. They must lead to files and folders of
+    /// the user, which are read once, however many ways lead to them.
+    fn follow_links(&mut self) {
+        while !self.links.is_empty() {
+            let mut links = std::mem::take(&mut self.links);
+            links.sort_by(|one, other| one.path.cmp(&other.path));
+            for link in links {
+                self.follow_link(&link);
+            }
+        }
+    }
+
+    fn follow_link(&mut self, link: &Link) {
+        let (path, reader) = (&link.path, link.reader);
+        let way = Way {
+            level: link.level,
+            is_linked: true,
+        };
+        let has_log_name = has_log_name(path, reader);
+        let target = match std::fs::metadata(path) {
+            Ok(target) => target,
+            Err(error) if has_log_name => {
+                let reason = format!("it is a link that leads nowhere ({error}): remove it");
+                return self.problem(path, &reason);
+            }
+            Err(_) => return,
+        };
+        let is_log = target.is_file() && has_log_name;
+        if !is_log && !target.is_dir() {
+            return;
+        }
+        let Some(identity) = identity(&target).filter(|_| is_own(&target)) else {
+            let reason = "it is a link to something of another user, which is not followed: copy the logs, or name \
+                          them, as in `backstory sweep PATH`";
+            return self.problem(path, &reason);
+        };
+        if target.is_dir() {
+            self.folder(path, reader, way);
+        } else if !self.seen.contains(&identity) {
+            self.file(path, &target, reader, LogOrigin::User, way);
         }
     }
 
@@ -256,8 +350,10 @@ impl Walk<'_> {
         metadata: &Metadata,
         reader: Option<&'static dyn Reader>,
         origin: LogOrigin,
+        way: Way,
     ) {
-        let shown = path.to_string_lossy();
+        self.seen.extend(identity(metadata));
+        let shown = path_text(path);
         let path_name = shown.strip_suffix(".zst").unwrap_or(&shown);
         let fingerprint = fingerprint(metadata);
         let unchanged = self.is_unchanged(path_name, &fingerprint);
@@ -266,17 +362,31 @@ impl Walk<'_> {
         } else {
             match glance(path, metadata.len(), origin) {
                 Ok(seen) => seen,
+                // The name of one that was forgotten is not told either.
+                Err(_) if self.is_forgotten(path_name, reader) => return,
                 Err(error) => return self.problem(path, &error),
             }
         };
+        let named = Path::new(&*shown);
         let reader_and_shape = match reader {
-            Some(reader) => reader.named(path).map(|shape| (reader, shape)),
+            // Whatever else lies where a link leads is not taken for a log.
+            Some(reader) if way.is_linked && !unchanged && !head.is_empty() => {
+                let shape = reader.recognises(named, &head);
+                if shape.is_none() {
+                    let agent = reader.agent();
+                    let reason =
+                        format!("a link leads to it, and it is no log of {agent}: remove the link");
+                    return self.problem(path, &reason);
+                }
+                reader.named(named).map(|shape| (reader, shape))
+            }
+            Some(reader) => reader.named(named).map(|shape| (reader, shape)),
             // A file that did not change was recognised before; by which reader, nobody needs to know now.
             None if unchanged => READERS.first().map(|reader| (*reader, Shape::Lines)),
             None => READERS
                 .iter()
                 .filter(|reader| self.wanted(**reader))
-                .find_map(|reader| Some((*reader, reader.recognises(path, &head)?))),
+                .find_map(|reader| Some((*reader, reader.recognises(named, &head)?))),
         };
         let Some((reader, shape)) = reader_and_shape else {
             return;
@@ -310,7 +420,120 @@ impl Walk<'_> {
             unchanged,
             order,
         };
+        if let Some(other) = self.files.get(&key)
+            && is_another_log(&other.path, path)
+        {
+            let reason = format!("it has the same name as {}: rename it", other.key);
+            return self.problem(path, &reason);
+        }
         self.files.insert(key, found);
+    }
+
+    /// Whether a log was forgotten, by whichever agent it may be.
+    fn is_forgotten(&self, path_name: &str, reader: Option<&'static dyn Reader>) -> bool {
+        let Some(store) = self.store else {
+            return false;
+        };
+        let key = self.redactor.path_name(path_name);
+        let mut readers = READERS
+            .iter()
+            .copied()
+            .filter(|known| reader.is_none_or(|reader| reader.agent() == known.agent()));
+        readers.any(|reader| store.has_forgotten(reader.agent(), &key).unwrap_or(true))
+    }
+}
+
+/// Whether two paths with the same name in the store are two logs: not one log and its compressed copy.
+fn is_another_log(one: &Path, other: &Path) -> bool {
+    let is_compressed = |path: &Path| path.extension().is_some_and(|extension| extension == "zst");
+    one != other && is_compressed(one) == is_compressed(other)
+}
+
+/// A path as text. Bytes that are no UTF-8 are written as `\\xFF`, and backslashes in such a path twice, so that two paths stay two.
+pub(crate) fn path_text(path: &Path) -> Cow<'_, str> {
+    if let Some(text) = path.to_str() {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', "\\\\"));
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// The path that a text of [`path_text`] stands for. Most paths are their own text.
+pub(crate) fn path_from_text(text: &str) -> PathBuf {
+    #[cfg(unix)]
+    if text.contains("\\x") && !Path::new(text).exists() {
+        use std::os::unix::ffi::OsStringExt;
+        let path = PathBuf::from(std::ffi::OsString::from_vec(unescape(text)));
+        if path.to_str().is_none() && path_text(&path) == text {
+            return path;
+        }
+    }
+    PathBuf::from(text)
+}
+
+#[cfg(unix)]
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let escape = &rest[at + 1..];
+        let digits = escape.strip_prefix('x').and_then(|digits| digits.get(..2));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &escape[3..];
+            }
+            None => {
+                bytes.push(b'\\');
+                rest = escape.strip_prefix('\\').unwrap_or(escape);
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
+}
+
+/// Whether a file is named as an agent names its logs, or as any could.
+fn has_log_name(path: &Path, reader: Option<&'static dyn Reader>) -> bool {
+    let text = path_text(path);
+    match reader {
+        Some(reader) => reader.named(Path::new(&*text)).is_some(),
+        None => looks_like_log(Path::new(&*text)),
+    }
+}
+
+/// What a file or folder is known by, whatever its names; `None` where the system does not say.
+fn identity(metadata: &Metadata) -> Option<Identity> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        None
+    }
+}
+
+/// Whether a file or folder belongs to the user of this process.
+fn is_own(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.uid() == rustix::process::geteuid().as_raw()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
     }
 }
 
@@ -330,10 +553,16 @@ fn glance(path: &Path, size: u64, origin: LogOrigin) -> std::io::Result<(Vec<u8>
     let mut file = open_log(path, origin)?;
     let mut head = Vec::new();
     if path.extension().is_some_and(|extension| extension == "zst") {
-        // A damaged archive shows when it is read; here only what can be seen counts.
-        let _ = zstd::stream::read::Decoder::new(file)?
+        // One that is damaged further on shows when it is read; here only what can be seen counts.
+        let read = zstd::stream::read::Decoder::new(file)?
             .take(GLANCE_BYTES)
             .read_to_end(&mut head);
+        if let Err(error) = read
+            && head.is_empty()
+        {
+            let reason = format!("it cannot be decompressed: {error}");
+            return Err(std::io::Error::new(error.kind(), reason));
+        }
         let first = first_time(&head).unwrap_or(i64::MAX);
         return Ok((head, (first, first)));
     }
@@ -391,5 +620,33 @@ pub(crate) fn fingerprint(metadata: &Metadata) -> Fingerprint {
         size: metadata.len(),
         modified_ns,
         changed_ns,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn every_path_has_a_text_that_stands_for_it() {
+        for (bytes, text) in [
+            (&b"/a/b.jsonl"[..], "/a/b.jsonl"),
+            (b"/a\\xFF/b", "/a\\xFF/b"),
+            (b"/a\xff/b", "/a\\xFF/b"),
+            (b"/a\xff\\xFF\\b\xe9", "/a\\xFF\\\\xFF\\\\b\\xE9"),
+            (b"/\xe2\x82/\\", "/\\xE2\\x82/\\\\"),
+        ] {
+            let path = Path::new(OsStr::from_bytes(bytes));
+            assert_eq!(path_text(path), text);
+            // Of two paths with the same text, the one that is there is meant; here is none.
+            if bytes != b"/a\\xFF/b" {
+                assert_eq!(path_from_text(text), path);
+            }
+        }
+        assert_eq!(path_from_text("/a\\x/b\\xZZ"), Path::new("/a\\x/b\\xZZ"));
+        assert_eq!(path_from_text("/a\\x41"), Path::new("/a\\x41"));
     }
 }

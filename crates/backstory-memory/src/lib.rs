@@ -57,6 +57,7 @@ mod tokens;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
+mod unread;
 mod usage;
 mod whole;
 
@@ -122,6 +123,7 @@ pub use setup::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
 pub use tokens::count_tokens;
+pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub use whole::{write_private, write_whole};
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use backstory_session::redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
+use crate::discover::path_text;
 use crate::error::Result;
 use crate::sweep::random_key;
 
@@ -46,7 +47,7 @@ impl OptionalRedactor {
 
     /// A path as it may be shown.
     pub(crate) fn shown_path(&self, path: &Path) -> PathBuf {
-        PathBuf::from(self.path_name(&path.to_string_lossy()))
+        PathBuf::from(self.path_name(&path_text(path)))
     }
 }
 

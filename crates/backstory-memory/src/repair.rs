@@ -6,6 +6,7 @@ use std::path::Path;
 use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Memory;
+use crate::discover::path_from_text;
 use crate::error::Result;
 use crate::trusted::open_regular;
 
@@ -96,13 +97,13 @@ fn is_same_log(store: &Store, path: &str) -> Result<bool> {
         return Ok(false);
     };
     let (length, hash) = cursor.head;
-    let is_there = std::fs::metadata(path).is_ok_and(|file| file.len() >= cursor.offset);
+    let file = path_from_text(path);
+    let is_there = std::fs::metadata(&file).is_ok_and(|file| file.len() >= cursor.offset);
     // A compressed log is known by its name alone.
     if !is_there {
         return Ok(std::fs::exists(format!("{path}.zst")).unwrap_or(false));
     }
-    Ok(read_beginning(Path::new(path), length)
-        .is_ok_and(|bytes| *blake3::hash(&bytes).as_bytes() == hash))
+    Ok(read_beginning(&file, length).is_ok_and(|bytes| *blake3::hash(&bytes).as_bytes() == hash))
 }
 
 fn read_beginning(path: &Path, length: u64) -> std::io::Result<Vec<u8>> {

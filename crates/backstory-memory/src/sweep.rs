@@ -137,6 +137,13 @@ impl Memory {
             digester,
             runs,
         } = taken;
+        self.update_unread_logs(
+            &options.sources,
+            &discovery,
+            &redactor,
+            &report.problems,
+            options.retain.now,
+        )?;
         report.problems.extend(finished);
         self.backfill_content_hashes(&discovery)?;
         self.store.finish_rereading()?;
@@ -189,7 +196,9 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        self.take_in(options, &discovery, &redactor, &mut |_| {})?;
+        let taken = self.take_in(options, &discovery, &redactor, &mut |_| {})?;
+        let (sources, problems) = (&options.sources, &taken.report.problems);
+        self.update_unread_logs(sources, &discovery, &redactor, problems, options.retain.now)?;
         Ok(true)
     }
 

@@ -115,7 +115,7 @@ pub(crate) fn read_at_most(file: &File, max_bytes: u64) -> io::Result<Option<Vec
 
 /// Reads a regular file of at most this many bytes, whoever owns it. Anything else is an error: a pipe or device would block or never
 /// end.
-pub(crate) fn read_regular_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+pub fn read_regular_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     // Looked at first: opening a device can have effects of its own. Judged again once it is open.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(
@@ -124,16 +124,88 @@ pub(crate) fn read_regular_file(path: &Path, max_bytes: u64) -> io::Result<Vec<u
         ));
     }
     read_at_most(&open_regular(path)?, max_bytes)?.ok_or_else(|| {
-        let message = format!("larger than {max_bytes} bytes");
+        let limit = match max_bytes >> 20 {
+            0 => format!("{max_bytes} bytes"),
+            mebibytes => format!("{mebibytes} MiB"),
+        };
+        let message = format!("it is larger than {limit}");
         io::Error::new(io::ErrorKind::FileTooLarge, message)
     })
 }
 
-/// Reads a regular file of the user as a whole. Links are followed; a pipe or device is an error.
+/// Reads a regular file that this program wrote as a whole, whatever its length. A pipe or device is an error.
 pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Returns where a file really lies that is to be read or changed in a checkout. Links of the file and of folders on the way to it are
+/// followed only within every repository around it and, outside of any, within its own folder: a clone brings links along, and they may
+/// lead to any file of the user. The file need not be there.
+pub(crate) fn resolve_in_repository(path: &Path) -> io::Result<PathBuf> {
+    let path = resolve_parent_steps(&std::path::absolute(path)?)?;
+    let folder = path.parent().unwrap_or(&path);
+    let mut roots: Vec<&Path> = folder
+        .ancestors()
+        .filter(|folder| folder.join(".git").exists())
+        .collect();
+    if roots.is_empty() {
+        roots.push(folder);
+    }
+    let mut real = path.clone();
+    for root in roots {
+        real = resolve_below(root, &path)?;
+    }
+    Ok(real)
+}
+
+/// Returns where a file below a folder really lies. Links that lead out of the folder, or to the files of git, are refused. The file
+/// need not be there.
+pub(crate) fn resolve_below(root: &Path, path: &Path) -> io::Result<PathBuf> {
+    let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    let existing = path
+        .ancestors()
+        .find(|part| part.symlink_metadata().is_ok())
+        .unwrap_or(path);
+    let Ok(real) = std::fs::canonicalize(existing) else {
+        return refuse("it is a link that leads nowhere".to_string());
+    };
+    let real = match path.strip_prefix(existing) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
+    };
+    // What is made below a root that is not there yet cannot be a link.
+    let Ok(real_root) = std::fs::canonicalize(root) else {
+        return Ok(real);
+    };
+    let Ok(below) = real.strip_prefix(&real_root) else {
+        return refuse(format!(
+            "a link leads out of {} to {}: replace the link by a file, or name the file that it leads to",
+            root.display(),
+            real.display()
+        ));
+    };
+    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    if below.components().any(is_git) {
+        return refuse(format!(
+            "it leads to {}, a file of git: replace the link by a file",
+            real.display()
+        ));
+    }
+    Ok(real)
+}
+
+/// Replaces everything up to the last `..` by where it leads: a user who typed `..` means the folder that the system finds there.
+fn resolve_parent_steps(path: &Path) -> io::Result<PathBuf> {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let last = parts.iter().rposition(|part| *part == Component::ParentDir);
+    let Some(last) = last else {
+        return Ok(path.to_path_buf());
+    };
+    let typed: PathBuf = parts[..=last].iter().collect();
+    let rest: PathBuf = parts[last + 1..].iter().collect();
+    Ok(std::fs::canonicalize(typed)?.join(rest))
 }
 
 /// Checks that nobody else can change a file below a folder that the user typed, and everything on the way to it: whoever can

@@ -22,8 +22,10 @@ pub(crate) enum ErrorKind {
     NotFound,
     /// Wrong usage or bad input.
     Usage,
-    /// Something that should not happen.
+    /// Something that should not happen, such as a damaged store.
     Internal,
+    /// The system failed: a full disk, an output that cannot be written.
+    Environment,
     /// Nobody reads our output any more, which is no error.
     BrokenPipe,
     /// A check failed and has said so on its own.
@@ -79,7 +81,8 @@ impl Error {
             ErrorKind::Silent => return ExitCode::from(1),
             ErrorKind::NotFound => 1,
             ErrorKind::Usage => 2,
-            ErrorKind::Internal => 70,
+            // Neither an answer (1) nor a mistake of the user (2).
+            ErrorKind::Internal | ErrorKind::Environment => 70,
         };
         print_stderr(format_args!("{ERROR}error:{ERROR:#} {}", self.message));
         for hint in &self.hints {
@@ -91,11 +94,19 @@ impl Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        let kind = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
-            _ => ErrorKind::Internal,
-        };
-        Error::new(kind, error.to_string())
+        use std::io::ErrorKind as Io;
+        match error.kind() {
+            Io::BrokenPipe => Error::new(ErrorKind::BrokenPipe, error.to_string()),
+            Io::StorageFull | Io::QuotaExceeded => Error::new(
+                ErrorKind::Environment,
+                format!("cannot write: {error}"),
+            )
+            .hint("free some space, or write the output elsewhere, and run the same command again"),
+            _ => Error::new(
+                ErrorKind::Environment,
+                format!("input or output failed: {error}"),
+            ),
+        }
     }
 }
 
@@ -140,8 +151,9 @@ impl From<backstory_memory::Error> for Error {
             }
             Memory::Store(backstory_memory::StoreError::DamagedPiece(_)) => Error::new(ErrorKind::NotFound, message)
                 .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"),
+            Memory::Store(backstory_memory::StoreError::Full) => Error::new(ErrorKind::Environment, message)
+                .hint("free some space and run the same command again"),
             Memory::Store(store) => Error::new(ErrorKind::Internal, message).hint(match store {
-                backstory_memory::StoreError::Full => "free some space and run the same command again".to_string(),
                 backstory_memory::StoreError::NotPrivate { .. } => {
                     "run it as the user that it belongs to, remove what is not yours, or set BACKSTORY_HOME to a folder of your own".to_string()
                 }

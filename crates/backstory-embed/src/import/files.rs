@@ -1,10 +1,10 @@
 //! Reading, hashing and copying of whole files.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use crate::map::open_file;
+use crate::map::{open_file, read_file};
 use crate::{Error, Result};
 
 /// Larger files than this are not read whole. The largest tokenizer in use has 35 MB.
@@ -15,17 +15,10 @@ const CHUNK: usize = 1 << 20;
 
 /// The content of a file that is not large.
 pub(super) fn read_small(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_file(path)
-        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
-        .map_err(|error| Error::io(path, error))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(Error::malformed(
-            path,
-            "it is too large for what it should be",
-        ));
-    }
-    Ok(bytes)
+    read_file(path, LARGEST).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Error::malformed(path, "it is too large for what it should be"),
+        _ => Error::io(path, error),
+    })
 }
 
 /// The hash of a file, in hexadecimal digits.

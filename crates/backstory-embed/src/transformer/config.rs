@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::map::read_file;
 use crate::{Error, Result};
 
 use super::batch::Pooling;
+
+/// Maximum length of a file with settings.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// What a size is of. Each kind has its limit, several times what the largest embedding models have: larger numbers come from a
 /// damaged file, and would ask for more memory than there is before anything else is found to be wrong.
@@ -52,7 +56,7 @@ impl<T: DeserializeOwned> Config<T> {
 
     /// Reads a file that need not be there.
     pub(super) fn find(path: &Path) -> Result<Option<Self>> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match read_file(path, MAX_CONFIG_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(path, error)),

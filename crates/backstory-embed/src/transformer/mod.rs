@@ -22,10 +22,14 @@ use std::path::Path;
 
 use candle_core::Tensor;
 
+use crate::map::read_file;
 use crate::{Description, Error, Family, Purpose, Result, Tokenizer};
 
 use batch::{Batch, Pooling};
 use weights::Weights;
+
+/// Maximum length of a tokenizer.
+const MAX_TOKENIZER_BYTES: u64 = 256 << 20;
 
 /// No text is looked at beyond this many tokens, whatever the model could do: the time that attention takes grows with the square
 /// of the length.
@@ -95,7 +99,8 @@ impl Transformer {
         }
         let (network, usage) = open(folder, description, &weights)?;
         let path = folder.join("tokenizer.json");
-        let json = std::fs::read(&path).map_err(|error| Error::io(&path, error))?;
+        let json =
+            read_file(&path, MAX_TOKENIZER_BYTES).map_err(|error| Error::io(&path, error))?;
         let tokenizer = Tokenizer::from_json(&json).map_err(|error| match error {
             Error::Malformed { reason, .. } => Error::malformed(&path, reason),
             other => other,

@@ -215,6 +215,7 @@ impl Memory {
         sessions: &[SessionHead],
         intent: &Intent,
     ) -> Result<ForgetReport> {
+        self.forget_unread_logs()?;
         let before = disk_bytes(&self.home);
         let names = Names::new(sessions);
         let probes = Probes::new(&self.store, sessions, &names)?;

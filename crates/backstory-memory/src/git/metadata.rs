@@ -12,6 +12,30 @@ const MAX_LINE_FILE_BYTES: u64 = 8 << 10;
 /// Limit for `config`.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// Files below the folder of a worktree or repository that git reads whole, and the longest that they are anywhere.
+const FILES_READ_BY_GIT: &[(&str, u64)] = &[
+    ("HEAD", MAX_LINE_FILE_BYTES),
+    ("commondir", MAX_LINE_FILE_BYTES),
+    ("gitdir", MAX_LINE_FILE_BYTES),
+    ("config", 16 << 20),
+    ("config.worktree", 16 << 20),
+    ("index", 2 << 30),
+    ("packed-refs", 512 << 20),
+    ("shallow", 64 << 20),
+    ("info/grafts", 64 << 20),
+    ("info/attributes", 16 << 20),
+    ("info/exclude", 16 << 20),
+    ("info/sparse-checkout", 16 << 20),
+    ("reftable/tables.list", 1 << 20),
+    ("objects/info/commit-graph", 4 << 30),
+    ("objects/info/commit-graphs/commit-graph-chain", 1 << 20),
+    ("objects/pack/multi-pack-index", 4 << 30),
+];
+
+/// Limit for a list of other folders with objects, and for how many such lists git follows.
+const MAX_ALTERNATES_BYTES: u64 = 64 << 10;
+const MAX_ALTERNATES: usize = 64;
+
 /// Limits for asking git for the branch.
 const MAX_BRANCH_TIME: Duration = Duration::from_millis(80);
 const MAX_BRANCH_BYTES: usize = 4 << 10;
@@ -120,6 +144,58 @@ pub(super) fn git_folder(root: &Path) -> Option<PathBuf> {
     match std::fs::metadata(&git).ok()?.is_dir() {
         true => Some(git),
         false => linked_folder(root),
+    }
+}
+
+/// Whether git can be started in a worktree: everything that it reads whole is a regular file of sane size, or not there. Git reads a
+/// link to `/dev/zero` until there is no memory left.
+pub(super) fn is_safe_for_git(root: &Path) -> bool {
+    let Some(folder) = git_folder(root) else {
+        return false;
+    };
+    let common = match read_line_file(&folder.join("commondir")) {
+        Some(common) => folder.join(common),
+        None => folder.clone(),
+    };
+    let head = read_line_file(&folder.join("HEAD"));
+    let branch = head.as_deref().and_then(|head| head.strip_prefix("ref: "));
+    [&folder, &common].into_iter().all(|folder| {
+        let mut files = FILES_READ_BY_GIT.iter();
+        files.all(|(name, max_bytes)| is_sane_file(&folder.join(name), *max_bytes))
+            && branch.is_none_or(|name| is_sane_file(&folder.join(name), MAX_LINE_FILE_BYTES))
+    }) && has_sane_alternates(common.join("objects"))
+}
+
+/// Whether the lists of folders with more objects are sane, each of which may name others with a list.
+fn has_sane_alternates(objects: PathBuf) -> bool {
+    let mut folders = vec![objects];
+    let mut at = 0;
+    while let Some(folder) = folders.get(at).cloned() {
+        let list = folder.join("info/alternates");
+        if at >= MAX_ALTERNATES || !is_sane_file(&list, MAX_ALTERNATES_BYTES) {
+            return false;
+        }
+        let bytes = read_regular_file(&list, MAX_ALTERNATES_BYTES).unwrap_or_default();
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            let named = folder.join(line.trim());
+            if !line.is_empty() && !line.starts_with('#') && !folders.contains(&named) {
+                folders.push(named);
+            }
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Whether a file is regular and no longer than this, or not there.
+fn is_sane_file(path: &Path, max_bytes: u64) -> bool {
+    match std::fs::metadata(path) {
+        Ok(file) => file.is_file() && file.len() <= max_bytes,
+        // Git takes links that lead nowhere as files that are not there, or stops.
+        Err(error) => {
+            error.kind() == std::io::ErrorKind::NotFound
+                || error.kind() == std::io::ErrorKind::NotADirectory
+        }
     }
 }
 

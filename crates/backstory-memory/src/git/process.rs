@@ -15,6 +15,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use super::metadata::is_safe_for_git;
+
 /// Settings that name programs or lead to running some. The commands in use read few of them; the others are here so that this does
 /// not depend on the version of git. Filters and drivers have names of the repository's choice and cannot be listed: no command in use
 /// may touch them.
@@ -69,6 +71,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 /// Where programs are looked for when `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// Limit for the private memory of git, without the packs that it maps: many times what the history of one file takes.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const MAX_MEMORY_BYTES: u64 = 2 << 30;
+
 /// How soon a cancelled command is ended.
 const CANCEL_POLL: Duration = Duration::from_millis(2);
 
@@ -111,8 +117,12 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// `root` is the top folder of a worktree that the user is in or has named. `None` when git is not installed.
+    /// `root` is the top folder of a worktree that the user is in or has named. `None` when git is not installed, or would read
+    /// something without end there.
     pub(super) fn in_worktree(root: &Path) -> Option<Self> {
+        if !is_safe_for_git(root) {
+            return None;
+        }
         let folders = program_folders(Some(root));
         Some(Git {
             program: program_in(&folders, "git", Some(root))?,
@@ -174,6 +184,7 @@ impl Git {
             }
         }
         let mut child = command.spawn().ok()?;
+        limit_memory(&child);
         Some(GitProcess {
             stdout: child.stdout.take(),
             child,
@@ -235,6 +246,22 @@ impl Drop for GitProcess {
         let _ = self.child.wait();
     }
 }
+
+/// Limits the memory of a process; what it does in the first instant is not limited. A limit that cannot be set is no error: git ends
+/// at its time limit, too.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn limit_memory(child: &Child) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let limit = Rlimit {
+        current: Some(MAX_MEMORY_BYTES),
+        maximum: Some(MAX_MEMORY_BYTES),
+    };
+    let _ = pid.map(|pid| prlimit(Some(pid), Resource::Data, limit));
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn limit_memory(_child: &Child) {}
 
 /// Finds a program in the absolute folders of `PATH`: a relative one, such as `.`, would be looked for in whatever repository the user
 /// is in.

@@ -375,3 +375,64 @@ fn commands_that_hang_are_ended_with_all_that_they_started() {
     drop(unasked);
     wait_for_no_process_with(root.to_str().unwrap());
 }
+
+#[test]
+fn git_is_not_started_where_it_would_read_without_end() {
+    use std::os::unix::fs::symlink;
+    let repository = TestRepository::new(&[]);
+    repository.write("a.txt", "1");
+    repository.commit();
+    let git = repository.root().join(".git");
+    assert!(Git::in_worktree(&repository.root()).is_some());
+    for name in [
+        "HEAD",
+        "config",
+        "index",
+        "packed-refs",
+        "shallow",
+        "commondir",
+        "info/grafts",
+        "info/exclude",
+        "objects/info/alternates",
+        "refs/heads/main",
+    ] {
+        let (path, aside) = (git.join(name), git.join("aside"));
+        let was_there = std::fs::rename(&path, &aside).is_ok();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        for target in ["/dev/zero", "/dev/null"] {
+            symlink(target, &path).unwrap();
+            assert!(Git::in_worktree(&repository.root()).is_none(), "{name}");
+            std::fs::remove_file(&path).unwrap();
+        }
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(Git::in_worktree(&repository.root()).is_none(), "{name}");
+        std::fs::remove_file(&path).unwrap();
+        if was_there {
+            std::fs::rename(&aside, &path).unwrap();
+        }
+        assert!(Git::in_worktree(&repository.root()).is_some(), "{name}");
+    }
+    // A list that another list leads to, and lists that lead to each other.
+    let alternates = git.join("objects/info/alternates");
+    let other = repository.root().join("other/info");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(&alternates, "../../other\n").unwrap();
+    assert!(Git::in_worktree(&repository.root()).is_some());
+    std::fs::write(other.join("alternates"), "../.git/objects\n").unwrap();
+    assert!(Git::in_worktree(&repository.root()).is_none());
+    std::fs::remove_file(other.join("alternates")).unwrap();
+    symlink("/dev/zero", other.join("alternates")).unwrap();
+    assert!(Git::in_worktree(&repository.root()).is_none());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_of_git_is_limited() {
+    let repository = TestRepository::new(&[]);
+    let git = Git::in_worktree(&repository.root()).unwrap();
+    let alias = "alias.limits=!sleep 0.2; grep 'Max data' /proc/self/limits";
+    let limits = git.start(&["-c", alias, "limits"]).unwrap();
+    let limits = limits.read_all(&Deadline::after(Duration::from_secs(20)), 4096);
+    let limits = String::from_utf8(limits).unwrap();
+    assert!(limits.contains("2147483648"), "{limits}");
+}

@@ -1,13 +1,16 @@
 //! Telling agents of approved patterns, in a block of a file that they read: AGENTS.md, CLAUDE.md, a skill.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::block::{self, CLOSE, OPEN};
 use super::{Entry, PatternKind};
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
-use crate::trusted::read_whole;
+use crate::trusted::{read_regular_file, resolve_in_repository};
+
+/// Maximum length of a file that a block is written into: agents read it whole at every start.
+const MAX_TARGET_BYTES: u64 = 16 << 20;
 
 const NOTE: &str = "<!-- Written by `backstory patterns publish`; edits in here are lost. -->";
 /// Tells that the file is to go with the block.
@@ -51,7 +54,7 @@ pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Pu
         path: path.to_path_buf(),
         reason,
     };
-    let before = read(path)?;
+    let (real, before) = read(path)?;
     let file = before.as_deref().unwrap_or_default();
     let place = block::find(file).map_err(refuse)?;
     let made = match &place {
@@ -71,7 +74,7 @@ pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Pu
     };
     let changed = before.as_deref() != Some(&after);
     if changed {
-        crate::write_whole(path, &after)?;
+        crate::write_whole(&real, &after)?;
     }
     let left_out = entries.len() - ids.len();
     Ok(Published {
@@ -83,7 +86,7 @@ pub fn publish(path: &Path, entries: &[&Entry], limit_bytes: usize) -> Result<Pu
 
 /// Takes the block out of a file, which is then as it was before.
 pub fn unpublish(path: &Path) -> Result<Unpublished> {
-    let Some(file) = read(path)? else {
+    let (real, Some(file)) = read(path)? else {
         return Ok(Unpublished::Nothing);
     };
     let place = block::find(&file).map_err(|reason| Error::Publish {
@@ -95,7 +98,7 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
     };
     let made = is_made(&file[place.clone()]);
     let rest = block::remove(&file, place);
-    crate::write_whole(path, &rest)?;
+    crate::write_whole(&real, &rest)?;
     if made && rest.is_empty() && !path.is_symlink() {
         std::fs::remove_file(path).map_err(|source| Error::Unwritable {
             path: path.to_path_buf(),
@@ -108,7 +111,7 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
 
 /// Returns whether the block of a file has a pattern, or may have it because the file cannot be read or its block is broken.
 pub(super) fn may_have_line(path: &Path, id: &str) -> bool {
-    let Ok(file) = read_whole(path) else {
+    let Ok((_, Some(file))) = read(path) else {
         return true;
     };
     match block::find(&file) {
@@ -128,7 +131,7 @@ pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>
         path: path.to_path_buf(),
         reason,
     };
-    let Some(file) = read(path)? else {
+    let (real, Some(file)) = read(path)? else {
         return Ok(false);
     };
     let Some(place) = block::find(&file).map_err(refuse)? else {
@@ -159,7 +162,7 @@ pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>
         return Ok(false);
     }
     let after = [&file[..place.start], &text, &file[place.end..]].concat();
-    crate::write_whole(path, &after)?;
+    crate::write_whole(&real, &after)?;
     Ok(true)
 }
 
@@ -169,32 +172,27 @@ fn is_line_of(line: &[u8], id: &str) -> bool {
     line.starts_with(b"- ") && line.trim_ascii_end().ends_with(end.as_bytes())
 }
 
-/// What is in the file; `None` when there is none yet, but there could be.
-fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    let wrong = |reason: &str| Error::Publish {
+/// Where the file really lies and what is in it; `None` when there is none yet, but there could be.
+pub(super) fn read(path: &Path) -> Result<(PathBuf, Option<Vec<u8>>)> {
+    let wrong = |reason: String| Error::Publish {
         path: path.to_path_buf(),
-        reason: reason.to_string(),
+        reason,
     };
-    match read_whole(path) {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(wrong("its folder is not there".to_string()));
+    }
+    let real = resolve_in_repository(path).map_err(|error| wrong(error.to_string()))?;
+    match read_regular_file(&real, MAX_TARGET_BYTES) {
         // UTF-16, or no text at all.
-        Ok(file) if file.contains(&0) => Err(wrong("it is no UTF-8 text")),
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if std::fs::symlink_metadata(path).is_ok() {
-                return Err(wrong("it is a link that leads nowhere"));
-            }
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            if folder.is_some_and(|folder| !folder.is_dir()) {
-                return Err(wrong("its folder is not there"));
-            }
-            Ok(None)
-        }
-        Err(source) => Err(Error::Path {
-            path: path.to_path_buf(),
-            source,
-        }),
+        Ok(file) if file.contains(&0) => Err(wrong("it is no UTF-8 text".to_string())),
+        Ok(file) => Ok((real, Some(file))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((real, None)),
+        Err(error) => Err(wrong(format!(
+            "{error}: move it away, or name another file"
+        ))),
     }
 }
 

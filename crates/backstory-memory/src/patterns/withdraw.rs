@@ -15,7 +15,6 @@ use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
-use crate::trusted::read_whole;
 
 /// What becomes of an entry of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -292,7 +291,8 @@ pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<bool
 
 /// Returns the bytes of the block of a file, if it has one.
 pub(crate) fn published_block(path: &Path) -> Option<Vec<u8>> {
-    let file = read_whole(path).ok()?;
+    let (_, file) = publish::read(path).ok()?;
+    let file = file?;
     let place = block::find(&file).ok()??;
     Some(file[place].to_vec())
 }

@@ -23,9 +23,11 @@ const MARK_BYTES: u64 = 4096;
 /// compared only when the file may have been replaced.
 const MAX_COMPARED_GROWN_BYTES: u64 = 1 << 20;
 
-/// A compressed log may grow to so many times its size, and a bit: more is a bomb.
-const MOST_EXPANSION: u64 = 24;
-const EXPANSION_ALLOWANCE: u64 = 16 << 20;
+/// Limits for what a compressed log expands to. Memory is bounded without them, for logs are read piece by piece: they bound the time
+/// and the room that a small file can take. Honest logs that repeat themselves expand to hundreds of times their size, zeros to 32,000.
+const MAX_EXPANSION_FACTOR: u64 = 10_000;
+const EXPANSION_ALLOWANCE_BYTES: u64 = 16 << 20;
+const MAX_EXPANDED_BYTES: u64 = 4 << 30;
 
 /// Reads all files in order and sends their chunks.
 pub(super) fn feed<'a>(
@@ -120,6 +122,7 @@ impl<'a> Feeder<'a, '_> {
                 break;
             }
         }
+        source.check_end()?;
         self.send(&mut file, Vec::new(), 0, true)
     }
 
@@ -132,6 +135,7 @@ impl<'a> Feeder<'a, '_> {
                 MAX_RECORD_BYTES >> 20
             )));
         }
+        source.check_end()?;
         let head = (bytes.len() as u64, *blake3::hash(&bytes).as_bytes());
         let same = job
             .cursor
@@ -263,6 +267,8 @@ struct Source {
     fingerprint: backstory_store::Fingerprint,
     /// Bytes that were read ahead to make the mark of the beginning.
     ahead: Vec<u8>,
+    /// Why a compressed file is not read to its end. What comes before is read.
+    broken: Option<String>,
 }
 
 enum Input {
@@ -285,7 +291,11 @@ impl Source {
             .is_some_and(|extension| extension == "zst")
         {
             let decoder = Box::new(zstd::stream::read::Decoder::new(file)?);
-            let left = fingerprint.size.saturating_mul(MOST_EXPANSION) + EXPANSION_ALLOWANCE;
+            let left = fingerprint
+                .size
+                .saturating_mul(MAX_EXPANSION_FACTOR)
+                .saturating_add(EXPANSION_ALLOWANCE_BYTES)
+                .min(MAX_EXPANDED_BYTES);
             Input::Compressed { decoder, left }
         } else {
             Input::Plain(file)
@@ -294,6 +304,7 @@ impl Source {
             input,
             fingerprint,
             ahead: Vec::new(),
+            broken: None,
         })
     }
 
@@ -311,6 +322,9 @@ impl Source {
         let (tail_length, tail_hash) = cursor.tail;
         let mut read = Vec::new();
         self.fill(&mut read, head_length as usize)?;
+        if (read.len() as u64) < head_length {
+            self.check_end()?;
+        }
         if *blake3::hash(&read).as_bytes() != head_hash {
             return Ok(None);
         }
@@ -328,6 +342,8 @@ impl Source {
             let wanted = before + ((cursor.offset - passed) as usize).min(BLOCK_BYTES);
             self.fill(&mut read, wanted)?;
             if read.len() == before {
+                // What was read of it before is not thrown away for what may be mended.
+                self.check_end()?;
                 return Ok(None);
             }
             content.update(&read[before..]);
@@ -353,7 +369,15 @@ impl Source {
         Ok((length, hash))
     }
 
-    /// Reads until the buffer holds `wanted` bytes; false when the file ends before.
+    /// The reason why a file was not read to its end, once nothing more comes.
+    fn check_end(&self) -> Result<(), Stop> {
+        match &self.broken {
+            Some(reason) => Err(Stop::Problem(reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads until the buffer holds `wanted` bytes; false when the file ends before, or cannot be read further.
     fn fill(&mut self, buffer: &mut Vec<u8>, wanted: usize) -> Result<bool, Stop> {
         buffer.append(&mut self.ahead);
         let missing = wanted.saturating_sub(buffer.len());
@@ -361,14 +385,22 @@ impl Source {
         let read = match &mut self.input {
             Input::Plain(file) => file.take(missing as u64).read_to_end(buffer)?,
             Input::Compressed { decoder, left } => {
-                if (missing as u64) > *left {
-                    return Err(Stop::Problem(format!(
-                        "expands to more than {MOST_EXPANSION} times its size"
-                    )));
+                let before = buffer.len();
+                // One byte more tells that there is more.
+                let wanted = left.saturating_add(1).min(missing as u64);
+                if self.broken.is_none()
+                    && let Err(error) = decoder.take(wanted).read_to_end(buffer)
+                {
+                    let reason = format!("it cannot be decompressed to its end: {error}");
+                    self.broken = Some(reason);
                 }
-                let read = decoder.take(missing as u64).read_to_end(buffer)?;
-                *left -= read as u64;
-                read
+                let read = (buffer.len() - before) as u64;
+                if read > *left {
+                    self.broken = Some(expansion_problem());
+                    buffer.truncate(before + *left as usize);
+                }
+                *left = left.saturating_sub(read);
+                buffer.len() - before
             }
         };
         Ok(read == missing)
@@ -402,6 +434,15 @@ impl Source {
             }
         }
     }
+}
+
+fn expansion_problem() -> String {
+    format!(
+        "read only in part: a compressed log may expand to {MAX_EXPANSION_FACTOR} times its size and {} MiB more, at most to {} GiB; \
+         decompress it, and it is read whole",
+        EXPANSION_ALLOWANCE_BYTES >> 20,
+        MAX_EXPANDED_BYTES >> 30
+    )
 }
 
 /// Goes to the cursor if the file is still the one that was read up to there; returns the hash of what was read then.

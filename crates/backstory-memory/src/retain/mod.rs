@@ -11,6 +11,7 @@ mod tests;
 use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
+use crate::discover::path_from_text;
 use crate::error::{Error, Result};
 use crate::{Memory, disk_bytes};
 
@@ -160,8 +161,7 @@ impl Memory {
         }
         let paths = self.store.session_paths(row.id)?;
         let there = |path: &String| {
-            std::fs::exists(path).unwrap_or(false)
-                || std::fs::exists(format!("{path}.zst")).unwrap_or(false)
+            path_from_text(path).exists() || std::fs::exists(format!("{path}.zst")).unwrap_or(false)
         };
         if !paths.iter().any(there) {
             return Err(Error::SourceGone {

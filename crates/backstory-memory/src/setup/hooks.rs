@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::agents::{HookAgent, Shape};
-use super::command::is_ours;
+use super::command::{HookCommand, classify_command};
 use super::edit::{Layout, Mark, Rest, is_blank, take_out};
 use super::scan::{Broken, Item, Node, decoded, line_of, scan};
 
@@ -124,7 +124,9 @@ impl Hooks<'_> {
             text = layout.append(&text, &root, "\"hooks\": {}", made);
             hooks_made = Some(Mark::Made(0));
         }
-        for event in self.agent.events {
+        let extended = self.extended(&text, &scan(&text)?);
+        let is_missing = |event: &&&str| !extended.iter().any(|(known, _)| known == **event);
+        for event in self.agent.events.iter().filter(is_missing) {
             let root = scan(&text)?;
             let Some(hooks) = root.get("hooks") else {
                 break;
@@ -205,9 +207,10 @@ impl Hooks<'_> {
         Ok(())
     }
 
-    /// Whether all our hooks are there as they should be, and no other of ours.
+    /// Whether all our hooks are there as they should be, and no other of ours. An event whose command the user extended needs none.
     fn is_complete(&self, text: &str, root: &Node) -> bool {
         let ours = self.ours(text, root);
+        let extended = self.extended(text, root);
         let is_right = |hook: &Ours<'_>| {
             let field = |key: &str| {
                 let node = hook.handler.get(key)?;
@@ -222,14 +225,35 @@ impl Hooks<'_> {
                 && (self.agent.shape == Shape::Flat || field("type") == Some("\"command\""))
                 && hook.within.len() == depth
         };
-        let has_one = |event: &&str| ours.iter().filter(|hook| hook.event == *event).count() == 1;
-        ours.len() == self.agent.events.len()
-            && self.agent.events.iter().all(has_one)
-            && ours.iter().all(is_right)
+        let is_extended = |event: &str| extended.iter().any(|(known, _)| known == event);
+        let has_right_count = |event: &&str| {
+            let count = ours.iter().filter(|hook| hook.event == *event).count();
+            count == usize::from(!is_extended(event))
+        };
+        let is_known = |hook: &Ours<'_>| self.agent.events.contains(&hook.event);
+        self.agent.events.iter().all(has_right_count)
+            && ours.iter().all(|hook| is_known(hook) && is_right(hook))
     }
 
     /// All that is ours, in the order of the text.
     fn ours<'n>(&self, text: &str, root: &'n Node) -> Vec<Ours<'n>> {
+        self.find(text, root, HookCommand::Ours)
+    }
+
+    /// Events with commands that run our program and something else, which are the user's, and those commands.
+    pub(super) fn extended(&self, text: &str, root: &Node) -> Vec<(String, String)> {
+        let found = self.find(text, root, HookCommand::Extended);
+        let command = |hook: &Ours<'_>| {
+            let node = hook.handler.get("command");
+            node.map(|node| decoded(&text[node.start..node.end]))
+        };
+        found
+            .iter()
+            .map(|hook| (hook.event.to_string(), command(hook).unwrap_or_default()))
+            .collect()
+    }
+
+    fn find<'n>(&self, text: &str, root: &'n Node, wanted: HookCommand) -> Vec<Ours<'n>> {
         let mut ours = Vec::new();
         for (at_hooks, hooks) in root.items().iter().enumerate() {
             if hooks.key != "hooks" {
@@ -243,7 +267,7 @@ impl Hooks<'_> {
                         (root, at_hooks),
                     ];
                     let mut found = |handler: &'n Node, inner: &[(&'n Node, usize)]| {
-                        if self.is_ours(text, handler) {
+                        if self.classify(text, handler) == Some(wanted) {
                             ours.push(Ours {
                                 event: &event.key,
                                 handler,
@@ -267,10 +291,9 @@ impl Hooks<'_> {
         ours
     }
 
-    fn is_ours(&self, text: &str, handler: &Node) -> bool {
-        let command = handler.get("command");
-        let command = command.map(|node| decoded(&text[node.start..node.end]));
-        command.is_some_and(|command| is_ours(&command, self.program))
+    fn classify(&self, text: &str, handler: &Node) -> Option<HookCommand> {
+        let command = handler.get("command")?;
+        classify_command(&decoded(&text[command.start..command.end]), self.program)
     }
 
     /// Whether there are hooks of others.

@@ -24,6 +24,8 @@ pub use plugin::{PLUGIN, PluginOutcome, PluginRefused, make_plugin};
 use hooks::{Hooks, Without};
 use scan::Broken;
 
+use crate::trusted;
+
 /// Where and what to register.
 #[derive(Clone, Copy)]
 pub struct SetupOptions<'a> {
@@ -160,16 +162,18 @@ impl Outcome {
 
 fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
     let hooks = hooks_of(agent, options);
+    check_project(path, options)?;
     let before = file::read(path)?;
     let folders = file::missing_folders(path);
     let after = hooks
         .install(before.as_deref(), folders)
         .map_err(|broken| told(&broken))?;
     let events = agent.events.iter().map(ToString::to_string).collect();
+    let left = describe_extended(&hooks, before.as_deref().unwrap_or_default(), path);
     if before.as_deref() == Some(&after) {
         return Ok(Outcome {
             events,
-            ..Outcome::without_change(SetupStatus::Unchanged, None)
+            ..Outcome::without_change(SetupStatus::Unchanged, left)
         });
     }
     let before = before.unwrap_or_default();
@@ -182,20 +186,21 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
             false => SetupStatus::Updated,
         },
         events,
-        reason: agent.note.map(str::to_string),
+        reason: join_reasons(agent.note.map(str::to_string), left),
         difference,
     })
 }
 
 fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+    check_project(path, options)?;
     let Some(before) = file::read(path)? else {
         return Ok(Outcome::without_change(SetupStatus::Absent, None));
     };
-    let (after, events) = hooks_of(agent, options)
-        .remove(&before)
-        .map_err(|broken| told(&broken))?;
+    let hooks = hooks_of(agent, options);
+    let (after, events) = hooks.remove(&before).map_err(|broken| told(&broken))?;
+    let left = describe_extended(&hooks, &before, path);
     if events.is_empty() {
-        return Ok(Outcome::without_change(SetupStatus::Absent, None));
+        return Ok(Outcome::without_change(SetupStatus::Absent, left));
     }
     let difference = match &after {
         Without::Text(text) => difference::difference(&before, text),
@@ -205,9 +210,52 @@ fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<
     Ok(Outcome {
         status: SetupStatus::Removed,
         events,
-        reason: None,
+        reason: left,
         difference,
     })
+}
+
+/// Names the commands of a file that run our program and something else; `None` when there are none.
+fn describe_extended(hooks: &Hooks<'_>, text: &str, path: &Path) -> Option<String> {
+    let extended = extended_commands(hooks, text);
+    let commands: Vec<String> = extended
+        .iter()
+        .map(|(event, command)| format!("{event}: `{command}`"))
+        .collect();
+    let (subject, verb) = match commands.len() {
+        0 => return None,
+        1 => ("it", "runs"),
+        _ => ("they", "run"),
+    };
+    Some(format!(
+        "left {} in {}: {subject} {verb} more than Backstory",
+        commands.join(", "),
+        path.display()
+    ))
+}
+
+/// Events and commands that run our program and something else.
+fn extended_commands(hooks: &Hooks<'_>, text: &str) -> Vec<(String, String)> {
+    let root = scan::scan(text);
+    root.map_or_else(|_| Vec::new(), |root| hooks.extended(text, &root))
+}
+
+fn join_reasons(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Refuses a file of a project that a link leads out of it: a clone brings links along. Links of the user's own files are followed.
+fn check_project(path: &Path, options: &SetupOptions<'_>) -> Result<(), String> {
+    let Some(project) = options.project else {
+        return Ok(());
+    };
+    match trusted::resolve_below(project, path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn hooks_of<'a>(agent: &'a HookAgent, options: &SetupOptions<'a>) -> Hooks<'a> {
@@ -249,7 +297,11 @@ fn runs_claude_hooks(
 
 /// Whether there are hooks of ours in a file.
 fn is_set_up(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> bool {
-    let text = file::read(path).ok().flatten();
-    let events = text.and_then(|text| hooks_of(agent, options).remove(&text).ok());
-    events.is_some_and(|(_, events)| !events.is_empty())
+    let Some(text) = file::read(path).ok().flatten() else {
+        return false;
+    };
+    let hooks = hooks_of(agent, options);
+    let removed = hooks.remove(&text);
+    removed.is_ok_and(|(_, events)| !events.is_empty())
+        || !extended_commands(&hooks, &text).is_empty()
 }

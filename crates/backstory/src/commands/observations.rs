@@ -6,7 +6,7 @@ use backstory_memory::{AnswerRows, Observation, count_tokens};
 use serde_json::{Value, json};
 
 use super::damage::{add_damage, find_damage, report_damage};
-use super::show::split_turn;
+use super::show::find_session_turn;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
 use crate::output::{BOLD, DIM, harmless, print_json, rfc3339, stdout};
@@ -14,8 +14,7 @@ use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (session, turn) = split_turn(&arguments.session)?;
-    let session = memory.session(session)?;
+    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
     let mut observations = memory.observations(&session, turn)?;
     if let Some(file) = &arguments.file {
         let is_it = |path: &String| path.ends_with(file.as_str());

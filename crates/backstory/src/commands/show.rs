@@ -26,8 +26,7 @@ const LONG_COMMAND: usize = 390;
 
 pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (id, turn) = split_turn(&arguments.session)?;
-    let session = memory.session(id)?;
+    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
     let format = if arguments.json {
         Format::Json
     } else {
@@ -78,15 +77,23 @@ fn evicted(session: &SessionRow) -> String {
     )
 }
 
-pub(super) fn split_turn(text: &str) -> Result<(&str, Option<u64>), Error> {
+/// Finds a session and maybe a turn of it by SESSION or SESSION#TURN. Ids may have `#` in them: a whole id is no turn of another.
+pub(super) fn find_session_turn(
+    memory: &Memory,
+    text: &str,
+) -> Result<(SessionRow, Option<u64>), Error> {
+    let whole = memory.session(text);
     let Some((id, turn)) = text.rsplit_once('#') else {
-        return Ok((text, None));
+        return Ok((whole?, None));
     };
-    let turn = turn.parse().map_err(|_| {
-        Error::usage(format!("{turn:?} is no turn"))
-            .hint("write SESSION#3 for the third turn of a session")
-    })?;
-    Ok((id, Some(turn)))
+    match (whole, turn.parse()) {
+        (Ok(session), _) if session.session == text => Ok((session, None)),
+        (_, Ok(turn)) => Ok((memory.session(id)?, Some(turn))),
+        // The beginning of an id.
+        (Ok(session), Err(_)) => Ok((session, None)),
+        (Err(_), Err(_)) => Err(Error::usage(format!("{turn:?} is no turn"))
+            .hint("write SESSION#3 for the third turn of a session")),
+    }
 }
 
 /// Gives the files of a session back as they are stored.

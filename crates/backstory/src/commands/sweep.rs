@@ -1,7 +1,7 @@
 //! `sweep`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
@@ -112,15 +112,13 @@ pub(crate) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Er
 }
 
 /// What to sweep: the paths given, or all that is configured.
-pub(crate) fn options(
-    setting: &Setting,
-    paths: &[std::path::PathBuf],
-    agent: Option<&str>,
-) -> SweepOptions {
+pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> SweepOptions {
     let mut sources = if paths.is_empty() {
         Sources::known(&setting.places())
     } else {
-        Sources::paths(paths.to_vec())
+        // The store and `doctor` name them whichever folder one is in.
+        let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        Sources::paths(paths.iter().map(whole))
     };
     if paths.is_empty() {
         sources
@@ -188,7 +186,7 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
             short_bytes(*bytes)
         )?;
     }
-    if report.ingested > 0 {
+    if report.ingested > 0 || report.events > 0 {
         let replayed = match report.replayed {
             0 => String::new(),
             replayed => format!(" ({} more were copies of known ones)", grouped(replayed)),

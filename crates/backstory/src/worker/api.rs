@@ -39,7 +39,7 @@ impl From<Error> for Refusal {
         let status = match error.kind() {
             ErrorKind::NotFound | ErrorKind::Silent => 404,
             ErrorKind::Usage => 400,
-            ErrorKind::Internal | ErrorKind::BrokenPipe => 500,
+            ErrorKind::Internal | ErrorKind::Environment | ErrorKind::BrokenPipe => 500,
         };
         Refusal::new(status, error.message())
     }

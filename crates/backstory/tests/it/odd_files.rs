@@ -264,3 +264,23 @@ fn settings_of_agents_that_others_can_write_are_not_edited() {
     set_mode(&path, 0o644);
     assert_eq!(environment.run(&["setup", "claude-code"]).code, 0);
 }
+
+#[test]
+fn queries_are_read_from_regular_files_only() {
+    let environment = swept();
+    let pipe = environment.home().join("pipe.jsonl");
+    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    let large = environment.home().join("large.jsonl");
+    let file = std::fs::File::create(&large).unwrap();
+    file.set_len(65 << 20).unwrap();
+    for (path, reason) in [
+        (Path::new("/dev/zero"), "not a regular file"),
+        (&pipe, "not a regular file"),
+        (&large, "larger than 64 MiB"),
+    ] {
+        let path = path.to_str().unwrap();
+        let outcome = run_promptly(&mut environment.command(&["eval", "retrieval", path]));
+        assert_eq!(outcome.code, 2, "{path}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
+    }
+}

@@ -483,3 +483,79 @@ fn a_failure_of_two_agents_is_found_among_others() {
         .unwrap();
     assert_eq!(approved["status"], "approved");
 }
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_clone_lead_nowhere_outside_of_it() {
+    use std::fs::{create_dir_all, read_to_string, remove_file, write};
+    use std::os::unix::fs::symlink;
+    let environment = Environment::new();
+    write_entry(&environment, "p-1a", "Tests need a database", "approved");
+    let clone = environment.home().join("clone");
+    create_dir_all(clone.join(".git/hooks")).unwrap();
+    create_dir_all(clone.join("docs")).unwrap();
+    let outside = environment.write(".bashrc", "alias x=y\n");
+    let hook = clone.join(".git/hooks/post-checkout");
+    write(&hook, "#!/bin/sh\n").unwrap();
+    let target = clone.join("AGENTS.md");
+    let large = environment.home().join("clone/large");
+    std::fs::File::create(&large)
+        .unwrap()
+        .set_len(32 << 20)
+        .unwrap();
+    for (link, reason) in [
+        ("../.bashrc", "leads out of"),
+        ("/dev/zero", "leads out of"),
+        ("../../nowhere", "leads nowhere"),
+        (".git/hooks/post-checkout", "a file of git"),
+        ("large", "larger than 16 MiB"),
+        ("docs", "not a regular file"),
+    ] {
+        symlink(link, &target).unwrap();
+        for command in ["publish", "unpublish"] {
+            let outcome = run_in(
+                &environment,
+                "clone",
+                &["patterns", command, "--to", "AGENTS.md"],
+            );
+            assert_eq!(outcome.code, 2, "{link} {command}: {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains(reason),
+                "{link}: {}",
+                outcome.stderr
+            );
+        }
+        remove_file(&target).unwrap();
+    }
+    assert_eq!(read_to_string(&outside).unwrap(), "alias x=y\n");
+    assert_eq!(read_to_string(&hook).unwrap(), "#!/bin/sh\n");
+    nix::unistd::mkfifo(&target, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for command in ["publish", "unpublish"] {
+        let outcome = run_in(&environment, "clone", &["patterns", command]);
+        assert!(
+            outcome.stderr.contains("not a regular file"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    remove_file(&target).unwrap();
+    // A folder of the clone that leads out of it.
+    symlink("..", clone.join("up")).unwrap();
+    let outcome = run_in(
+        &environment,
+        "clone",
+        &["patterns", "publish", "--to", "up/.bashrc"],
+    );
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    // What people do: one file under two names, and a path with `..` in it.
+    write(&target, "ours\n").unwrap();
+    symlink("AGENTS.md", clone.join("CLAUDE.md")).unwrap();
+    for to in ["CLAUDE.md", "../clone/AGENTS.md"] {
+        for command in ["publish", "unpublish"] {
+            let outcome = run_in(&environment, "clone", &["patterns", command, "--to", to]);
+            assert_eq!(outcome.code, 0, "{to}: {}", outcome.stderr);
+            let text = read_to_string(&target).unwrap();
+            assert_eq!(text != "ours\n", command == "publish", "{to}: {text}");
+        }
+    }
+}

@@ -285,3 +285,84 @@ fn a_program_that_moved_is_called_where_it_is() {
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_project_that_lead_out_of_it_are_refused() {
+    use std::os::unix::fs::symlink;
+    for (agent, file, ..) in AGENTS {
+        let environment = Environment::new();
+        let project = environment.home().join("project");
+        fs::create_dir_all(project.join(".git")).unwrap();
+        let precious = environment.write("elsewhere/precious.json", "{\"precious\":1}");
+        let run = |command: &str| {
+            let mut command = environment.command(&[command, "--scope", "project", agent]);
+            Outcome::of(&command.current_dir(&project).output().unwrap())
+        };
+        let path = project.join(file);
+        let refused = |case: &str| {
+            for command in ["setup", "teardown"] {
+                let outcome = run(command);
+                assert_eq!(outcome.code, 2, "{agent} {case}: {}", outcome.stdout);
+                let said = "cannot be edited: a link leads out of";
+                assert!(outcome.stderr.contains(said), "{case}: {}", outcome.stderr);
+            }
+            assert_eq!(fs::read_to_string(&precious).unwrap(), "{\"precious\":1}");
+            let folder = precious.parent().unwrap();
+            assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "{agent} {case}");
+        };
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(&precious, &path).unwrap();
+        refused("file");
+        let folder = project.join(Path::new(file).iter().next().unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        symlink(precious.parent().unwrap(), &folder).unwrap();
+        refused("folder");
+        fs::remove_file(&folder).unwrap();
+        // Within the project a link is followed.
+        fs::create_dir_all(project.join("shared")).unwrap();
+        symlink("shared", &folder).unwrap();
+        assert_eq!(run("setup").code, 0, "{agent}");
+        assert!(fs::read_to_string(&path).unwrap().contains(" hook "));
+    }
+}
+
+#[test]
+fn commands_that_run_more_than_backstory_are_left_alone() {
+    for command in [
+        "/opt/backstory hook Stop --agent claude-code; /bin/mine",
+        "/opt/backstory hook Stop --agent claude-code && notify-send done",
+        "backstory hook Stop | tee /tmp/log",
+        "cd /x && backstory hook Stop",
+        "/usr/bin/env X=1 backstory hook Stop",
+        "/opt/backstory hook Stop --agent claude-code --config /my/config.toml",
+    ] {
+        let environment = Environment::new();
+        let handler = json!({"type": "command", "command": command});
+        let before = json!({"hooks": {"Stop": [{"hooks": [handler]}]}}).to_string();
+        let path = environment.write(".claude/settings.json", &before);
+        let left = format!(
+            "left Stop: `{command}` in {}: it runs more than Backstory",
+            path.display()
+        );
+        for status in ["installed", "unchanged"] {
+            let answer = environment.json(&["setup", "claude-code"]);
+            assert_eq!(statuses(&answer), [("claude-code", status)], "{command}");
+            assert_eq!(answer["agents"][0]["reason"], left);
+            // Each event once.
+            let handlers = handlers(&path);
+            assert_eq!(handlers.len(), 7, "{command}");
+            let stop = handlers.iter().find(|(event, _)| event == "Stop").unwrap();
+            assert_eq!(stop.1["command"], command);
+        }
+        for status in ["removed", "absent"] {
+            let answer = environment.json(&["teardown", "claude-code"]);
+            assert_eq!(statuses(&answer), [("claude-code", status)], "{command}");
+            assert_eq!(answer["agents"][0]["reason"], left);
+            assert_eq!(fs::read_to_string(&path).unwrap(), before);
+        }
+        // Grok runs it too.
+        let answer = environment.json(&["setup", "grok"]);
+        assert_eq!(statuses(&answer), [("grok", "skipped")], "{command}");
+    }
+}

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use backstory_memory::{
     Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory, Retention,
-    SkippedRow, Sources, Verification, retention,
+    SkippedRow, Sources, UnreadLog, Verification, retention,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,8 @@ use super::sweep::options;
 use crate::cli::DoctorArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, grouped, one_line, print_json, short_bytes, stdout,
+    BOLD, DIM, GREEN, RED, YELLOW, grouped, local_time, one_line, print_json, rfc3339, short_bytes,
+    stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -50,6 +51,7 @@ struct Examination<'a> {
     model: Option<(String, EmbeddingState)>,
     disk_bytes: u64,
     skipped: Vec<SkippedRow>,
+    unread: Vec<UnreadLog>,
     capturing: Capturing,
     verification: Option<Verification>,
     wrong: Vec<String>,
@@ -70,6 +72,7 @@ impl<'a> Examination<'a> {
             model: None,
             disk_bytes: 0,
             skipped: Vec::new(),
+            unread: Vec::new(),
             capturing: Capturing::default(),
             verification: None,
             wrong: Vec::new(),
@@ -117,10 +120,17 @@ impl<'a> Examination<'a> {
             }
             self.disk_bytes = memory.disk_bytes();
             self.skipped = memory.skipped(arguments.limit)?;
+            self.unread = memory.unread_logs()?;
         }
         self.capturing = Capturing::look(self.setting, memory.as_ref(), &mut self.wrong)?;
         self.retention = retention(memory.as_ref(), &self.setting.store, &self.sources)?;
+        for log in &self.unread {
+            self.wrong.push(unread_line(log));
+        }
         for problem in &self.retention.problems {
+            if self.unread.iter().any(|log| log.path == problem.path) {
+                continue;
+            }
             self.wrong.push(format!(
                 "cannot look at {}: {}",
                 problem.path.display(),
@@ -174,6 +184,9 @@ impl<'a> Examination<'a> {
         let skipped = self.skipped.iter().map(|row| {
             json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": row.reason})
         });
+        let unread = self.unread.iter().map(
+            |log| json!({"path": log.path, "reason": log.reason, "since": rfc3339(Some(log.since))}),
+        );
         let health = self.health.as_ref().map(|health| {
             json!({
                 "sound": health.is_sound(),
@@ -212,6 +225,7 @@ impl<'a> Examination<'a> {
             "claude_cleanup_days": self.cleanup.days,
             "days_left": self.days_left,
             "skipped": skipped.collect::<Vec<_>>(),
+            "unread": unread.collect::<Vec<_>>(),
             "capture": self.capturing.json(),
         })
     }
@@ -264,9 +278,14 @@ impl<'a> Examination<'a> {
                     short_bytes(health.stored_bytes),
                     short_bytes(self.disk_bytes),
                 )?;
+                let unread = match self.unread.len() {
+                    0 => String::new(),
+                    1 => ", and 1 log was not read, or only in part".to_string(),
+                    many => format!(", and {many} logs were not read, or only in part"),
+                };
                 writeln!(
                     out,
-                    "  {} records could not be read",
+                    "  {} records could not be read{unread}",
                     grouped(health.skipped_records)
                 )?;
             }
@@ -315,6 +334,16 @@ impl<'a> Examination<'a> {
         out.flush()?;
         Ok(())
     }
+}
+
+fn unread_line(log: &UnreadLog) -> String {
+    let path = log.path.display().to_string();
+    format!(
+        "not read, or only in part, since {}: {}: {}",
+        local_time(Some(log.since)),
+        one_line(&path),
+        one_line(&log.reason)
+    )
 }
 
 fn damage_json(damage: &Damage) -> Value {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_memory::trusted::read_regular_file;
 use backstory_memory::{Query, RetrievalScore, RetrievalSummary, SearchOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,6 +13,9 @@ use crate::cli::Mode;
 use crate::error::Error;
 use crate::output::{one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
+
+/// Maximum length of a file with queries.
+const MAX_QUERIES_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
 struct Line {
@@ -133,7 +137,8 @@ fn cells(mode: Mode, summary: &RetrievalSummary) -> Vec<String> {
 }
 
 fn read(path: &Path) -> Result<Vec<Line>, Error> {
-    let text = std::fs::read_to_string(path)
+    let text = read_regular_file(path, MAX_QUERIES_BYTES)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
     let mut lines = Vec::new();
     for (number, line) in text

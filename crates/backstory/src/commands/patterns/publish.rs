@@ -84,7 +84,12 @@ fn targets(setting: &Setting, to: &[PathBuf]) -> Result<Vec<Target>, Error> {
         let path = there.unwrap_or(&usual[0]).clone();
         return Ok(vec![target(setting, path)]);
     }
-    Ok(to.iter().map(|path| target(setting, whole(path))).collect())
+    let typed = to.iter().map(|path| Target {
+        // Links on the way to it are judged when it is read.
+        path: path.clone(),
+        ..target(setting, whole(path))
+    });
+    Ok(typed.collect())
 }
 
 /// A path without links and `..` in its folder, by which it is known; the file itself may be a link, or not be there.

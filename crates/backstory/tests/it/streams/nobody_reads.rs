@@ -108,7 +108,10 @@ fn a_full_disk_is_an_error_whatever_is_printed() {
         let outcome = Outcome::of(&output);
         let what = format!("{command} {arguments:?}");
         assert!(
-            outcome.code != 0 && outcome.stderr.contains("error:"),
+            outcome.code == 70
+                && outcome
+                    .stderr
+                    .contains("error: cannot write: No space left"),
             "{what}: {} {}",
             outcome.code,
             outcome.stderr
