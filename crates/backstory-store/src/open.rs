@@ -62,7 +62,7 @@ impl Store {
     /// events; whoever changes anything else calls [`Store::install_triggers`] first.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
-        check_types(folder)?;
+        check_entries(folder)?;
         let path = folder.join("backstory.db");
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
@@ -94,7 +94,7 @@ impl Store {
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         private::check_owner(&path).map_err(prepare_error(&path))?;
-        check_types(folder)?;
+        check_entries(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -119,7 +119,7 @@ impl Store {
         for path in [folder, &path] {
             private::check_owner(path).map_err(prepare_error(path))?;
         }
-        check_types(folder)?;
+        check_entries(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -349,21 +349,24 @@ fn has_content(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
-/// Refuses what SQLite or the index would wait for or misread: pipes, devices, sockets, folders in the place of files.
-fn check_types(folder: &Path) -> Result<()> {
-    const FILES: [&str; 4] = [
-        "backstory.db",
-        "backstory.db-wal",
-        "backstory.db-shm",
-        "backstory.db-journal",
+/// Refuses what SQLite or the index would wait for or misread, pipes, devices, sockets, folders in the place of files, and whatever belongs
+/// to somebody else. Whatever mode the folder has now: others may have been able to write to it before, and who planted a journal may
+/// still have it open.
+fn check_entries(folder: &Path) -> Result<()> {
+    const ENTRIES: [(&str, ExpectedType); 9] = [
+        ("backstory.db", ExpectedType::File),
+        ("backstory.db-wal", ExpectedType::File),
+        ("backstory.db-shm", ExpectedType::File),
+        ("backstory.db-journal", ExpectedType::File),
+        ("index", ExpectedType::Folder),
+        ("vectors", ExpectedType::Folder),
+        ("logs", ExpectedType::Folder),
+        ("models", ExpectedType::Folder),
+        ("spool", ExpectedType::Folder),
     ];
-    let files = FILES.iter().map(|name| (name, ExpectedType::File));
-    let folders = DERIVED_FOLDERS
-        .iter()
-        .map(|name| (name, ExpectedType::Folder));
-    for (name, expected) in files.chain(folders) {
+    for (name, expected) in ENTRIES {
         let path = folder.join(name);
-        if let Some(found) = private::find_wrong_type(&path, expected) {
+        if let Some(found) = private::check_entry(&path, expected).map_err(prepare_error(&path))? {
             return Err(Error::WrongType {
                 path,
                 found,
