@@ -121,6 +121,7 @@ impl Memory {
             });
         })?;
         let mut finished = Vec::new();
+        self.store.repair_settings()?;
         if self.store.is_unclean()? {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             finished = self.finish_forgetting()?.into_problems();
@@ -163,6 +164,8 @@ impl Memory {
         self.store.update_checksums()?;
         self.store.tidy()?;
         report.retention = self.keep_within(&options.retain)?;
+        // What was evicted just now is the only copy from here on.
+        self.store.sum_own_changes()?;
         drop(lock);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)
@@ -177,6 +180,7 @@ impl Memory {
         if self.store.is_unclean()? {
             return Ok(false);
         }
+        self.store.repair_settings()?;
         self.store.install_triggers()?;
         let redactor = self.optional_redactor(options.redact)?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;

@@ -26,6 +26,7 @@ mod queue;
 mod recall;
 mod repair;
 mod sessions;
+mod settings;
 mod sources;
 mod usage;
 mod vectors;

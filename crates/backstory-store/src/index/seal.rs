@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{IndexError, LAYOUT, generation_folder};
 use crate::error::Result;
-use crate::open::{Store, keep};
+use crate::open::Store;
 use crate::private;
+use crate::settings::keep;
 
 /// Where the database keeps the seal.
 const SETTING: &str = "index-seal";
