@@ -19,6 +19,7 @@ mod forget;
 mod index;
 mod ingest;
 mod journal;
+mod lossy;
 mod observations;
 mod open;
 pub mod private;

@@ -267,3 +267,41 @@ fn a_damaged_setting_that_can_be_made_anew_is_named_and_made_anew() {
         assert_eq!(code, 0, "{name}: {found}");
     }
 }
+
+#[test]
+fn text_that_is_no_utf8_any_more_costs_its_row_and_stops_nothing() {
+    for change in [
+        "UPDATE sessions SET title = CAST(x'ff41' AS TEXT) WHERE session = ?1",
+        "UPDATE sessions SET cwd = CAST(x'ff41' AS TEXT) WHERE session = ?1",
+        "UPDATE sessions SET branch = CAST(x'ff41' AS TEXT) WHERE session = ?1",
+        "UPDATE names SET name = CAST(x'ff41' AS TEXT) WHERE ?1 IS NOT NULL",
+        "UPDATE projects SET root = CAST(x'ff41' AS TEXT) WHERE ?1 IS NOT NULL",
+    ] {
+        let environment = Environment::new();
+        environment.claude(
+            1,
+            &[prompt(1, 1, "paint the gazebo"), reply(1, 2, "painted", 5)],
+        );
+        environment.claude(2, &[prompt(2, 100, "mow the lawn")]);
+        environment.sweep();
+        let changed = database(&environment).execute(change, [claude_id(1)]);
+        assert!(changed.unwrap() > 0, "{change}");
+        assert_eq!(doctor(&environment).0, 1, "{change}");
+        for arguments in [
+            &["sessions"][..],
+            &["usage", "daily"],
+            &["show", &claude_id(1)],
+            &["show", &claude_id(2)],
+            &["search", "lawn"],
+            &["digest", &claude_id(2)],
+            &["sweep"],
+        ] {
+            let outcome = environment.run(arguments);
+            assert!(
+                outcome.code <= 1,
+                "{change}: {arguments:?}: {}",
+                outcome.stderr
+            );
+        }
+    }
+}
