@@ -172,7 +172,7 @@ impl Redactor {
         let place = place.start - part.start..place.end - part.start;
         let known = findings.len();
         scan_text(text, place.clone(), part.start, memory, findings);
-        let marks = Marks::find(text, place.clone());
+        let marks = Marks::find(text, place);
         let lines = lines_of(text, &marks.odd);
         // Without the escapes the rules see more, so what they found with them is forgotten; but a key block that begins in
         // one line and ends in another is seen only here.

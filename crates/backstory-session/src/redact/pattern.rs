@@ -169,7 +169,10 @@ fn fixed_bytes(hir: &Hir) -> usize {
         HirKind::Empty | HirKind::Look(_) => 0,
         HirKind::Literal(literal) => literal.0.len(),
         HirKind::Class(Class::Bytes(class)) => {
-            let bytes: usize = class.iter().map(|range| range.len()).sum();
+            let bytes: usize = class
+                .iter()
+                .map(regex_syntax::hir::ClassBytesRange::len)
+                .sum();
             usize::from(bytes <= MAX_FIXED_CLASS)
         }
         HirKind::Class(Class::Unicode(_)) => 0,
@@ -189,7 +192,10 @@ fn random_bits(hir: &Hir) -> f64 {
         HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => 0.0,
         HirKind::Literal(literal) => literal.0.len() as f64 * 6.0,
         HirKind::Class(Class::Bytes(class)) => {
-            let bytes: usize = class.iter().map(|range| range.len()).sum();
+            let bytes: usize = class
+                .iter()
+                .map(regex_syntax::hir::ClassBytesRange::len)
+                .sum();
             (64.0 / bytes.clamp(1, 64) as f64).log2()
         }
         HirKind::Repetition(repetition) => f64::from(repetition.min) * random_bits(&repetition.sub),
