@@ -180,7 +180,6 @@ impl Memory {
         if self.store.is_unclean()? {
             return Ok(false);
         }
-        self.store.repair_settings()?;
         self.store.install_triggers()?;
         let redactor = self.optional_redactor(options.redact)?;
         let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;

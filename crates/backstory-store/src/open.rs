@@ -324,16 +324,13 @@ fn has_content(path: &Path) -> bool {
 /// to somebody else. Whatever mode the folder has now: others may have been able to write to it before, and who planted a journal may
 /// still have it open.
 fn check_entries(folder: &Path) -> Result<()> {
-    const ENTRIES: [(&str, ExpectedType); 9] = [
+    const ENTRIES: [(&str, ExpectedType); 6] = [
         ("backstory.db", ExpectedType::File),
         ("backstory.db-wal", ExpectedType::File),
         ("backstory.db-shm", ExpectedType::File),
         ("backstory.db-journal", ExpectedType::File),
         ("index", ExpectedType::Folder),
         ("vectors", ExpectedType::Folder),
-        ("logs", ExpectedType::Folder),
-        ("models", ExpectedType::Folder),
-        ("spool", ExpectedType::Folder),
     ];
     for (name, expected) in ENTRIES {
         let path = folder.join(name);
@@ -344,6 +341,11 @@ fn check_entries(folder: &Path) -> Result<()> {
                 expected,
             });
         }
+    }
+    // A store can be used without these, so it does not matter if they are something else of ours.
+    for name in ["logs", "models", "spool"] {
+        let path = folder.join(name);
+        private::check_owner(&path).map_err(prepare_error(&path))?;
     }
     Ok(())
 }

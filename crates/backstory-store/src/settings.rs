@@ -145,10 +145,9 @@ pub(crate) fn read_setting(connection: &Connection, name: &str) -> Result<Option
     let mut statement = connection.prepare_cached(query)?;
     let found = statement
         .query_row([name], |row| {
-            let value = row.get_ref(0)?.as_bytes().map(<[u8]>::to_vec);
-            Ok(value
-                .ok()
-                .filter(|value| is_sound(name, value, row.get_ref(1))))
+            let (value, sum) = (row.get_ref(0)?, row.get_ref(1)?);
+            let value = value.as_bytes().map(<[u8]>::to_vec);
+            Ok(value.ok().filter(|value| is_sound(name, value, sum)))
         })
         .optional()?;
     match found {
@@ -195,7 +194,7 @@ pub(crate) fn damaged_settings(connection: &Connection) -> Result<Vec<String>> {
         let name = row.get_ref(0)?.as_bytes().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
         let value = row.get_ref(1)?.as_bytes().unwrap_or_default();
-        if !is_sound(&name, value, row.get_ref(2)) {
+        if !is_sound(&name, value, row.get_ref(2)?) {
             damaged.push(name);
         }
     }
@@ -209,10 +208,10 @@ pub(crate) fn setting_damage(name: &str) -> Damage {
     }
 }
 
-fn is_sound(name: &str, value: &[u8], sum: rusqlite::Result<ValueRef<'_>>) -> bool {
+fn is_sound(name: &str, value: &[u8], sum: ValueRef<'_>) -> bool {
     match sum {
-        Ok(ValueRef::Null) => true,
-        Ok(ValueRef::Integer(sum)) => sum == sum_setting(name, value),
+        ValueRef::Null => true,
+        ValueRef::Integer(sum) => sum == sum_setting(name, value),
         _ => false,
     }
 }

@@ -23,6 +23,12 @@ pub struct Verification {
 
 impl Verification {
     fn note(&mut self, damage: Damage) {
+        let is_whole_table = matches!(damage.piece, DamagedPiece::Rows { what, .. } if what == Scope::Settings.name());
+        let mut pieces = self.damage.iter().map(|damage| &damage.piece);
+        // Of settings those are named that are damaged, if that is known.
+        if is_whole_table && pieces.any(|piece| matches!(piece, DamagedPiece::Setting(_))) {
+            return;
+        }
         if !self.damage.contains(&damage) {
             self.damage.push(damage);
         }

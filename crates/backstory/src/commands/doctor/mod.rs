@@ -149,6 +149,8 @@ impl<'a> Examination<'a> {
                 "the next `backstory sweep` reads it again from the agent's log"
             } else if damage.is_of_forgetting() {
                 RENEW_KEYS
+            } else if matches!(damage.piece, DamagedPiece::Setting(_)) {
+                "the next `backstory sweep` makes it anew"
             } else {
                 RESTORE
             };
