@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_store::private::check_private_folder;
+use backstory_store::private::{ExpectedType, check_entry, check_private_folder};
 use backstory_store::{LoggedEvent, LoggedRun, is_store_entry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -111,11 +111,13 @@ fn append(home: &Path, event: &LogEvent) -> std::io::Result<()> {
     if line.len() as u64 > LONGEST_LINE {
         return Ok(());
     }
-    let found = std::fs::metadata(&current);
-    if found.as_ref().is_ok_and(|file| !file.is_file()) {
+    // Whoever could write to the folder before may have left a link to any file of ours, or a file of theirs to read along.
+    check_entry(&folder(home), ExpectedType::Folder)?;
+    if check_entry(&current, ExpectedType::File)?.is_some() {
         // Opening a pipe would wait for somebody to read it.
         return Err(std::io::Error::other("it is not a regular file"));
     }
+    let found = std::fs::metadata(&current);
     let written_on = found
         .and_then(|file| file.modified())
         .ok()

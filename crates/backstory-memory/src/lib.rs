@@ -131,6 +131,8 @@ pub use whole::{write_private, write_whole};
 pub struct Memory {
     home: PathBuf,
     store: Store,
+    /// Whether rows that were changed get checksums when this is dropped.
+    sums_changes: bool,
     open_index: Option<search::OpenIndex>,
     open_model: Option<search::OpenModel>,
 }
@@ -138,7 +140,9 @@ pub struct Memory {
 impl Memory {
     /// Opens the memory in a folder, making it if there is none.
     pub fn open(home: &Path) -> Result<Self> {
-        Ok(Memory::of(home, Store::open(home)?))
+        let mut memory = Memory::of(home, Store::open(home)?);
+        memory.sums_changes = true;
+        Ok(memory)
     }
 
     /// Opens the memory in a folder only to read; `None` when there is none. Writes nothing at all.
@@ -155,6 +159,7 @@ impl Memory {
         Memory {
             home: home.to_path_buf(),
             store,
+            sums_changes: false,
             open_index: None,
             open_model: None,
         }
@@ -193,6 +198,17 @@ impl Memory {
     /// What the store takes on disk.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(&self.home)
+    }
+}
+
+/// Whatever a command changed is covered by checksums when it ends, so that damage of it is noticed from then on. Not what hooks change:
+/// they have no time.
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.sums_changes {
+            // What is not summed now will be by the next sweep; `doctor` counts it.
+            let _ = self.store.sum_own_changes();
+        }
     }
 }
 

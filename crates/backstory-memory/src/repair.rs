@@ -60,6 +60,8 @@ impl Memory {
             DamagedPiece::Journal(_) => return true,
             DamagedPiece::Session { .. }
             | DamagedPiece::Attachment(_)
+            | DamagedPiece::Capture { .. }
+            | DamagedPiece::Setting(_)
             | DamagedPiece::Rows { .. } => return false,
         };
         self.has_logs(piece).unwrap_or(false)

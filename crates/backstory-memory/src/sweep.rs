@@ -121,6 +121,7 @@ impl Memory {
             });
         })?;
         let mut finished = Vec::new();
+        self.store.repair_settings()?;
         if self.store.is_unclean()? {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             finished = self.finish_forgetting()?.into_problems();
@@ -170,6 +171,8 @@ impl Memory {
         self.store.update_checksums()?;
         self.store.tidy()?;
         report.retention = self.keep_within(&options.retain)?;
+        // What was evicted just now is the only copy from here on.
+        self.store.sum_own_changes()?;
         drop(lock);
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)

@@ -53,7 +53,7 @@ impl Store {
                 &event.detail,
             ))?;
         }
-        crate::open::keep(&transaction, cursor.0, cursor.1)?;
+        crate::settings::keep(&transaction, cursor.0, cursor.1)?;
         Ok(transaction.commit()?)
     }
 

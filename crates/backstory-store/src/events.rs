@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension, Row};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
 use crate::ingest::Project;
+use crate::lossy::LossyRow;
 use crate::open::Store;
 
 /// An event as the store has it; its text lies in the stored bytes.
@@ -141,7 +142,7 @@ impl Store {
                 1 => Action::Write,
                 _ => Action::Delete,
             };
-            let path = row.get(1)?;
+            let path = row.text(1)?;
             Ok((row.get(0)?, Touch { path, action }))
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -172,8 +173,8 @@ impl Store {
         let rows = statement.query_map((name, &project.root, &project.remote), |row| {
             Ok(ChangeRow {
                 session: row.get(0)?,
-                agent: row.get(1)?,
-                cwd: row.get(2)?,
+                agent: row.text(1)?,
+                cwd: row.optional_text(2)?,
                 root: row.get(3)?,
                 remote: row.get(4)?,
                 started_at: row.get(5)?,
@@ -259,13 +260,13 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
             length: row.get(6)?,
             part: row.get(7)?,
         },
-        model: row.get(8)?,
-        tool: row.get(9)?,
+        model: row.optional_text(8)?,
+        tool: row.optional_text(9)?,
         call: row.get(10)?,
         parent: row.get(11)?,
         error: row.get::<_, Option<i64>>(12)?.is_some(),
         exit_code: row.get(13)?,
         duration_ms: row.get(14)?,
-        command: row.get(15)?,
+        command: row.optional_text(15)?,
     })
 }

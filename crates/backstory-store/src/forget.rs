@@ -7,15 +7,13 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use backstory_session::EventKey;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Result;
-use crate::open::{Store, keep};
+use crate::open::Store;
+use crate::settings::{FORGET_KEY, keep, read_setting, setting_damage};
 
 pub use relearn::RemainingFacts;
-
-/// The setting of the key that hashes are made with: without it nobody can tell whether a session was forgotten.
-const KEY: &str = "forget-key";
 
 /// The setting that says that something was forgotten or redacted whose traces have not been cleaned up yet.
 const UNCLEAN: &str = "forget-unclean";
@@ -37,7 +35,7 @@ pub(crate) struct Forgotten {
 }
 
 impl Forgotten {
-    /// `None` when nothing was ever forgotten.
+    /// `None` when nothing was ever forgotten; an error when something was and the key is damaged or lost.
     pub(crate) fn load(connection: &Connection) -> Result<Option<Self>> {
         let any = "SELECT EXISTS (SELECT 1 FROM forgotten)";
         if !connection
@@ -46,12 +44,10 @@ impl Forgotten {
         {
             return Ok(None);
         }
-        let query = "SELECT value FROM settings WHERE name = ?1";
-        let key: Option<Vec<u8>> = connection
-            .prepare_cached(query)?
-            .query_row([KEY], |row| row.get(0))
-            .optional()?;
-        Ok(key.map(|key| Forgotten::new(&key)))
+        // Without the key none of the hashes says anything: all would come back.
+        let key =
+            read_setting(connection, FORGET_KEY)?.ok_or_else(|| setting_damage(FORGET_KEY))?;
+        Ok(Some(Forgotten::new(&key)))
     }
 
     fn new(key: &[u8]) -> Self {
@@ -138,6 +134,13 @@ impl Store {
         Ok(all)
     }
 
+    /// Whether anything was ever forgotten.
+    pub(crate) fn has_forgotten_any(&self) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM forgotten)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
+
     /// Whether a source file was forgotten, or bears the name of a session that was.
     pub fn has_forgotten(&self, agent: &str, path: &str) -> Result<bool> {
         let Some(forgotten) = Forgotten::load(&self.connection)? else {
@@ -164,7 +167,7 @@ impl Store {
     /// Whether something is about to be forgotten, or what was forgotten or redacted may still lie in free pages, the journal, the
     /// index or vectors.
     pub fn is_unclean(&self) -> Result<bool> {
-        Ok(self.kept(UNCLEAN)?.is_some() || self.forget_intent()?.is_some())
+        Ok(self.has_setting(UNCLEAN)? || self.has_setting(INTENT)?)
     }
 
     /// Records what is about to be forgotten. [`Forgetting::commit`] removes it.
@@ -179,9 +182,7 @@ impl Store {
 
     /// Removes an intent that has become void.
     pub fn drop_forget_intent(&self) -> Result<()> {
-        let delete = "DELETE FROM settings WHERE name = ?1";
-        self.connection.execute(delete, [INTENT])?;
-        Ok(())
+        self.remove_setting(INTENT)
     }
 
     /// Returns the files that sessions were read from, and the logs that hooks named for them.
@@ -253,15 +254,14 @@ impl Store {
 
     /// Takes note that nothing of what was forgotten is left.
     pub fn settle_forgotten(&self) -> Result<()> {
-        let delete = "DELETE FROM settings WHERE name = ?1";
-        self.connection.execute(delete, [UNCLEAN])?;
+        self.remove_setting(UNCLEAN)?;
         self.checkpoint()
     }
 
     /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
     /// forgotten before.
     pub fn forget(&mut self, sessions: &[i64], key: [u8; 32]) -> Result<Forgetting<'_>> {
-        let key = self.setting(KEY, || key.to_vec())?;
+        let key = self.setting(FORGET_KEY, || key.to_vec())?;
         // What is deleted is overwritten at once, should this be stopped before the database is written anew.
         self.connection.pragma_update(None, "secure_delete", "ON")?;
         let transaction =

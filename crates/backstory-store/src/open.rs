@@ -1,19 +1,19 @@
 //! Opening the database: pragmas, migrations, modes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::checksums::{self, Damage, Scope};
+use crate::checksums::Damage;
 use crate::error::{Error, Result};
 use crate::private::{self, ExpectedType};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("schema/0007_compress.sql"),
     include_str!("schema/0008_checksums.sql"),
     include_str!("schema/0009_content.sql"),
+    include_str!("schema/0010_sums.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.
@@ -46,6 +47,8 @@ pub struct Store {
     path: PathBuf,
     /// Whether no file of the store may be touched.
     is_untouched: bool,
+    /// Number of changes of this connection whose rows have checksums again.
+    pub(crate) summed_changes: Cell<u64>,
     /// Damage that was met while reading, for whoever shows the answer.
     met_damage: RefCell<Vec<Damage>>,
 }
@@ -62,7 +65,7 @@ impl Store {
     /// events; whoever changes anything else calls [`Store::install_triggers`] first.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
-        check_types(folder)?;
+        check_entries(folder)?;
         let path = folder.join("backstory.db");
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
@@ -94,7 +97,7 @@ impl Store {
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");
         private::check_owner(&path).map_err(prepare_error(&path))?;
-        check_types(folder)?;
+        check_entries(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -119,7 +122,7 @@ impl Store {
         for path in [folder, &path] {
             private::check_owner(path).map_err(prepare_error(path))?;
         }
-        check_types(folder)?;
+        check_entries(folder)?;
         if !has_content(&path) {
             refuse_lost(folder, &path)?;
             return Ok(None);
@@ -196,39 +199,6 @@ impl Store {
         &self.path
     }
 
-    /// A value that the store keeps for itself, made by `make` when it is not there yet.
-    pub fn setting(&self, name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>> {
-        let query = "SELECT value FROM settings WHERE name = ?1";
-        let read = || self.connection.query_row(query, [name], |row| row.get(0));
-        if let Some(value) = read().optional()? {
-            return Ok(value);
-        }
-        // Read again after: another process may have been first, and its value counts.
-        let insert = "INSERT OR IGNORE INTO settings (name, value) VALUES (?1, ?2)";
-        self.connection.execute(insert, (name, make()))?;
-        checksums::drop_sum(&self.connection, Scope::Settings, 0)?;
-        Ok(read()?)
-    }
-
-    /// A value that the store keeps for itself, if it is there.
-    pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let query = "SELECT value FROM settings WHERE name = ?1";
-        let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
-    }
-
-    /// Keeps a value.
-    pub fn keep(&self, name: &str, value: &[u8]) -> Result<()> {
-        keep(&self.connection, name, value)
-    }
-
-    /// Removes a value.
-    pub fn remove_setting(&self, name: &str) -> Result<()> {
-        let delete = "DELETE FROM settings WHERE name = ?1";
-        self.connection.execute(delete, [name])?;
-        checksums::drop_sum(&self.connection, Scope::Settings, 0)
-    }
-
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.
     pub fn view(&self) -> Result<Transaction<'_>> {
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
@@ -283,6 +253,7 @@ impl Store {
             connection,
             path,
             is_untouched: false,
+            summed_changes: Cell::default(),
             met_damage: RefCell::default(),
         })
     }
@@ -349,27 +320,32 @@ fn has_content(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
-/// Refuses what SQLite or the index would wait for or misread: pipes, devices, sockets, folders in the place of files.
-fn check_types(folder: &Path) -> Result<()> {
-    const FILES: [&str; 4] = [
-        "backstory.db",
-        "backstory.db-wal",
-        "backstory.db-shm",
-        "backstory.db-journal",
+/// Refuses what SQLite or the index would wait for or misread, pipes, devices, sockets, folders in the place of files, and whatever belongs
+/// to somebody else. Whatever mode the folder has now: others may have been able to write to it before, and who planted a journal may
+/// still have it open.
+fn check_entries(folder: &Path) -> Result<()> {
+    const ENTRIES: [(&str, ExpectedType); 6] = [
+        ("backstory.db", ExpectedType::File),
+        ("backstory.db-wal", ExpectedType::File),
+        ("backstory.db-shm", ExpectedType::File),
+        ("backstory.db-journal", ExpectedType::File),
+        ("index", ExpectedType::Folder),
+        ("vectors", ExpectedType::Folder),
     ];
-    let files = FILES.iter().map(|name| (name, ExpectedType::File));
-    let folders = DERIVED_FOLDERS
-        .iter()
-        .map(|name| (name, ExpectedType::Folder));
-    for (name, expected) in files.chain(folders) {
+    for (name, expected) in ENTRIES {
         let path = folder.join(name);
-        if let Some(found) = private::find_wrong_type(&path, expected) {
+        if let Some(found) = private::check_entry(&path, expected).map_err(prepare_error(&path))? {
             return Err(Error::WrongType {
                 path,
                 found,
                 expected,
             });
         }
+    }
+    // A store can be used without these, so it does not matter if they are something else of ours.
+    for name in ["logs", "models", "spool"] {
+        let path = folder.join(name);
+        private::check_owner(&path).map_err(prepare_error(&path))?;
     }
     Ok(())
 }
@@ -402,15 +378,6 @@ fn refuse_lost(folder: &Path, path: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Keeps a value, within a transaction if need be.
-pub(crate) fn keep(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
-    connection.execute(
-        "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (name, value),
-    )?;
-    checksums::drop_sum(connection, Scope::Settings, 0)
 }
 
 /// Opens a file and holds its lock until it is dropped; a process that dies gives it up. Calls `waiting` if another holds it.

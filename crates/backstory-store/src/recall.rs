@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row};
 use crate::code::Snapshot;
 use crate::error::Result;
 use crate::ingest::Project;
+use crate::lossy::LossyRow;
 use crate::open::Store;
 
 /// A session of a project.
@@ -69,8 +70,8 @@ impl Store {
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([name.trim_end_matches('/')], |row| {
             Ok(Project {
-                root: row.get(0)?,
-                remote: row.get(1)?,
+                root: row.text(0)?,
+                remote: row.optional_text(1)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -138,7 +139,7 @@ impl Store {
             Ok(ChangedName {
                 turn: row.get(0)?,
                 file: row.get(1)?,
-                name: row.get(2)?,
+                name: row.text(2)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -148,13 +149,13 @@ impl Store {
 fn recalled_from_row(row: &Row<'_>) -> rusqlite::Result<RecalledSession> {
     Ok(RecalledSession {
         id: row.get(0)?,
-        agent: row.get(1)?,
-        session: row.get(2)?,
-        title: row.get(3)?,
+        agent: row.text(1)?,
+        session: row.text(2)?,
+        title: row.optional_text(3)?,
         project: row.get(4)?,
-        root: row.get(5)?,
-        cwd: row.get(6)?,
-        branch: row.get(7)?,
+        root: row.optional_text(5)?,
+        cwd: row.optional_text(6)?,
+        branch: row.optional_text(7)?,
         last_at: row.get::<_, Option<i64>>(8)?.unwrap_or_default(),
         turns: row.get(9)?,
         events: row.get(10)?,

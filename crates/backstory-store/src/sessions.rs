@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 use crate::error::Result;
+use crate::lossy::LossyRow;
 use crate::open::Store;
 use crate::usage::usage_from_row;
 
@@ -242,11 +243,11 @@ impl Store {
             let head = |row: &Row<'_>| {
                 Ok(SessionHead {
                     id: row.get(0)?,
-                    agent: row.get(1)?,
-                    session: row.get(2)?,
-                    title: row.get(3)?,
-                    project: row.get(4)?,
-                    branch: row.get(5)?,
+                    agent: row.text(1)?,
+                    session: row.text(2)?,
+                    title: row.optional_text(3)?,
+                    project: row.optional_text(4)?,
+                    branch: row.optional_text(5)?,
                     started_at: row.get(6)?,
                     ended_at: row.get(7)?,
                     machine: row.get(8)?,
@@ -304,7 +305,7 @@ impl Store {
         let rows = statement.query_map([session], |row| {
             Ok(StreamRow {
                 id: row.get(0)?,
-                path: row.get(1)?,
+                path: row.text(1)?,
                 generation: row.get(2)?,
                 length: row.get(3)?,
                 redactions: row.get(4)?,
@@ -315,23 +316,23 @@ impl Store {
 }
 
 fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    let models: String = row.get(11)?;
+    let models = row.text(11)?;
     Ok(SessionRow {
         id: row.get(0)?,
-        agent: row.get(1)?,
-        session: row.get(2)?,
-        title: row.get(3)?,
-        project: row.get(4)?,
-        cwd: row.get(5)?,
-        branch: row.get(6)?,
+        agent: row.text(1)?,
+        session: row.text(2)?,
+        title: row.optional_text(3)?,
+        project: row.optional_text(4)?,
+        cwd: row.optional_text(5)?,
+        branch: row.optional_text(6)?,
         started_at: row.get(7)?,
         ended_at: row.get(8)?,
         turns: row.get(9)?,
         events: row.get(10)?,
         models: serde_json::from_str(&models).unwrap_or_default(),
         usage: usage_from_row(row, 12)?,
-        parent: row.get(17)?,
-        parent_kind: row.get(18)?,
+        parent: row.optional_text(17)?,
+        parent_kind: row.optional_text(18)?,
         parent_seq: row.get(19)?,
         machine: row.get(20)?,
         outcome: row.get(21)?,

@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::error::Result;
 use crate::forget::mark_unclean;
-use crate::open::{Store, keep};
+use crate::open::Store;
+use crate::settings::keep;
 
 /// The setting that says which rules the stored paths were last searched with.
 const REDACTED_BY: &str = "paths-redacted-by";

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
 use crate::error::Result;
+use crate::lossy::LossyRow;
 use crate::open::Store;
 
 /// How long a slot of the roll-up is. A quarter of an hour, because time zones differ by that.
@@ -39,10 +40,10 @@ impl Store {
         )?;
         let rows = statement.query_map([], |row| {
             Ok(UsageRow {
-                agent: row.get(0)?,
-                session: row.get(1)?,
-                project: row.get(2)?,
-                model: row.get(3)?,
+                agent: row.text(0)?,
+                session: row.text(1)?,
+                project: row.optional_text(2)?,
+                model: row.text(3)?,
                 slot_at: Some(row.get::<_, i64>(4)?)
                     .filter(|slot| *slot != NO_SLOT)
                     .map(|slot| slot * SLOT_MS),

@@ -395,7 +395,7 @@ pub(crate) struct RetainArgs {
 /// Later imports leave them out. Agents' own logs are not touched, but named. Lists the files that were rewritten. Fails when a file still has text,
 /// or a published file was not found or could not be changed.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query"]))]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["session", "project", "query", "renew_keys"]))]
 pub(crate) struct ForgetArgs {
     /// The session's id or the beginning of it.
     pub(crate) session: Option<String>,
@@ -411,6 +411,9 @@ pub(crate) struct ForgetArgs {
     /// Do not ask; also rewrite published blocks.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Replace damaged keys instead, after `doctor` named one. Sessions that were forgotten are imported again if their logs exist.
+    #[arg(long)]
+    pub(crate) renew_keys: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

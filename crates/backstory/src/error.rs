@@ -7,6 +7,10 @@ use crate::printer::{Style, print_stderr};
 const ERROR: Style = Style::new("1;31");
 const HINT: Style = Style::new("1;36");
 
+/// The remedy for a damaged key, or a damaged list of forgotten sessions.
+pub(crate) const RENEW_KEYS: &str = "restore backstory.db from a backup; without one, `backstory forget --renew-keys` begins anew, and \
+     sessions that were forgotten come back with the next sweep if their logs are still there: delete those first";
+
 /// An error on its way to the user.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -148,6 +152,9 @@ impl From<backstory_memory::Error> for Error {
             Memory::Catalogue { .. } => Error::usage(message).hint("mend it by hand, or move it out of the folder"),
             Memory::Path { .. } | Memory::Unwritable { .. } | Memory::MergedPattern { .. } | Memory::Publish { .. } => {
                 Error::usage(message)
+            }
+            Memory::Store(backstory_memory::StoreError::DamagedPiece(damage)) if damage.is_of_forgetting() => {
+                Error::new(ErrorKind::NotFound, message).hint(RENEW_KEYS)
             }
             Memory::Store(backstory_memory::StoreError::DamagedPiece(_)) => Error::new(ErrorKind::NotFound, message)
                 .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"),

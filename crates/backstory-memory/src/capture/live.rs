@@ -22,6 +22,16 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
     };
     for item in items {
         let body = item.body.as_deref().unwrap_or_default();
+        if let (true, Some(damage)) = (body.is_empty(), item.damage) {
+            let kind = match item.kind {
+                ItemKind::Prompt => Kind::Prompt,
+                ItemKind::ToolUse => Kind::ToolResult,
+                ItemKind::Reply | ItemKind::Summary => Kind::Reply,
+            };
+            live.turn += u64::from(kind == Kind::Prompt);
+            live.push(kind, item.at, String::new()).damage = Some(damage);
+            continue;
+        }
         match serde_json::from_slice(body) {
             Ok(Happening::Prompted { text, .. }) => {
                 live.turn += 1;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use backstory_session::hook::Happening;
 use backstory_store::{
-    Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead, ToldEvent,
-    try_lock_file,
+    Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
+    ToldEvent, try_lock_file,
 };
 
 use crate::Memory;
@@ -88,6 +88,11 @@ impl Memory {
     /// Items of the queue, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
         Ok(self.store.items(filter)?)
+    }
+
+    /// Captured events that are damaged.
+    pub fn damaged_captures(&self) -> Result<Vec<Damage>> {
+        Ok(self.store.damaged_captures()?.1)
     }
 
     /// How many items are in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).

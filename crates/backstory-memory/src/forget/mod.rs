@@ -159,6 +159,13 @@ impl Memory {
         self.forget_intended(sessions, &intent)
     }
 
+    /// Replaces keys of the store that are damaged, so that it can be swept again. Nothing is known of forgotten sessions any more if the
+    /// damage is theirs. Returns the names of what was damaged.
+    pub fn renew_keys(&mut self) -> Result<Vec<String>> {
+        let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
+        Ok(self.store.renew_keys()?)
+    }
+
     /// Finishes what an interrupted process was forgetting; `None` when there was nothing.
     pub fn resume_forget(&mut self) -> Result<Option<ResumedForget>> {
         let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;

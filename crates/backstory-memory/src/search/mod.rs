@@ -24,7 +24,7 @@ mod typo;
 use std::collections::HashSet;
 
 use backstory_session::Kind;
-use backstory_store::{Seal, SessionHead, TextIndex, Unindexed, VectorKey};
+use backstory_store::{DamagedPiece, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
 use self::rank::Ranked;
@@ -167,9 +167,13 @@ impl Memory {
     fn warn_of_damage(&self, answer: &mut Answer) {
         let damage = self.take_damage();
         self.note_damage(&damage);
-        let warnings = damage
-            .iter()
-            .map(|damage| format!("{damage}: what is in them was neither searched nor shown"));
+        let warnings = damage.iter().map(|damage| match damage.piece {
+            DamagedPiece::Setting(_) => damage.to_string(),
+            DamagedPiece::Capture { .. } => {
+                format!("{damage}: it was neither searched nor shown")
+            }
+            _ => format!("{damage}: what is in them was neither searched nor shown"),
+        });
         answer.warnings.extend(warnings);
     }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::scope::Scope;
 use crate::error::{Error, Result};
+use crate::settings::is_key;
 
 /// Stored data that is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,15 @@ pub enum DamagedPiece {
     Attachment(i64),
     /// The journal of the database, from this byte on: the last changes are lost.
     Journal(u64),
+    /// An event that a hook captured and no log has told yet.
+    Capture {
+        /// Its number in the queue.
+        item: i64,
+        /// The agent's own id of the session, if that can still be told.
+        session: Option<String>,
+    },
+    /// A value that the store keeps for itself, by name.
+    Setting(String),
     /// Any other rows.
     Rows {
         /// Which.
@@ -48,6 +59,17 @@ pub enum DamagedPiece {
         /// The number of the group of rows.
         unit: i64,
     },
+}
+
+impl Damage {
+    /// Whether it is of a key, or of the list of forgotten sessions: nothing can be imported without those.
+    pub fn is_of_forgetting(&self) -> bool {
+        match &self.piece {
+            DamagedPiece::Setting(name) => is_key(name),
+            DamagedPiece::Rows { what, .. } => *what == Scope::Forgotten.name(),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Damage {
@@ -72,6 +94,14 @@ impl fmt::Display for Damage {
                     "{path} is damaged from byte {start} on, and the last changes are lost"
                 )
             }
+            DamagedPiece::Capture { item, session } => {
+                write!(out, "captured event {item}")?;
+                if let Some(session) = session {
+                    write!(out, " of session {session}")?;
+                }
+                write!(out, " is damaged")
+            }
+            DamagedPiece::Setting(name) => write!(out, "the setting {name} is damaged"),
             DamagedPiece::Rows { what, unit } => {
                 write!(out, "{what} (group {unit}) do not match their checksum")
             }
@@ -95,7 +125,7 @@ pub(crate) fn bytes(
     let query = "SELECT path FROM streams JOIN source_files ON source_files.id = source WHERE streams.id = ?1";
     let path = connection
         .prepare_cached(query)?
-        .query_row([stream], |row| row.get(0))
+        .query_row([stream], |row| Ok(lossy_text(row.get_ref(0)?)))
         .optional()?;
     Ok(Damage {
         piece: DamagedPiece::Bytes {
@@ -107,8 +137,29 @@ pub(crate) fn bytes(
     })
 }
 
+/// Names a damaged captured event.
+pub(crate) fn capture(connection: &Connection, item: i64) -> Result<Damage> {
+    let query = "SELECT sessions.session FROM queue JOIN sessions ON sessions.id = queue.session WHERE queue.id = ?1";
+    let session = connection
+        .prepare_cached(query)?
+        .query_row([item], |row| Ok(lossy_text(row.get_ref(0)?)))
+        .optional()?;
+    Ok(Damage {
+        piece: DamagedPiece::Capture { item, session },
+        path: None,
+    })
+}
+
+/// Text of a row that may be damaged.
+pub(crate) fn lossy_text(value: ValueRef<'_>) -> String {
+    String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
+}
+
 /// Names a damaged unit.
 pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<Damage> {
+    if scope == Scope::Queue {
+        return capture(connection, unit);
+    }
     if scope == Scope::Blocks {
         let query = "SELECT stream, start, length FROM blocks WHERE id = ?1";
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
@@ -127,10 +178,10 @@ pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<D
         | Scope::Summaries
         | Scope::KeptObservations
         | Scope::SearchState => Some(unit),
-        Scope::Observations | Scope::Queue => {
-            let query = format!("SELECT session FROM {} WHERE id = ?1", scope.table());
+        Scope::Observations => {
+            let query = "SELECT session FROM observations WHERE id = ?1";
             connection
-                .prepare_cached(&query)?
+                .prepare_cached(query)?
                 .query_row([unit], |row| row.get::<_, Option<i64>>(0))
                 .optional()?
                 .flatten()
@@ -142,7 +193,7 @@ pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<D
         let query = "SELECT session FROM sessions WHERE id = ?1";
         let name: Option<String> = connection
             .prepare_cached(query)?
-            .query_row([id], |row| row.get(0))
+            .query_row([id], |row| Ok(lossy_text(row.get_ref(0)?)))
             .optional()?;
         return Ok(Damage {
             piece: DamagedPiece::Session {
@@ -156,7 +207,7 @@ pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<D
     let path = match scope {
         Scope::SourceFiles => connection
             .prepare_cached("SELECT path FROM source_files WHERE id = ?1")?
-            .query_row([unit], |row| row.get(0))
+            .query_row([unit], |row| Ok(lossy_text(row.get_ref(0)?)))
             .optional()?,
         _ => None,
     };

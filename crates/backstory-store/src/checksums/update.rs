@@ -6,12 +6,17 @@ use super::scope::{Part, Scope, Units};
 use super::{RowHasher, store_sum};
 use crate::error::Result;
 use crate::open::Store;
+use crate::queue::add_item_sums;
+use crate::settings::add_setting_sums;
 
 /// Rows summed in one transaction: other writers wait for so long. A row counts for each 4 KiB of it.
 const MAX_TRANSACTION_ROWS: u64 = 20_000;
 
 /// Rows summed in one sweep. Far more than an ordinary sweep adds: only a large old store needs several sweeps.
 const MAX_SWEEP_ROWS: u64 = 2_000_000;
+
+/// Rows summed at the end of any other command that changed some.
+const MAX_CHANGED_ROWS: u64 = 200_000;
 
 /// Sum of the hashes of some rows, and how many rows they were.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,14 +37,31 @@ struct Behind {
 
 impl Store {
     /// Adds missing checksums, in transactions of bounded length; whether all are there now. Safe to stop at any moment.
-    pub fn update_checksums(&mut self) -> Result<bool> {
-        let mut left = MAX_SWEEP_ROWS;
+    pub fn update_checksums(&self) -> Result<bool> {
+        self.update_some_checksums(MAX_SWEEP_ROWS)
+    }
+
+    /// Like [`Store::update_checksums`], for whoever changed rows outside a sweep: what is left to do in a large old store is left to
+    /// sweeps. Does nothing if this connection changed nothing.
+    pub fn sum_own_changes(&self) -> Result<()> {
+        let changes = self.connection.total_changes();
+        if self.summed_changes.replace(changes) != changes {
+            self.update_some_checksums(MAX_CHANGED_ROWS)?;
+            self.summed_changes.set(self.connection.total_changes());
+        }
+        Ok(())
+    }
+
+    fn update_some_checksums(&self, most: u64) -> Result<bool> {
+        let mut left = most;
         while left > 0 {
             if !has_units_behind(&self.connection)? {
                 return Ok(true);
             }
             let transaction =
                 Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+            add_item_sums(&transaction)?;
+            add_setting_sums(&transaction)?;
             let most = MAX_TRANSACTION_ROWS.min(left);
             let mut room = most;
             for scope in Scope::ALL {
@@ -59,7 +81,7 @@ impl Store {
 
     /// Number of units that have no checksum yet, or not of all their rows.
     pub(super) fn units_behind(&self) -> Result<u64> {
-        let mut count = 0;
+        let mut count = unsummed_rows(&self.connection)?;
         for scope in Scope::ALL {
             count += units_behind(&self.connection, scope)?.len() as u64;
         }
@@ -68,12 +90,23 @@ impl Store {
 }
 
 fn has_units_behind(connection: &Connection) -> Result<bool> {
+    if unsummed_rows(connection)? > 0 {
+        return Ok(true);
+    }
     for scope in Scope::ALL {
         if !units_behind(connection, scope)?.is_empty() {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Number of rows that have no checksum in themselves although they should.
+fn unsummed_rows(connection: &Connection) -> Result<u64> {
+    let query = "SELECT (SELECT COUNT(*) FROM queue WHERE body IS NOT NULL AND sum IS NULL) + \
+         (SELECT COUNT(*) FROM settings WHERE sum IS NULL)";
+    let mut statement = connection.prepare_cached(query)?;
+    Ok(statement.query_row([], |row| row.get(0))?)
 }
 
 fn update_scope(connection: &Connection, scope: Scope, room: &mut u64) -> Result<()> {

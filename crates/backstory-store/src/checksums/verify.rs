@@ -8,6 +8,7 @@ use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
 use crate::journal::first_damaged_byte;
 use crate::open::Store;
+use crate::settings::{damaged_settings, setting_damage};
 
 /// What a verification found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +23,12 @@ pub struct Verification {
 
 impl Verification {
     fn note(&mut self, damage: Damage) {
+        let is_whole_table = matches!(damage.piece, DamagedPiece::Rows { what, .. } if what == Scope::Settings.name());
+        let mut pieces = self.damage.iter().map(|damage| &damage.piece);
+        // Of settings those are named that are damaged, if that is known.
+        if is_whole_table && pieces.any(|piece| matches!(piece, DamagedPiece::Setting(_))) {
+            return;
+        }
         if !self.damage.contains(&damage) {
             self.damage.push(damage);
         }
@@ -128,6 +135,7 @@ impl Store {
     /// Verifies all rows and blobs, and reads every block through.
     pub fn verify_all(&self) -> Result<Verification> {
         let mut found = Verification::default();
+        self.verify_summed_rows(&mut found)?;
         for scope in Scope::ALL {
             self.verify_scope(scope, &mut found)?;
         }
@@ -150,9 +158,23 @@ impl Store {
         Ok(found)
     }
 
+    /// Verifies captured events and settings, which have a checksum in their row.
+    fn verify_summed_rows(&self, found: &mut Verification) -> Result<()> {
+        let (verified, damage) = self.damaged_captures()?;
+        found.verified += verified;
+        for damage in damage {
+            found.note(damage);
+        }
+        for name in damaged_settings(&self.connection)? {
+            found.note(setting_damage(&name));
+        }
+        Ok(())
+    }
+
     /// Verifies up to `count` pieces of each kind, drawn at random.
     pub fn verify_sample(&self, count: u64) -> Result<Verification> {
         let mut found = Verification::default();
+        self.verify_summed_rows(&mut found)?;
         for scope in Scope::ALL {
             let query = format!(
                 "SELECT unit FROM checksums WHERE scope = {} ORDER BY random() LIMIT ?1",
@@ -170,6 +192,7 @@ impl Store {
         for attachment in self.numbers(attachments, count as i64)? {
             self.verify_attachment(attachment, &mut found)?;
         }
+        found.unchecked = self.units_behind()?;
         Ok(found)
     }
 

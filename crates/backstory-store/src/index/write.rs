@@ -26,6 +26,8 @@ const MOST_REMOVED: f32 = 0.1;
 pub struct TextIndexWriter {
     folder: PathBuf,
     generation: u64,
+    /// Hash of the sealed commit that the next one follows.
+    predecessor: Option<String>,
     writer: IndexWriter,
     fields: Fields,
 }
@@ -34,7 +36,9 @@ impl TextIndexWriter {
     /// Goes on with a sealed generation.
     pub fn open(folder: &Path, seal: &Seal) -> Result<Self, IndexError> {
         let index = open_checked(folder, seal)?;
-        TextIndexWriter::new(folder, seal.generation, &index)
+        let mut writer = TextIndexWriter::new(folder, seal.generation, &index)?;
+        writer.predecessor = seal.meta().map(str::to_string);
+        Ok(writer)
     }
 
     /// Begins a new generation beside the one that is sealed now.
@@ -62,6 +66,7 @@ impl TextIndexWriter {
         Ok(TextIndexWriter {
             folder: folder.to_path_buf(),
             generation,
+            predecessor: None,
             writer,
             fields: schema().1,
         })
@@ -109,7 +114,11 @@ impl TextIndexWriter {
 
     /// Makes all that was added findable. The seal must be stored for it to count.
     pub fn commit(mut self) -> Result<Seal, IndexError> {
-        self.writer.commit().map_err(failed)?;
+        let mut commit = self.writer.prepare_commit().map_err(failed)?;
+        if let Some(predecessor) = &self.predecessor {
+            commit.set_payload(predecessor);
+        }
+        commit.commit().map_err(failed)?;
         let mut index = self.writer.index().clone();
         // Merges change files, so they must be over before the files are sealed.
         self.writer.wait_merging_threads().map_err(failed)?;

@@ -53,9 +53,35 @@ pub enum ExpectedType {
     Folder,
 }
 
+/// Checks that something in the store is ours and has the type that it must have; links of ours to such are followed. Returns the name of
+/// another type; `None` when all is well or there is nothing.
+pub fn check_entry(path: &Path, expected: ExpectedType) -> io::Result<Option<&'static str>> {
+    let Ok(found) = std::fs::symlink_metadata(path) else {
+        return Ok(None);
+    };
+    if found.is_symlink() {
+        // One that leads nowhere yet would be written through.
+        check_owner(path)?;
+        return Ok(find_wrong_type(path, expected));
+    }
+    system::judge_owner(&found)?;
+    Ok(name_wrong_type(found.file_type(), expected))
+}
+
+/// Checks that a file that only this program writes is a regular file and ours, by its own metadata and not that of what it leads to.
+pub(crate) fn check_own_file(metadata: &std::fs::Metadata) -> io::Result<()> {
+    if !metadata.is_file() {
+        return Err(refused("it is not a regular file"));
+    }
+    system::judge_owner(metadata)
+}
+
 /// Returns the name of the type of a file that has another type than expected; `None` when it has that type or is not there.
 pub fn find_wrong_type(path: &Path, expected: ExpectedType) -> Option<&'static str> {
-    let found = std::fs::metadata(path).ok()?.file_type();
+    name_wrong_type(std::fs::metadata(path).ok()?.file_type(), expected)
+}
+
+fn name_wrong_type(found: std::fs::FileType, expected: ExpectedType) -> Option<&'static str> {
     let is_expected = match expected {
         ExpectedType::File => found.is_file(),
         ExpectedType::Folder => found.is_dir(),

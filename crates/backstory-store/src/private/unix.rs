@@ -309,7 +309,7 @@ fn judge_mode(metadata: &Metadata, privacy: Privacy) -> io::Result<()> {
     )))
 }
 
-fn judge_owner(metadata: &Metadata) -> io::Result<()> {
+pub(super) fn judge_owner(metadata: &Metadata) -> io::Result<()> {
     let (owner, user) = (metadata.uid(), geteuid().as_raw());
     if owner == user {
         return Ok(());

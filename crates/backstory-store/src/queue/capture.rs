@@ -3,7 +3,7 @@
 use backstory_session::EventKey;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::{ItemKind, ItemState};
+use super::{ItemContent, ItemKind, ItemState};
 use crate::checksums::{Scope, drop_sum};
 use crate::error::{Error, Result};
 use crate::forget::Forgotten;
@@ -99,21 +99,38 @@ impl Store {
                 }
             }
             // A summary is asked for again and again; everything else happens once.
-            let body = (item.kind != ItemKind::Summary).then_some(body);
+            let body = (item.kind != ItemKind::Summary).then_some(body.as_slice());
             // A call may have been told already, while its tool ran.
-            let insert = "INSERT INTO queue (key, kind, session, at, name, body, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, \
-                 (SELECT seq FROM open_calls WHERE open_calls.session = ?3 AND call = ?9)) \
-                 ON CONFLICT (key) DO UPDATE SET state = ?7, at = excluded.at, attempts = 0, not_before = 0 WHERE kind = ?8";
-            transaction.prepare_cached(insert)?.execute((
-                item.key.0,
-                item.kind as u8,
+            let seq = match (session, item.call) {
+                (Some(session), Some(call)) => transaction
+                    .prepare_cached("SELECT seq FROM open_calls WHERE session = ?1 AND call = ?2")?
+                    .query_row((session, call), |row| row.get(0))
+                    .optional()?,
+                _ => None,
+            };
+            let content = ItemContent {
+                key: item.key.0,
+                kind: i64::from(item.kind as u8),
                 session,
-                item.at,
-                item.name.map(|name| name.0),
+                at: item.at,
+                name: item.name.map(|name| name.0),
+                seq,
                 body,
+            };
+            let insert = "INSERT INTO queue (key, kind, session, at, name, body, seq, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+                 ON CONFLICT (key) DO UPDATE SET state = ?9, session = excluded.session, at = excluded.at, sum = excluded.sum, \
+                 attempts = 0, not_before = 0 WHERE kind = ?10";
+            transaction.prepare_cached(insert)?.execute((
+                content.key,
+                content.kind,
+                content.session,
+                content.at,
+                content.name,
+                content.body,
+                content.seq,
+                content.sum(),
                 ItemState::Pending as u8,
                 ItemKind::Summary as u8,
-                item.call,
             ))?;
         }
         transaction.commit()?;

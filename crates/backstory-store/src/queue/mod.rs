@@ -6,15 +6,15 @@
 mod capture;
 mod told;
 
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
 pub(crate) use self::told::Untold;
 pub use self::told::{LiveSession, SAME_TIME_MS, ToldEvent};
 use crate::blocks::decompress;
-use crate::checksums::{Scope, check_unit};
-use crate::error::Result;
+use crate::checksums::{Damage, Scope, check_unit, damage, hash_row};
+use crate::error::{Error, Result};
 use crate::open::Store;
 
 /// An item that failed so often is left alone until somebody asks for it.
@@ -113,8 +113,36 @@ pub struct Item {
     pub not_before: i64,
     /// The event of the log that it turned out to be.
     pub seq: Option<u64>,
-    /// What was captured, unless the log has told it.
+    /// What was captured, unless the log has told it or it is damaged.
     pub body: Option<Vec<u8>>,
+    /// What is damaged of it. Without a body, nothing else that is said of it can be relied on either.
+    pub damage: Option<Box<Damage>>,
+}
+
+/// The part of an item that does not change while it has a body, and that its checksum is of.
+struct ItemContent<'a> {
+    key: i64,
+    kind: i64,
+    session: Option<i64>,
+    at: i64,
+    name: Option<i64>,
+    seq: Option<i64>,
+    body: Option<&'a [u8]>,
+}
+
+impl ItemContent<'_> {
+    fn sum(&self) -> i64 {
+        let optional = |number: Option<i64>| number.map_or(ValueRef::Null, ValueRef::Integer);
+        hash_row(&[
+            ValueRef::Integer(self.key),
+            ValueRef::Integer(self.kind),
+            optional(self.session),
+            ValueRef::Integer(self.at),
+            optional(self.name),
+            optional(self.seq),
+            self.body.map_or(ValueRef::Null, ValueRef::Blob),
+        ])
+    }
 }
 
 /// Which items to list, the newest first.
@@ -130,7 +158,8 @@ pub struct ItemFilter {
     pub limit: usize,
 }
 
-const COLUMNS: &str = "id, kind, session, at, state, attempts, last_error, not_before, seq, body";
+const COLUMNS: &str =
+    "id, kind, session, at, state, attempts, last_error, not_before, seq, body, key, name, sum";
 
 impl Store {
     /// Items, the newest first.
@@ -158,8 +187,8 @@ impl Store {
             "SELECT {COLUMNS} FROM queue WHERE {} ORDER BY id DESC LIMIT ?",
             conditions.join(" AND ")
         ))?;
-        let rows = statement.query_map(params_from_iter(values), item)?;
-        unpack_items(&self.connection, rows.collect::<rusqlite::Result<_>>()?)
+        let rows = statement.query_map(params_from_iter(values), read_item)?;
+        self.unpack_items(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// How many items are in each state, in the order of [`ItemState::ALL`].
@@ -201,11 +230,11 @@ impl Store {
                 "UPDATE queue SET state = 1 WHERE id IN \
                  (SELECT id FROM queue WHERE state = 0 AND not_before <= ?1 ORDER BY not_before, id LIMIT ?2) RETURNING {COLUMNS}"
             ))?;
-            let rows = statement.query_map((now, limit), item)?;
-            rows.collect::<rusqlite::Result<Vec<Item>>>()?
+            let rows = statement.query_map((now, limit), read_item)?;
+            rows.collect::<rusqlite::Result<Vec<StoredItem>>>()?
         };
         transaction.commit()?;
-        let mut items = unpack_items(&self.connection, items)?;
+        let mut items = self.unpack_items(items)?;
         items.sort_by_key(|item| item.id);
         Ok(items)
     }
@@ -217,7 +246,7 @@ impl Store {
         for (id, outcome) in outcomes {
             match outcome {
                 ItemOutcome::Done(seq) => transaction
-                    .prepare_cached("UPDATE queue SET state = 2, seq = COALESCE(?2, seq), body = NULL, last_error = NULL WHERE id = ?1 AND state IN (1, 2)")?
+                    .prepare_cached("UPDATE queue SET state = 2, seq = COALESCE(?2, seq), body = NULL, sum = NULL, last_error = NULL WHERE id = ?1 AND state IN (1, 2)")?
                     .execute((id, seq))?,
                 ItemOutcome::Raw(reason) => transaction
                     .prepare_cached("UPDATE queue SET state = 4, last_error = COALESCE(?2, last_error) WHERE id = ?1 AND state = 1")?
@@ -260,35 +289,146 @@ pub enum ItemOutcome {
     },
 }
 
-fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
-    let kind: usize = row.get(1)?;
-    let state: usize = row.get(4)?;
-    Ok(Item {
+/// An item as it lies in the store, its body still compressed.
+struct StoredItem {
+    item: Item,
+    /// Whether the content matches its checksum; `None` when it has none.
+    is_sound: Option<bool>,
+    /// Whether all values have the types that they were written with.
+    is_typed: bool,
+}
+
+/// Reads an item whatever its row is like: one damaged row must not hide all others.
+fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
+    let mut is_typed = true;
+    let mut number = |column: usize| -> rusqlite::Result<Option<i64>> {
+        let value = row.get_ref(column)?.as_i64_or_null();
+        is_typed &= value.is_ok();
+        Ok(value.ok().flatten())
+    };
+    let (kind, session, at) = (number(1)?, number(2)?, number(3)?);
+    let (state, attempts, not_before, seq) = (number(4)?, number(5)?, number(7)?, number(8)?);
+    let (key, name, sum) = (number(10)?, number(11)?, number(12)?);
+    let body = row.get_ref(9)?.as_blob_or_null();
+    let error = row.get_ref(6)?;
+    is_typed &= body.is_ok() && error.as_str_or_null().is_ok();
+    let body = body.ok().flatten();
+    let content = ItemContent {
+        key: key.unwrap_or_default(),
+        kind: kind.unwrap_or_default(),
+        session,
+        at: at.unwrap_or_default(),
+        name,
+        seq,
+        body,
+    };
+    let is_sound = match row.get_ref(12)? {
+        ValueRef::Null => None,
+        _ => Some(is_typed && sum == Some(content.sum())),
+    };
+    let place = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+    let kind = place(kind).and_then(|kind| ItemKind::ALL.get(kind));
+    let state = place(state).and_then(|state| ItemState::ALL.get(state));
+    let item = Item {
         id: row.get(0)?,
-        kind: ItemKind::ALL
-            .get(kind)
-            .copied()
-            .unwrap_or(ItemKind::Summary),
-        session: row.get(2)?,
-        at: row.get(3)?,
-        state: ItemState::ALL
-            .get(state)
-            .copied()
-            .unwrap_or(ItemState::Failed),
-        attempts: row.get(5)?,
-        last_error: row.get(6)?,
-        not_before: row.get(7)?,
-        seq: row.get(8)?,
-        body: row.get(9)?,
+        kind: kind.copied().unwrap_or(ItemKind::Summary),
+        session,
+        at: content.at,
+        state: state.copied().unwrap_or(ItemState::Failed),
+        attempts: attempts
+            .and_then(|attempts| u32::try_from(attempts).ok())
+            .unwrap_or_default(),
+        last_error: (error != ValueRef::Null).then(|| damage::lossy_text(error)),
+        not_before: not_before.unwrap_or_default(),
+        seq: seq.and_then(|seq| u64::try_from(seq).ok()),
+        body: body.map(<[u8]>::to_vec),
+        damage: None,
+    };
+    Ok(StoredItem {
+        item,
+        is_sound,
+        is_typed,
     })
 }
 
-fn unpack_items(connection: &Connection, mut items: Vec<Item>) -> Result<Vec<Item>> {
-    for item in &mut items {
-        if let Some(body) = &mut item.body {
-            check_unit(connection, Scope::Queue, item.id)?;
-            *body = decompress(body)?;
+impl Store {
+    /// Verifies and decompresses items. Damaged ones are named, in themselves and by [`Store::take_damage`].
+    fn unpack_items(&self, stored: Vec<StoredItem>) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for stored in stored {
+            let mut item = stored.item;
+            let is_row_sound = match check_unit(&self.connection, Scope::Queue, item.id) {
+                Err(Error::DamagedPiece(_)) => false,
+                checked => checked.map(|()| true)?,
+            };
+            let is_content_sound = stored.is_typed && stored.is_sound.unwrap_or(is_row_sound);
+            let body = item.body.take().map(|body| decompress(&body));
+            let is_readable = !matches!(body, Some(Err(_)));
+            item.body = body.and_then(Result::ok).filter(|_| is_content_sound);
+            if !is_row_sound || !is_content_sound || !is_readable {
+                let damage = damage::capture(&self.connection, item.id)?;
+                self.meet_damage([damage.clone()]);
+                item.damage = Some(Box::new(damage));
+            }
+            items.push(item);
+        }
+        Ok(items)
+    }
+
+    /// Number of captured events, and those that do not match their checksum or cannot be read.
+    pub fn damaged_captures(&self) -> Result<(u64, Vec<Damage>)> {
+        let met = self.take_damage();
+        let items = self.items(&ItemFilter::default())?;
+        self.take_damage();
+        self.meet_damage(met);
+        let verified = items.len() as u64;
+        let damage = items.into_iter().filter_map(|item| item.damage);
+        Ok((verified, damage.map(|damage| *damage).collect()))
+    }
+}
+
+/// Adds checksums to captured events from before hooks wrote them. Those that are damaged already get none.
+pub(crate) fn add_item_sums(connection: &Connection) -> Result<()> {
+    let query = "SELECT id, key, kind, session, at, name, seq, body FROM queue WHERE body IS NOT NULL AND sum IS NULL";
+    let mut statement = connection.prepare_cached(query)?;
+    let mut rows = statement.query([])?;
+    let mut sums: Vec<(i64, i64)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Ok(body) = row.get_ref(7)?.as_blob() else {
+            continue;
+        };
+        type Numbers = (i64, i64, Option<i64>, i64, Option<i64>, Option<i64>);
+        let numbers = || -> rusqlite::Result<Numbers> {
+            Ok((
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+                row.get(5)?,
+                row.get(6)?,
+            ))
+        };
+        let Ok((key, kind, session, at, name, seq)) = numbers() else {
+            continue;
+        };
+        let content = ItemContent {
+            key,
+            kind,
+            session,
+            at,
+            name,
+            seq,
+            body: Some(body),
+        };
+        let id = row.get(0)?;
+        if decompress(body).is_ok() && check_unit(connection, Scope::Queue, id).is_ok() {
+            sums.push((id, content.sum()));
         }
     }
-    Ok(items)
+    for (id, sum) in sums {
+        connection
+            .prepare_cached("UPDATE queue SET sum = ?2 WHERE id = ?1")?
+            .execute((id, sum))?;
+    }
+    Ok(())
 }

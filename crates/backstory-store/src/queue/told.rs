@@ -28,11 +28,19 @@ impl Untold {
         let mut rows = statement.query([session])?;
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
-            if let Some(name) = row.get(1)? {
+            // Values of a damaged row may have any type: whoever shows it names it.
+            let number = |column| {
+                row.get_ref(column)
+                    .ok()
+                    .and_then(|value| value.as_i64().ok())
+            };
+            if let Some(name) = number(1) {
                 untold.named.entry(name).or_default().push(id);
             }
-            if row.get::<_, u8>(2)? == ItemKind::Prompt as u8 {
-                untold.prompts.push((id, row.get(3)?));
+            if number(2) == Some(ItemKind::Prompt as i64)
+                && let Some(at) = number(3)
+            {
+                untold.prompts.push((id, at));
             }
         }
         Ok(untold)
@@ -64,8 +72,7 @@ impl Untold {
         }
         let Some(item) = item else { return Ok(()) };
         self.prompts.retain(|(id, _)| *id != item);
-        let update =
-            "UPDATE queue SET state = 2, seq = ?2, body = NULL, last_error = NULL WHERE id = ?1";
+        let update = "UPDATE queue SET state = 2, seq = ?2, body = NULL, sum = NULL, last_error = NULL WHERE id = ?1";
         connection.prepare_cached(update)?.execute((item, seq))?;
         Ok(())
     }

@@ -7,6 +7,7 @@ use twox_hash::XxHash3_64;
 
 use super::layout::{EXTENSION, Entry, Model, VERSION};
 use super::{Result, VectorError, damaged, on, write};
+use crate::private::check_owner;
 
 const MAGIC: &[u8; 8] = b"BSTRYVEC";
 const HEAD_BYTES: usize = 8 + 4 + 4 + 32 + 8;
@@ -33,6 +34,9 @@ impl Manifest {
     /// Reads a folder's manifest; `None` when the folder is not there or holds nothing.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = Self::path(folder);
+        for path in [folder, path.as_path()] {
+            check_owner(path).map_err(|error| damaged(path, error.to_string()))?;
+        }
         match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() && metadata.len() <= MOST_BYTES => {
                 let bytes = std::fs::read(&path).map_err(on(&path))?;

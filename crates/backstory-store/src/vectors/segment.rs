@@ -13,6 +13,7 @@ use super::layout::{
 use super::map::map;
 use super::shape::Shape;
 use super::{Result, VectorKey, damaged, on};
+use crate::private::check_owner;
 
 /// A segment that was opened and whose keys and codes were checked.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ impl Segment {
                 format!("it cannot have {} rows", entry.rows),
             ));
         };
+        check_owner(&path).map_err(|error| damaged(&path, error.to_string()))?;
         let found = match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => metadata.len(),
             Ok(_) => return Err(damaged(&path, "it is no file")),

@@ -12,7 +12,7 @@ use super::sessions::project_filter;
 use super::sweep::drain_spool;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{counted, one_line, print_json, rfc3339, short_bytes, stdout, talk, warn};
+use crate::output::{counted, one_line, print_json, rfc3339, say, short_bytes, stdout, talk, warn};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
@@ -20,6 +20,9 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
         return print_dry_run(setting, arguments);
     }
     let mut memory = setting.memory_to_write()?;
+    if arguments.renew_keys {
+        return renew_keys(&mut memory);
+    }
     let resumed = memory.resume_forget()?;
     if let Some(resumed) = resumed.as_ref().filter(|_| !arguments.json) {
         print_resumed(resumed)?;
@@ -59,6 +62,14 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     }
     check_report(&report)?;
     printed
+}
+
+/// Replaces damaged keys.
+fn renew_keys(memory: &mut Memory) -> Result<(), Error> {
+    match memory.renew_keys()?.as_slice() {
+        [] => say("no key is damaged; nothing was changed"),
+        damaged => say(&format!("replaced: {}", damaged.join(", "))),
+    }
 }
 
 /// Returns the sessions that were asked for; an error when there are none.

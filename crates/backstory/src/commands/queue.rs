@@ -6,6 +6,7 @@ use std::io::Write;
 use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead, omitted_bytes};
 use serde_json::{Map, Value, json};
 
+use super::damage::report_damage;
 use super::sessions::short_id;
 use super::sweep::{drain_spool, options};
 use crate::cli::{QueueAction, QueueArgs};
@@ -70,7 +71,8 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
             .iter()
             .map(|item| item_json(item, &sessions))
             .collect();
-        return print_json(&json!({"counts": counts, "items": items}));
+        print_json(&json!({"counts": counts, "items": items}))?;
+        return report_damage(memory, &memory.take_damage());
     }
     let mut out = stdout();
     for (state, count) in ItemState::ALL.iter().zip(counts) {
@@ -106,7 +108,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         )?;
     }
     out.flush()?;
-    Ok(())
+    report_damage(memory, &memory.take_damage())
 }
 
 fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
@@ -123,6 +125,7 @@ fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
         "not_before": (item.not_before > 0).then(|| rfc3339(Some(item.not_before))),
         "event": item.seq,
         "omitted_bytes": omitted_bytes(item),
+        "damaged": item.damage.is_some(),
     })
 }
 

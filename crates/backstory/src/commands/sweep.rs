@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
+    Damage, DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
     dry_sweep, log_event,
 };
 use indicatif::ProgressBar;
@@ -37,11 +37,27 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         report.problems.extend_from_slice(&caught_up.problems);
     }
     report.problems.extend(memory.refused_logs()?);
+    report.problems.extend(damage_problems(&memory)?);
     print_either(setting, &report, arguments)?;
     caught_up?;
     // They have just been shown.
     setting.spool().remove_traces();
     embed_new(setting, &mut memory)
+}
+
+/// Names damage that was met, and captured events that are damaged: they have no other copy, so nothing else may read them for long.
+fn damage_problems(memory: &Memory) -> Result<Vec<Problem>, Error> {
+    let mut damage = memory.take_damage();
+    for found in memory.damaged_captures()? {
+        if !damage.contains(&found) {
+            damage.push(found);
+        }
+    }
+    let problem = |damage: Damage| Problem {
+        path: memory.home().join("backstory.db"),
+        reason: damage.to_string(),
+    };
+    Ok(damage.into_iter().map(problem).collect())
 }
 
 /// What was done about captured events.

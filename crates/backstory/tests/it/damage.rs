@@ -623,3 +623,74 @@ fn a_sweep_that_cannot_read_it_again_is_no_remedy() {
         );
     }
 }
+
+/// Puts files of another index in the place of a store's own.
+fn replace_index(environment: &Environment, with: &std::path::Path) {
+    let index = environment.store().join("index");
+    let generation = std::fs::read_dir(&index).unwrap().next().unwrap().unwrap();
+    std::fs::remove_dir_all(generation.path()).unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(with)
+        .arg(generation.path())
+        .status();
+    assert!(copied.unwrap().success());
+}
+
+#[test]
+fn an_index_of_another_store_or_of_before_is_made_anew() {
+    let environment = two_sessions();
+    let other = Environment::new();
+    other.claude(1, &[prompt(1, 1, "mow the lawn")]);
+    other.sweep();
+    replace_index(&environment, &other.store().join("index/1"));
+    let found = doctor(&environment);
+    assert_eq!(found.code, 1);
+    assert!(
+        wrong(&found).contains("not the index that was made from this database"),
+        "{}",
+        wrong(&found)
+    );
+    let searched = environment.run(&["search", "gazebo", "--json"]);
+    assert_eq!(crate::environment::found(&searched.answer()), ["2#1"]);
+    assert_eq!(doctor(&environment).code, 0);
+
+    // An older one of our own lacks what was indexed since.
+    let generation = || {
+        let mut folders = std::fs::read_dir(environment.store().join("index")).unwrap();
+        folders.next().unwrap().unwrap().path()
+    };
+    let before = environment.home().join("before");
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(generation())
+        .arg(&before)
+        .status();
+    assert!(copied.unwrap().success());
+    let lines: Vec<String> = (0..500)
+        .map(|number| prompt(3, 1_000 + number, &format!("trim hedge {number}")))
+        .collect();
+    environment.claude(3, &lines);
+    environment.sweep();
+    replace_index(&environment, &before);
+    let searched = environment.run(&["search", "hedge", "--limit", "1", "--json"]);
+    assert_eq!(searched.code, 0, "{}", searched.stderr);
+    assert!(
+        searched.stdout.contains("trim hedge"),
+        "{}",
+        searched.stdout
+    );
+
+    // Our own, copied, is ours.
+    let copy = environment.home().join("copy");
+    let _ = std::process::Command::new("cp")
+        .arg("-r")
+        .arg(generation())
+        .arg(&copy)
+        .status();
+    let name = generation();
+    replace_index(&environment, &copy);
+    assert_eq!(doctor(&environment).code, 0);
+    environment.sweep();
+    assert_eq!(generation(), name);
+}

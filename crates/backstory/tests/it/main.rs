@@ -5,6 +5,7 @@ mod environment;
 
 mod blame;
 mod changes;
+mod checksums;
 mod code;
 mod commands;
 mod compress;

@@ -141,6 +141,110 @@ fn a_pipe_in_the_place_of_a_lock_a_log_or_a_part_of_the_index_is_not_waited_for(
 }
 
 #[test]
+fn what_somebody_else_left_in_the_store_is_refused_whatever_its_mode_is_now() {
+    let places = [
+        "backstory.db-wal",
+        "backstory.db-shm",
+        "index",
+        "vectors",
+        "logs",
+        "models",
+        "spool",
+    ];
+    for place in places {
+        let environment = swept();
+        let path = environment.store().join(place);
+        if !path.exists() {
+            match place.starts_with("backstory.db") {
+                true => write(&path, "").unwrap(),
+                false => create_dir_all(&path).unwrap(),
+            }
+        }
+        if !give_away(&path) {
+            return;
+        }
+        set_mode(&environment.store(), 0o700);
+        for arguments in [
+            &["sweep"][..],
+            &["sweep", "--dry-run"],
+            &["sessions"],
+            &["search", "common"],
+            &["doctor"],
+        ] {
+            let outcome = run_promptly(&mut environment.command(arguments));
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            assert!(outcome.code > 0, "{place}: {arguments:?}: {said}");
+            assert!(
+                said.contains(path.to_str().unwrap())
+                    && said.contains("belongs to user 65534")
+                    && said.contains("remove what is not yours"),
+                "{place}: {arguments:?}: {said}"
+            );
+        }
+        let told = format!(
+            r#"{{"session_id":"{}","hook_event_name":"UserPromptSubmit","prompt":"xyzzy"}}"#,
+            claude_id(2)
+        );
+        let hook = ["hook", "UserPromptSubmit", "--agent", "claude-code"];
+        assert_eq!(environment.feed(&hook, told.as_bytes()).code, 0);
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(
+                !bytes.windows(5).any(|window| window == b"xyzzy"),
+                "{place}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_the_log_is_not_written_through() {
+    let environment = swept();
+    let log = environment.store().join("logs/events.jsonl");
+    let target = environment.write("target.txt", "mine\n");
+    create_dir_all(log.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(&log);
+    symlink(&target, &log).unwrap();
+    if !geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::lchown(&log, Some(NOBODY), Some(NOBODY)).unwrap();
+    let told = format!(
+        r#"{{"session_id":"{}","hook_event_name":"UserPromptSubmit","prompt":"xyzzy"}}"#,
+        claude_id(2)
+    );
+    let hook = ["hook", "UserPromptSubmit", "--agent", "claude-code"];
+    assert_eq!(environment.feed(&hook, told.as_bytes()).code, 0);
+    environment.run(&["sweep"]);
+    assert_eq!(std::fs::read(&target).unwrap(), b"mine\n");
+}
+
+#[test]
+fn a_file_of_somebody_else_in_the_index_has_it_made_anew() {
+    for is_link in [false, true] {
+        let environment = swept();
+        let files = crate::environment::files_below(&environment.store().join("index"));
+        let file = files
+            .iter()
+            .find(|file| file.ends_with("meta.json"))
+            .unwrap();
+        if is_link {
+            let aside = environment.home().join("meta.json");
+            std::fs::rename(file, &aside).unwrap();
+            symlink(&aside, file).unwrap();
+        } else if !give_away(file) {
+            continue;
+        }
+        assert_eq!(environment.run(&["doctor"]).code, 1);
+        let outcome = run_promptly(&mut environment.command(&["search", "common"]));
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("a common story"));
+        assert_eq!(environment.run(&["doctor"]).code, 0);
+        assert!(!file.exists());
+    }
+}
+
+#[test]
 fn captures_that_could_not_be_read_are_named_until_they_are_removed() {
     let environment = swept();
     let spool = environment.store().join("spool");

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use self::capture::Capturing;
 use super::sweep::options;
 use crate::cli::DoctorArgs;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, RENEW_KEYS};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, grouped, local_time, one_line, print_json, rfc3339, short_bytes,
-    stdout,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, local_time, one_line, print_json, rfc3339,
+    short_bytes, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -157,6 +157,10 @@ impl<'a> Examination<'a> {
         for damage in &verification.damage {
             let remedy = if memory.can_be_read_again(damage) {
                 "the next `backstory sweep` reads it again from the agent's log"
+            } else if damage.is_of_forgetting() {
+                RENEW_KEYS
+            } else if matches!(damage.piece, DamagedPiece::Setting(_)) {
+                "the next `backstory sweep` makes it anew"
             } else {
                 RESTORE
             };
@@ -291,12 +295,7 @@ impl<'a> Examination<'a> {
             }
         }
         if let Some(found) = &self.verification {
-            let unchecked = match found.unchecked {
-                0 => String::new(),
-                count => format!("; {} have none until the next sweep", grouped(count)),
-            };
-            let verified = grouped(found.verified);
-            writeln!(out, "  {verified} checksums verified{unchecked}")?;
+            writeln!(out, "  {} checksums verified", grouped(found.verified))?;
         }
         if let Some(index) = &self.index {
             writeln!(
@@ -325,7 +324,17 @@ impl<'a> Examination<'a> {
             "{BOLD}Configuration{BOLD:#}\n  {}",
             self.setting.config_path.display()
         )?;
-        if self.wrong.is_empty() {
+        let unchecked = self
+            .verification
+            .as_ref()
+            .map_or(0, |found| found.unchecked);
+        if unchecked > 0 {
+            let rows = counted(unchecked, "row");
+            writeln!(
+                out,
+                "{YELLOW}{rows} not yet covered by checksums{YELLOW:#}; `backstory sweep` adds them"
+            )?;
+        } else if self.wrong.is_empty() {
             writeln!(out, "{GREEN}all is well{GREEN:#}")?;
         }
         for wrong in &self.wrong {
@@ -360,6 +369,10 @@ fn damage_json(damage: &Damage) -> Value {
             json!({"piece": "journal", "path": path, "start": start, "text": text})
         }
         DamagedPiece::Attachment(id) => json!({"piece": "attachment", "id": id, "text": text}),
+        DamagedPiece::Capture { item, session } => {
+            json!({"piece": "capture", "id": item, "session": session, "text": text})
+        }
+        DamagedPiece::Setting(name) => json!({"piece": "setting", "name": name, "text": text}),
         DamagedPiece::Rows { what, .. } => json!({"piece": what, "path": path, "text": text}),
     }
 }
