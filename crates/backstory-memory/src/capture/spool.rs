@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use backstory_session::redact::Redactor;
@@ -359,10 +360,12 @@ fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-/// Writes a file beside and renames it.
+/// Writes a file beside and renames it. The hook and its watchdog may both write the same capture: each has a part of its own.
 fn write(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
+    let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
     let whole = OsString::from(format!("{name}.{CAPTURE}"));
-    let part = OsString::from(format!("{name}.{CAPTURE}.{PART}"));
+    let part = OsString::from(format!("{name}.{attempt}.{CAPTURE}.{PART}"));
     let written = folder.create_file(&part).and_then(|mut file| {
         file.write_all(bytes)?;
         folder.rename_file(&part, &whole)

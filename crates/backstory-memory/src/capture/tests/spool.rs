@@ -57,6 +57,27 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
 }
 
 #[test]
+fn a_capture_that_two_threads_spool_is_not_lost() {
+    // A hook whose store is locked spools its capture, and so does its watchdog.
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::new(&folder.path().join("store"), Vec::new());
+    let input = json!({"session_id": id(SESSION), "prompt": "go on ".repeat(2_000)});
+    let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
+    for at in 0..100 {
+        let cleaned = Capture::new(input.clone(), at).clean(None);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| spool.put(&cleaned).unwrap());
+            }
+        });
+    }
+    let files = std::fs::read_dir(folder.path().join("store/spool")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let (whole, other): (Vec<_>, Vec<_>) = names.partition(|name| name.ends_with(".json"));
+    assert_eq!((whole.len(), other), (100, Vec::new()));
+}
+
+#[test]
 fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
     let mut story = Story::new();
     let secret = secret();
