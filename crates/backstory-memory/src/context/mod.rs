@@ -20,7 +20,7 @@ mod tests;
 use std::borrow::Cow;
 
 use backstory_session::redact::Redactor;
-use backstory_store::RecalledSession;
+use backstory_store::{AnswerRows, RecalledSession};
 
 use self::budget::{Offer, Room, choose};
 use self::files::{MAPPED, RankedFile, ranked_files};
@@ -157,6 +157,8 @@ impl Memory {
             // Sessions in which nothing was asked or done must not crowd out the others.
             pasts.extend(past.filter(Past::says_something));
         }
+        let sessions: Vec<i64> = pasts.iter().map(|past: &Past| past.row.id).collect();
+        self.verify_answer(&AnswerRows::SessionList(&sessions))?;
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let mut files = ranked_files(&pasts, &options.here);
         for file in files.iter_mut().take(MAPPED) {

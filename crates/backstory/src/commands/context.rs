@@ -3,13 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{
-    AnswerRows, Context, ContextOptions, Memory, Occasion, Surroundings, random_key,
-};
+use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
 use backstory_session::redact::Redactor;
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{add_damage, report_damage};
 use crate::cli::ContextArgs;
 use crate::config::{Redact, most_characters, most_tokens};
 use crate::error::{Error, ErrorKind};
@@ -46,7 +44,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         options.session = Some((session.agent, session.session));
     }
     let context = memory.context(&options)?;
-    let damage = find_damage(&memory, &AnswerRows::Notes)?;
+    let damage = memory.take_damage();
     if arguments.json {
         let mut answer = context_json(&context);
         add_damage(&mut answer, &damage);

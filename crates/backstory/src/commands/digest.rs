@@ -22,7 +22,7 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let digest = memory.digest(&session)?;
-    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
+    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
         let mut answer = digest_json(&digest);
         add_damage(&mut answer, &damage);

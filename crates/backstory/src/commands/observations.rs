@@ -23,7 +23,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     if arguments.limit > 0 {
         observations.drain(..observations.len().saturating_sub(arguments.limit));
     }
-    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
+    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
         let observations: Vec<Value> = observations.iter().map(observation_json).collect();
         let mut answer = json!({

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, Usage, UsageBy, UsageEntry};
+use backstory_memory::{Usage, UsageBy, UsageEntry};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{add_damage, report_damage};
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
 use crate::output::{grouped, one_line, print_json, print_table, stdout, table, usage_json};
@@ -32,7 +32,7 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
         limit => usage.entries.len().saturating_sub(limit),
     };
     let entries = &usage.entries[skipped..];
-    let damage = find_damage(&memory, &AnswerRows::Usage)?;
+    let damage = memory.take_damage();
     if arguments.json {
         let rows: Vec<Value> = entries.iter().map(entry_json).collect();
         let mut answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });

@@ -126,7 +126,7 @@ fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     let memory = setting.memory()?;
     let session = memory.session(session)?;
     let mut answer = digest_json(&memory.digest(&session)?);
-    let damage = find_damage(&memory, &AnswerRows::Account(session.id))?;
+    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     memory.note_damage(&damage);
     add_damage(&mut answer, &damage);
     Ok(answer)

@@ -421,7 +421,7 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
             "usage" => vec!["usage", "daily"],
             "digest" => vec!["digest", &id],
             "observations" => vec!["observations", &id],
-            "changes" => vec!["changes"],
+            "changes" => vec!["changes", "--session", &id],
             "why" => vec!["why", "total"],
             "report" => vec!["report", project],
             "blame" => vec!["blame", &file],
@@ -466,7 +466,7 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
     for (change, names) in [
         (
             "UPDATE usage SET output = output + 1",
-            &["usage", "sessions"][..],
+            &["sessions"][..],
         ),
         (
             "UPDATE notes SET notes = CAST(notes || ' ' AS BLOB)",
@@ -474,7 +474,7 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
         ),
         (
             "UPDATE symbol_changes SET change = 1 - change",
-            &["changes", "why", "report"],
+            &["changes"],
         ),
         (
             "UPDATE events SET duration_ms = 77",
@@ -482,13 +482,11 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
         ),
         (
             "UPDATE sessions SET title = 'another'",
-            &["sessions", "digest", "patterns", "context", "usage"],
+            &["sessions", "digest", "context"],
         ),
         (
             "UPDATE projects SET remote = 'elsewhere'",
-            &[
-                "usage", "sessions", "changes", "context", "patterns", "blame",
-            ],
+            &["sessions", "changes", "context", "blame"],
         ),
         (
             "UPDATE blocks SET data = zeroblob(length(data))",
@@ -503,6 +501,8 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
             database(&environment).execute(change, []).unwrap() > 0,
             "{change}"
         );
+        let doctor = environment.run(&["doctor", "--deep"]);
+        assert_eq!(doctor.code, 1, "{change}: {}", doctor.stdout);
         for name in names {
             let outcome = run(name, true);
             assert_eq!(outcome.code, 1, "{name} after {change}: {}", outcome.stderr);

@@ -31,7 +31,10 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         path: arguments.file.clone(),
         limit: arguments.limit,
     })?;
-    let damage = find_damage(&memory, &AnswerRows::Code(session))?;
+    let damage = match session {
+        Some(session) => find_damage(&memory, &AnswerRows::SessionList(&[session]))?,
+        None => memory.take_damage(),
+    };
     if arguments.json {
         let changes: Vec<Value> = turns.iter().flat_map(turn_json).collect();
         let mut answer = json!({ "changes": changes });

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use backstory_memory::{
-    AnswerRows, CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline,
-    SymbolChange, TurnChanges, call_graph, repository_around,
+    CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline, SymbolChange,
+    TurnChanges, call_graph, repository_around,
 };
 use serde_json::{Value, json};
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};
 use crate::cli::ReportArgs;
-use crate::commands::damage::{add_damage, find_damage, report_damage};
+use crate::commands::damage::{add_damage, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
     BOLD, DIM, counted, grouped, local_time, one_line, print_json, rfc3339, stdout,
@@ -54,7 +54,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     let changes = Changes::of(&memory, root, since)?;
     let calls = Calls::of(&graph);
     let broken = memory.broken_files(root)?;
-    let damage = find_damage(&memory, &AnswerRows::Code(None))?;
+    let damage = memory.take_damage();
     if arguments.json {
         let broken = broken
             .iter()

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, LifeEvent, SymbolKind, SymbolLife};
+use backstory_memory::{LifeEvent, SymbolKind, SymbolLife};
 use serde_json::{Value, json};
 
 use crate::cli::WhyArgs;
-use crate::commands::damage::{add_damage, find_damage, report_damage};
+use crate::commands::damage::{add_damage, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
@@ -15,7 +15,7 @@ use crate::setting::Setting;
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let lives = memory.symbol_lives(&arguments.name, arguments.file.as_deref())?;
-    let damage = find_damage(&memory, &AnswerRows::Code(None))?;
+    let damage = memory.take_damage();
     if arguments.json {
         let symbols: Vec<Value> = lives.iter().map(life_json).collect();
         let mut answer = json!({ "symbols": symbols });

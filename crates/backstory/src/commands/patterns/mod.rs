@@ -5,9 +5,9 @@ mod list;
 mod measure;
 mod publish;
 
-use backstory_memory::{AnswerRows, Catalogue, Memory, Pattern, PatternFilter, Status};
+use backstory_memory::{Catalogue, Memory, Pattern, PatternFilter, Status};
 
-use super::damage::{find_damage, report_damage};
+use super::damage::report_damage;
 use super::sessions::project_filter;
 use crate::cli::{PatternsAction, PatternsArgs};
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
         };
         let memory = setting.memory()?;
         let patterns = memory.patterns(&filter)?;
-        let damage = find_damage(&memory, &AnswerRows::Notes)?;
+        let damage = memory.take_damage();
         list::run(patterns, &catalogue, list, &damage)?;
         return report_damage(&memory, &damage);
     };
@@ -84,7 +84,7 @@ fn candidates(setting: &Setting) -> Result<Vec<Pattern>, Error> {
     match Memory::open_existing(&setting.store)? {
         Some(memory) => {
             let patterns = memory.patterns(&filter)?;
-            let damage = find_damage(&memory, &AnswerRows::Notes)?;
+            let damage = memory.take_damage();
             memory.note_damage(&damage);
             for damage in &damage {
                 warn(&damage.to_string());
