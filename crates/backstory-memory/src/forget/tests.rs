@@ -183,17 +183,31 @@ fn forgetting_is_finished_by_the_next_sweep() {
     trial.sweep();
     trial.memory.refresh_index(true, &mut |_, _| {}).unwrap();
     let session = trial.session(1).id;
+    let intent = outside::Intent {
+        sessions: vec![(session, id(1))],
+        declined: vec!["/work/declined.md".into()],
+        missing: vec!["~/gone/AGENTS.md".to_string()],
+        ..outside::Intent::default()
+    };
     // Stopped right behind the transaction.
     trial
         .memory
         .store
         .forget(&[session], [1; 32])
         .unwrap()
-        .commit()
+        .commit(&serde_json::to_vec(&intent).unwrap())
         .unwrap();
     assert!(!found(&trial, MARKER).is_empty());
-    trial.sweep();
+    let report = trial.sweep();
     assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert_eq!(found(&trial, &id(1)), [""; 0]);
+    // What the stopped process could not change is reported by the one that cleans up.
+    let problems: Vec<&str> = report
+        .problems
+        .iter()
+        .filter_map(|problem| problem.path.to_str())
+        .collect();
+    assert_eq!(problems, ["/work/declined.md", "~/gone/AGENTS.md"]);
     assert_eq!(trial.texts(2), ["stays"]);
     assert!(!trial.memory.store.is_unclean().unwrap());
 }
@@ -309,6 +323,7 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
         spool: vec![spool],
         declined: Vec::new(),
         missing: Vec::new(),
+        ..outside::Intent::default()
     };
     trial
         .memory
