@@ -21,7 +21,7 @@ use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::redaction::OptionalRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
 use crate::sweep::random_key;
