@@ -12,6 +12,8 @@ mod context;
 mod crash;
 mod damage;
 mod digest;
+#[cfg(unix)]
+mod doctor;
 mod edited;
 mod forgetting;
 mod fragments;
