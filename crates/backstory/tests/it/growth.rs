@@ -185,7 +185,7 @@ fn another_record_with_a_known_id_is_no_copy() {
     environment.claude(1, &[prompt(1, 0, "first")]);
     environment.sweep();
     let other = prompt(2, 0, "second").replace("2026-01-02", "2026-01-03");
-    environment.claude(2, &[other.clone()]);
+    environment.claude(2, std::slice::from_ref(&other));
     environment.claude(
         3,
         &[other
@@ -201,7 +201,7 @@ fn another_record_with_a_known_id_is_no_copy() {
         assert_eq!(environment.events(&claude_id(4)), ["prompt: fourth"]);
         // Read again as a whole, it is the same event.
         environment.claude(2, &[other.clone(), prompt(2, 9, "more")]);
-        environment.claude(2, &[other.clone()]);
+        environment.claude(2, std::slice::from_ref(&other));
     }
 }
 
