@@ -87,6 +87,30 @@ fn a_database_that_cannot_be_read_is_named_with_a_remedy() {
 }
 
 #[test]
+fn what_can_still_be_read_of_a_damaged_database_is_told() {
+    let environment = swept();
+    let database = environment.store().join("backstory.db");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    connection.query_row(checkpoint, [], |_| Ok(())).unwrap();
+    let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'attachments'";
+    let page: usize = connection.query_row(page, [], |row| row.get(0)).unwrap();
+    drop(connection);
+    let mut bytes = std::fs::read(&database).unwrap();
+    bytes[(page - 1) * 8192..page * 8192].fill(0xa5);
+    std::fs::write(&database, bytes).unwrap();
+    let outcome = assert_wrong(
+        &environment,
+        &[
+            &format!("{} is damaged", database.display()),
+            "2 sessions can still be listed",
+            "copy the folder of the store first",
+        ],
+    );
+    assert!(!outcome.stdout.contains("not there yet"));
+}
+
+#[test]
 fn a_journal_that_was_removed_is_missed() {
     let environment = swept();
     let database = environment.store().join("backstory.db");
@@ -124,7 +148,7 @@ fn only_files_whose_text_is_stored_count_as_stored() {
     assert_eq!(counts(), [3, 1, 1, 1]);
     let shown = environment.run(&["doctor"]).stdout;
     assert!(
-        shown.contains("3 files, ") && shown.contains("; 1 stored as they are now; 1 evicted"),
+        shown.contains("3 files, ") && shown.contains("; 1 stored as it is now; 1 evicted"),
         "{shown}"
     );
 }

@@ -178,13 +178,21 @@ impl<'a> Examination<'a> {
             health
                 .damage
                 .iter()
-                .map(|damage| format!("the database is damaged: {damage}; {RESTORE}")),
+                .map(|damage| format!("the database is damaged: {damage}")),
         );
+        if !health.damage.is_empty() {
+            let database = self.setting.store.join("backstory.db");
+            let sessions = counted(health.sessions, "session");
+            self.wrong.push(format!(
+                "{} is damaged as said above; {sessions} can still be listed; {REBUILD}",
+                database.display()
+            ));
+        }
         self.wrong.extend(
             health
                 .orphans
                 .iter()
-                .map(|(kind, count)| format!("{count} {kind}; {RESTORE}")),
+                .map(|(kind, count)| format!("{kind}: {}; {RESTORE}", grouped(*count))),
         );
         self.health = Some(health);
         let index = memory.index_health()?;
@@ -327,7 +335,11 @@ impl<'a> Examination<'a> {
             let files = counted(found.files, "file");
             let mut line = format!("{files}, {}", short_bytes(found.bytes));
             if self.store_problem.is_none() {
-                line.push_str(&format!("; {} stored as they are now", grouped(found.kept)));
+                let state = match found.kept {
+                    1 => "stored as it is now",
+                    _ => "stored as they are now",
+                };
+                line.push_str(&format!("; {} {state}", grouped(found.kept)));
             }
             for (count, state) in [
                 (
@@ -433,19 +445,21 @@ fn store_problem(setting: &Setting, error: backstory_memory::Error, read: &str) 
                 database.display()
             )
         }
-        StoreError::Database(reason) => {
-            format!(
-                "{} cannot be read: {reason}; {read}; {REBUILD}",
-                database.display()
-            )
-        }
-        StoreError::Open { .. } | StoreError::Lost { .. } => {
-            format!("{error}; {read}; {REBUILD}")
-        }
+        StoreError::Database(reason) => format!(
+            "{} cannot be read: {reason}; stop other processes that use it and run this again; copy the folder of the store \
+             before you change anything in it",
+            database.display()
+        ),
+        StoreError::Lost { .. } => format!("{error}; {read}; {REBUILD}"),
         StoreError::WrongType { path, .. } if *path == database => {
             format!("{error}; {read}; {REBUILD}")
         }
-        _ => Error::from(error).with_hints(),
+        StoreError::NotPrivate { .. }
+        | StoreError::TooNew { .. }
+        | StoreError::Full
+        | StoreError::WrongType { .. } => Error::from(error).with_hints(),
+        // Their hint is to run this command.
+        _ => error.to_string(),
     }
 }
 
