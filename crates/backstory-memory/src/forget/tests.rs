@@ -377,3 +377,48 @@ fn a_project_loses_a_root_that_only_a_forgotten_session_was_in() {
     assert_eq!(trial.session(2).project.as_deref(), clones[1].to_str());
     assert_eq!(found(&trial, "hidden-clone"), [""; 0]);
 }
+
+#[test]
+fn a_sweep_that_finishes_forgetting_names_what_remained() {
+    let home = std::path::Path::new("/store");
+    let damage = backstory_store::Damage {
+        path: None,
+        piece: backstory_store::DamagedPiece::Attachment(3),
+    };
+    let left = Leftover {
+        path: "/work/AGENTS.md".into(),
+        reason: "it cannot be written".to_string(),
+    };
+    let resumed = ResumedForget {
+        sessions: Vec::new(),
+        ids: Vec::new(),
+        report: ForgetReport {
+            freed_bytes: 0,
+            final_usage_bytes: 0,
+            unclean: true,
+            agent_logs: Vec::new(),
+            left: vec![left],
+            missing: vec!["~/gone.md".to_string()],
+            rewritten: Vec::new(),
+            proof: Proof {
+                remains: vec!["/store/index/1".to_string(), "/work/AGENTS.md".to_string()],
+                unsearched: vec![damage],
+                ..Proof::default()
+            },
+        },
+    };
+    let problems = resumed.into_problems(home, true);
+    let paths: Vec<&str> = problems
+        .iter()
+        .filter_map(|problem| problem.path.to_str())
+        .collect();
+    // What is known to be left is not named twice.
+    let expected = [
+        "/store/index/1",
+        "/store/backstory.db",
+        "/store",
+        "/work/AGENTS.md",
+        "~/gone.md",
+    ];
+    assert_eq!(paths, expected);
+}
