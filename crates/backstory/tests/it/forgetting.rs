@@ -421,6 +421,9 @@ fn a_published_file_with_a_broken_block_is_named_and_the_exit_code_tells() {
         "{}",
         report.stderr
     );
+    // Once, not again within the reason.
+    let named = report.stderr.matches(agents.to_str().unwrap()).count();
+    assert_eq!(named, 1, "{}", report.stderr);
 }
 
 #[test]
