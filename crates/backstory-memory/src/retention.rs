@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_store::Store;
+
 use crate::Memory;
 use crate::discover::{Found, Problem, Sources, discover};
 use crate::error::Result;
@@ -29,8 +31,12 @@ pub struct AgentFiles {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many of them are kept as they are now.
+    /// How many of them are stored whole, as they are now.
     pub kept: u64,
+    /// How many of them were read, but text of them was evicted since.
+    pub evicted: u64,
+    /// How many of them were forgotten, and are not read again.
+    pub forgotten: u64,
 }
 
 /// When Claude Code deletes a log.
@@ -70,6 +76,8 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
         problems: discovery.problems,
         ..Retention::default()
     };
+    let stored = store.map(Store::sources_with_text).transpose()?;
+    let stored = stored.unwrap_or_default();
     let mut unkept: Vec<&Found> = Vec::new();
     for found in &discovery.files {
         let agent = found.agent();
@@ -83,15 +91,19 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
                 files: 0,
                 bytes: 0,
                 kept: 0,
+                evicted: 0,
+                forgotten: 0,
             });
             retention.agents.len() - 1
         });
         let counts = &mut retention.agents[position];
         counts.files += 1;
         counts.bytes += found.fingerprint.size;
-        counts.kept += u64::from(found.unchanged);
-        if !found.unchanged {
-            unkept.push(found);
+        match (found.unchanged, stored.get(&found.key)) {
+            (false, _) => unkept.push(found),
+            (true, Some(true)) => counts.kept += 1,
+            (true, Some(false)) => counts.evicted += 1,
+            (true, None) => counts.forgotten += 1,
         }
     }
     unkept.sort_by_key(|found| found.fingerprint.modified_ns);

@@ -120,11 +120,11 @@ impl Memory {
                 ..Progress::default()
             });
         })?;
-        let mut finished = Vec::new();
         self.store.repair_settings()?;
+        let mut resumed = None;
         if self.store.is_unclean()? {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
-            finished = self.finish_forgetting()?.into_problems();
+            resumed = Some(self.finish_forgetting()?);
         }
         let redactor = self.optional_redactor(options.redact)?;
         redact_stored_paths(&mut self.store, &redactor)?;
@@ -145,7 +145,6 @@ impl Memory {
             &report.problems,
             options.retain.now,
         )?;
-        report.problems.extend(finished);
         self.backfill_content_hashes(&discovery)?;
         self.store.finish_rereading()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
@@ -167,6 +166,11 @@ impl Memory {
             Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
         };
+        if let Some(resumed) = resumed {
+            let unclean = self.store.is_unclean()?;
+            let problems = resumed.into_problems(&self.home, unclean);
+            report.problems.extend(problems);
+        }
         report.index_problem = indexed.err().map(|error| error.to_string());
         self.store.update_checksums()?;
         self.store.tidy()?;

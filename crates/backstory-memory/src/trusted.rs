@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use backstory_store::private::open_settings;
+use backstory_store::is_store_entry;
 use backstory_store::private::{Folder, Privacy};
 pub use backstory_store::private::{check_socket, open_file, open_regular};
+use backstory_store::private::{make_private_folder, open_settings};
 
 use crate::discover::Sources;
 
@@ -67,6 +68,19 @@ pub(crate) fn open_log(path: &Path, origin: LogOrigin) -> io::Result<File> {
 /// Whether a folder is ours and nobody else can enter it. A link is none: whoever made it can lead it elsewhere.
 pub fn is_private_folder(path: &Path) -> bool {
     Folder::open(path, Privacy::Private).is_ok()
+}
+
+/// Checks that the folder of a store can be written to as a sweep would: it is ours, and nobody else can enter it. Its mode is
+/// narrowed if that is all it takes.
+pub fn check_store_folder(path: &Path) -> Result<(), String> {
+    if !path.exists() {
+        return Ok(());
+    }
+    match make_private_folder(path, is_store_entry) {
+        // Errors of the system, as of a read-only file system, have nothing inside: they do not say that it is not private.
+        Err(error) if error.get_ref().is_some() => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a small file that we wrote for ourselves; `None` when there is none, or it is not ours, or larger than this.

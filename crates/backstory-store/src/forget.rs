@@ -170,7 +170,7 @@ impl Store {
         Ok(self.has_setting(UNCLEAN)? || self.has_setting(INTENT)?)
     }
 
-    /// Records what is about to be forgotten. [`Forgetting::commit`] removes it.
+    /// Records what is about to be forgotten. [`Store::settle_forgotten`] removes it.
     pub fn keep_forget_intent(&self, intent: &[u8]) -> Result<()> {
         self.keep(INTENT, intent)
     }
@@ -180,16 +180,11 @@ impl Store {
         self.kept(INTENT)
     }
 
-    /// Removes an intent that has become void.
-    pub fn drop_forget_intent(&self) -> Result<()> {
-        self.remove_setting(INTENT)
-    }
-
-    /// Returns the files that sessions were read from, and the logs that hooks named for them.
+    /// Returns the files that sessions were read from. What a hook only named may be any file at all, so it is not among them.
     pub fn logs_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT path FROM source_files WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id \
-             WHERE session = ?1) UNION SELECT transcript FROM sessions WHERE id = ?1 AND transcript IS NOT NULL",
+             WHERE session = ?1) ORDER BY path",
         )?;
         let mut logs = Vec::new();
         for session in sessions {
@@ -245,17 +240,31 @@ impl Store {
     /// Writes the whole database anew, so that nothing is left in free pages or in the journal; false when a reader was in the way.
     pub fn scrub(&self) -> Result<bool> {
         self.connection.execute_batch("VACUUM")?;
+        self.empty_journal()
+    }
+
+    /// Takes note that nothing of what was forgotten is left, and removes the intent; false when a reader was in the way.
+    pub fn settle_forgotten(&self) -> Result<bool> {
+        // The intent names the sessions, so it must not be left in a free page or in the journal either.
+        self.connection.pragma_update(None, "secure_delete", "ON")?;
+        if self.has_setting(INTENT)? {
+            self.remove_setting(INTENT)?;
+            if !self.empty_journal()? {
+                return Ok(false);
+            }
+        }
+        self.remove_setting(UNCLEAN)?;
+        self.checkpoint()?;
+        Ok(true)
+    }
+
+    /// Moves the journal to the database and empties it; false when a reader was in the way.
+    fn empty_journal(&self) -> Result<bool> {
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = self
             .connection
             .query_row(checkpoint, [], |row| row.get(0))?;
         Ok(!busy)
-    }
-
-    /// Takes note that nothing of what was forgotten is left.
-    pub fn settle_forgotten(&self) -> Result<()> {
-        self.remove_setting(UNCLEAN)?;
-        self.checkpoint()
     }
 
     /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
@@ -397,9 +406,11 @@ impl Forgetting<'_> {
         Ok(streams)
     }
 
-    /// Makes it last. What is left is to clean up: see [`Store::is_unclean`].
-    pub fn commit(self) -> Result<()> {
+    /// Makes it last. What is left is to clean up: see [`Store::is_unclean`]. `intent` is what a process needs to know that has to
+    /// finish this one's clean-up.
+    pub fn commit(self, intent: &[u8]) -> Result<()> {
         self.move_projects()?;
+        keep(&self.transaction, INTENT, intent)?;
         self.transaction.execute_batch(
             "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
              DELETE FROM projects WHERE id NOT IN \
@@ -408,7 +419,6 @@ impl Forgetting<'_> {
              DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
                SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
                SELECT model FROM usage UNION SELECT model FROM responses); \
-             DELETE FROM settings WHERE name = 'forget-intent'; \
              DELETE FROM attachments WHERE id NOT IN \
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",

@@ -108,6 +108,25 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// All source files by path, each with whether all text that was read of it is still stored: text of evicted sessions is not.
+    pub fn sources_with_text(&self) -> Result<HashMap<String, bool>> {
+        let mut statement = self.connection.prepare(
+            "SELECT path, streams.length <= (SELECT COALESCE(SUM(length), 0) FROM blocks WHERE stream = streams.id) \
+             FROM source_files JOIN streams ON streams.id = source_files.stream",
+        )?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the agent and the id of the session that a hook named this log for, the newest one of those in the queue.
+    pub fn session_of_named_log(&self, path: &str) -> Result<Option<(String, String)>> {
+        let query = "SELECT agent, session FROM sessions WHERE transcript = ?1 AND id IN (SELECT session FROM queue) \
+             ORDER BY captured_at DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let row = statement.query_row([path], |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(row.optional()?)
+    }
+
     /// Where reading of a file stopped.
     pub fn cursor(&self, path: &str) -> Result<Option<Cursor>> {
         let query = format!(

@@ -59,6 +59,34 @@ impl Error {
         self
     }
 
+    /// Adds hints that are not there yet.
+    pub(crate) fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        for hint in hints {
+            if !self.hints.contains(&hint) {
+                self.hints.push(hint);
+            }
+        }
+        self
+    }
+
+    /// Fails with all these errors as one, if there are any. One that should not happen decides the exit code, else the first.
+    pub(crate) fn join_all(errors: impl IntoIterator<Item = Error>) -> Result<(), Error> {
+        let mut errors = errors.into_iter();
+        let Some(mut all) = errors.next() else {
+            return Ok(());
+        };
+        for error in errors {
+            if error.kind == ErrorKind::Internal {
+                all.kind = ErrorKind::Internal;
+            }
+            if error.message != all.message {
+                all.message = format!("{}; {}", all.message, error.message);
+            }
+            all = all.hints(error.hints);
+        }
+        Err(all)
+    }
+
     pub(crate) fn kind(&self) -> ErrorKind {
         self.kind
     }

@@ -7,7 +7,7 @@ use backstory_memory::trusted::read_settings;
 use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Command};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 
@@ -25,7 +25,24 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn new(cli: &Cli) -> Result<Self, Error> {
-        Setting::with(cli.config.as_deref(), Config::load)
+        let setting = Setting::with(cli.config.as_deref(), Config::load)?;
+        let path = &setting.config_path;
+        // `config` shows which file would be used, and makes it.
+        let may_be_missing = matches!(cli.command, Command::Config(_));
+        if setting.config_given && !may_be_missing && !path.exists() {
+            let by = match &cli.config {
+                Some(_) => "--config",
+                None => "BACKSTORY_CONFIG",
+            };
+            let shown = path.display();
+            return Err(Error::usage(format!(
+                "the configuration file {shown}, which {by} names, does not exist"
+            ))
+            .hint(format!(
+                "check the path, or make the file with `backstory config set KEY VALUE --config {shown}`"
+            )));
+        }
+        Ok(setting)
     }
 
     /// For hooks, which do their best with what there is; `None` when nobody can tell where anything is.

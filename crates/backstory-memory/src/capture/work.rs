@@ -110,6 +110,12 @@ impl Memory {
         let mut refused = Vec::new();
         for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
             if let NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
+                let reason = match self.store.session_of_named_log(&path)? {
+                    Some((agent, session)) => format!(
+                        "a hook of {agent} named it as the log of session {session}; it was not read: {reason}"
+                    ),
+                    None => format!("a hook named it as a log; it was not read: {reason}"),
+                };
                 let path = path.into();
                 refused.push(Problem { path, reason });
             }

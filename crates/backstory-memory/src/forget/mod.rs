@@ -12,7 +12,7 @@ mod sieve;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
@@ -21,7 +21,7 @@ use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::redaction::OptionalRedactor;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
 use crate::sweep::random_key;
@@ -67,14 +67,36 @@ pub struct ForgetReport {
 pub struct ResumedForget {
     /// The sessions; none when they were gone already and only traces of them in files were left.
     pub sessions: Vec<SessionHead>,
+    /// Ids of the sessions, also of those that were gone already; none when nobody knows them any more.
+    pub ids: Vec<String>,
     /// What was done. Nothing is verified when the sessions were gone: nobody knows their words any more.
     pub report: ForgetReport,
 }
 
 impl ResumedForget {
-    /// Files that may still have text of the sessions, for a sweep that finished this on the way.
-    pub(crate) fn into_problems(self) -> Vec<Problem> {
+    /// Places that may still have text of the sessions, for a sweep that finished this on the way. `unclean` is whether that sweep
+    /// could not clean up the store in `home` either.
+    pub(crate) fn into_problems(self, home: &Path, unclean: bool) -> Vec<Problem> {
         let report = self.report;
+        let remains = report.unexpected_remains().into_iter();
+        let remains = remains.map(|place| Problem {
+            path: PathBuf::from(place),
+            reason: "it still has text of forgotten sessions".to_string(),
+        });
+        let mut problems: Vec<Problem> = remains.collect();
+        let unsearched = report.proof.unsearched.iter().map(|damage| Problem {
+            path: home.join("backstory.db"),
+            reason: format!("not searched for text of forgotten sessions: {damage}"),
+        });
+        problems.extend(unsearched);
+        if unclean {
+            problems.push(Problem {
+                path: home.to_path_buf(),
+                reason: "another process keeps old states of its files, with text of forgotten sessions; stop it and run \
+                         `backstory sweep` again"
+                    .to_string(),
+            });
+        }
         let left = report.left.into_iter().map(|left| Problem {
             path: left.path,
             reason: format!("it may have text of forgotten sessions: {}", left.reason),
@@ -84,7 +106,20 @@ impl ResumedForget {
             reason: "a pattern of forgotten sessions was published there, and it was not found"
                 .to_string(),
         });
-        left.chain(missing).collect()
+        problems.extend(left.chain(missing));
+        problems
+    }
+}
+
+impl ForgetReport {
+    /// Returns places where text was found, without those that are known to be left.
+    pub fn unexpected_remains(&self) -> Vec<&str> {
+        let is_left = |place: &str| {
+            let mut left = self.left.iter();
+            left.any(|left| left.path.display().to_string() == place)
+        };
+        let remains = self.proof.remains.iter().map(String::as_str);
+        remains.filter(|place| !is_left(place)).collect()
     }
 }
 
@@ -150,11 +185,9 @@ impl Memory {
             spool: spool.unwrap_or_default(),
             declined,
             missing: plan.missing,
+            ..Intent::default()
         };
-        let json = serde_json::to_vec(&intent).map_err(|error| Error::Path {
-            path: self.home.clone(),
-            source: std::io::Error::other(error),
-        })?;
+        let json = serde_json::to_vec(&intent).map_err(std::io::Error::from)?;
         self.store.keep_forget_intent(&json)?;
         self.forget_intended(sessions, &intent)
     }
@@ -164,6 +197,11 @@ impl Memory {
     pub fn renew_keys(&mut self) -> Result<Vec<String>> {
         let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
         Ok(self.store.renew_keys()?)
+    }
+
+    /// Returns whether [`Memory::resume_forget`] has something to do.
+    pub fn has_unfinished_forget(&self) -> Result<bool> {
+        Ok(self.store.is_unclean()?)
     }
 
     /// Finishes what an interrupted process was forgetting; `None` when there was nothing.
@@ -178,7 +216,7 @@ impl Memory {
     /// Forgets what was to be forgotten and cleans up. The caller holds the lock.
     pub(crate) fn finish_forgetting(&mut self) -> Result<ResumedForget> {
         let Some(json) = self.store.forget_intent()? else {
-            return self.clean_up_traces();
+            return self.clean_up_traces(Intent::default());
         };
         let intent: Intent = serde_json::from_slice(&json).unwrap_or_default();
         let mut heads = self
@@ -190,27 +228,33 @@ impl Memory {
         });
         let sessions: Vec<SessionHead> = sessions.collect();
         if sessions.is_empty() {
-            self.store.drop_forget_intent()?;
-            return self.clean_up_traces();
+            return self.clean_up_traces(intent);
         }
         let report = self.forget_intended(&sessions, &intent)?;
-        Ok(ResumedForget { sessions, report })
+        Ok(ResumedForget {
+            sessions,
+            ids: intent.ids(),
+            report,
+        })
     }
 
-    /// Writes anew what may hold traces of sessions that are gone.
-    fn clean_up_traces(&mut self) -> Result<ResumedForget> {
+    /// Writes anew what may hold traces of sessions that are gone, and reports what the process that forgot them could not.
+    fn clean_up_traces(&mut self, intent: Intent) -> Result<ResumedForget> {
         let before = disk_bytes(&self.home);
         let cleaned = self.clean_up()?;
         let final_usage_bytes = disk_bytes(&self.home);
+        let ids = intent.ids();
+        let left = intent.all_left();
         Ok(ResumedForget {
             sessions: Vec::new(),
+            ids,
             report: ForgetReport {
                 freed_bytes: before.saturating_sub(final_usage_bytes),
                 final_usage_bytes,
                 unclean: !cleaned.is_complete,
-                agent_logs: Vec::new(),
-                left: Vec::new(),
-                missing: Vec::new(),
+                agent_logs: existing(intent.agent_logs),
+                left,
+                missing: intent.missing,
                 rewritten: cleaned.rewritten,
                 proof: Proof::default(),
             },
@@ -234,7 +278,7 @@ impl Memory {
             ..SearchedPlaces::default()
         };
         places.folders.extend(intent.catalogue.clone());
-        let mut outside = self.forget_outside(sessions, intent, &names, &probes)?;
+        let outside = self.forget_outside(sessions, intent, &names, &probes)?;
         let redactor = OptionalRedactor::of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
@@ -266,26 +310,26 @@ impl Memory {
             |text| names.masked(text),
             |line| names.masked(line).is_some() || probes.has_word(line),
         )?;
-        forgetting.commit()?;
-        let declined = intent.declined.iter().map(|path| Leftover {
-            path: path.clone(),
-            reason: "you declined to rewrite its published block".to_string(),
-        });
-        outside.left.extend(declined);
+        let committed = Intent {
+            agent_logs: logs.into_iter().map(PathBuf::from).collect(),
+            left: outside.left,
+            ..intent.clone()
+        };
+        let json = serde_json::to_vec(&committed).map_err(std::io::Error::from)?;
+        forgetting.commit(&json)?;
         let cleaned = self.clean_up()?;
         let mut rewritten = cleaned.rewritten;
         rewritten.extend(outside.rewritten);
         let final_usage_bytes = disk_bytes(&self.home);
         let proof = probes.prove(&self.home, &self.store, &places)?;
         self.note_damage(&proof.unsearched);
-        let logs = logs.into_iter().map(PathBuf::from);
         Ok(ForgetReport {
             freed_bytes: before.saturating_sub(final_usage_bytes),
             final_usage_bytes,
             unclean: !cleaned.is_complete,
-            agent_logs: logs.filter(|path| path.exists()).collect(),
-            left: outside.left,
-            missing: intent.missing.clone(),
+            left: committed.all_left(),
+            agent_logs: existing(committed.agent_logs),
+            missing: committed.missing,
             rewritten,
             proof,
         })
@@ -299,17 +343,16 @@ impl Memory {
             true,
             &mut |_, _| {},
         )?;
-        let rewritten_file = |place, path| RewrittenFile { place, path };
+        let rewritten_file = RewrittenFile::new;
         let mut rewritten = vec![rewritten_file(ForgetPlace::Index, index_folder(&self.home))];
         let vectors = self.clean_vectors()?;
         let mut is_complete = false;
         if let Some(folders) = vectors {
             let folders = folders.into_iter();
             rewritten.extend(folders.map(|folder| rewritten_file(ForgetPlace::Vectors, folder)));
-            is_complete = self.store.scrub()?;
+            is_complete = self.store.scrub()? && self.store.settle_forgotten()?;
         }
         if is_complete {
-            self.store.settle_forgotten()?;
             let database = self.home.join("backstory.db");
             rewritten.push(rewritten_file(ForgetPlace::Database, database));
         }
@@ -362,4 +405,10 @@ impl Memory {
         rewritten.dedup();
         Ok(Some(rewritten))
     }
+}
+
+/// Returns the files that are there.
+fn existing(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.retain(|path| path.exists());
+    paths
 }

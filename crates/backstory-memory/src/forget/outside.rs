@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use backstory_store::SessionHead;
 use serde::{Deserialize, Serialize};
 
+use super::existing;
 use super::proof::Probes;
 use super::sieve::Names;
 use crate::capture::{Capture, Spool};
+use crate::discover::Problem;
 use crate::error::{Error, Result};
 use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::trusted::read_whole;
@@ -36,10 +38,14 @@ pub struct ForgetPlan {
     pub published: Vec<PathBuf>,
     /// Published files that were not found on this machine, as the catalogue names them.
     pub missing: Vec<String>,
+    /// Files of the catalogue that may quote the sessions and would stay as they are.
+    pub refused: Vec<Leftover>,
+    /// The agents' own logs, which would stay as they are.
+    pub agent_logs: Vec<PathBuf>,
 }
 
 /// A file that still has text, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
     /// The file.
     pub path: PathBuf,
@@ -47,7 +53,7 @@ pub struct Leftover {
     pub reason: String,
 }
 
-/// What is about to be forgotten, kept in the store until it is: a process that is killed leaves the rest to the next one.
+/// What is about to be forgotten, kept in the store until nothing of it is left: a process that is killed leaves the rest to the next one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Intent {
     /// Rows and ids of the sessions.
@@ -62,6 +68,28 @@ pub(super) struct Intent {
     /// Published files that were not found.
     #[serde(default)]
     pub(super) missing: Vec<String>,
+    /// Files that could not be changed; known once the sessions are gone.
+    #[serde(default)]
+    pub(super) left: Vec<Leftover>,
+    /// Logs that the sessions were read from; known once the sessions are gone.
+    #[serde(default)]
+    pub(super) agent_logs: Vec<PathBuf>,
+}
+
+impl Intent {
+    /// Returns the ids of the sessions.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.sessions.iter().map(|(_, id)| id.clone()).collect()
+    }
+
+    /// Returns files that could not or must not be changed.
+    pub(super) fn all_left(&self) -> Vec<Leftover> {
+        let declined = self.declined.iter().map(|path| Leftover {
+            path: path.clone(),
+            reason: "you declined to rewrite its published block".to_string(),
+        });
+        self.left.iter().cloned().chain(declined).collect()
+    }
 }
 
 /// Kind of a file or folder that repeats what sessions said.
@@ -105,6 +133,20 @@ pub struct RewrittenFile {
     pub place: ForgetPlace,
     /// The file or folder.
     pub path: PathBuf,
+    /// Whether it was removed.
+    pub is_removed: bool,
+}
+
+impl RewrittenFile {
+    /// Takes note of a file as it is now.
+    pub(super) fn new(place: ForgetPlace, path: PathBuf) -> Self {
+        let is_removed = !path.exists();
+        RewrittenFile {
+            place,
+            path,
+            is_removed,
+        }
+    }
 }
 
 /// What became of files beside the store.
@@ -119,13 +161,29 @@ impl OutsideReport {
     fn add(&mut self, place: ForgetPlace, path: &Path, changed: Result<bool>) {
         let path = path.to_path_buf();
         match changed {
-            Ok(true) => self.rewritten.push(RewrittenFile { place, path }),
+            Ok(true) => self.rewritten.push(RewrittenFile::new(place, path)),
             Ok(false) => {}
             Err(error) => self.left.push(Leftover {
+                reason: reason_without_path(&error, &path),
                 path,
-                reason: error.to_string(),
             }),
         }
+    }
+}
+
+/// Returns why something could not be done to a file, without naming the file once more.
+fn reason_without_path(error: &Error, path: &Path) -> String {
+    match error {
+        Error::Path { path: of, source } if of == path => format!("it cannot be read: {source}"),
+        Error::Unwritable { path: of, source } if of == path => {
+            format!("it cannot be written: {source}")
+        }
+        Error::Catalogue { path: of, reason } | Error::Publish { path: of, reason }
+            if of == path =>
+        {
+            reason.clone()
+        }
+        error => error.to_string(),
     }
 }
 
@@ -136,10 +194,30 @@ impl Memory {
         sessions: &[SessionHead],
         places: &ForgetPlaces,
     ) -> Result<ForgetPlan> {
+        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let logs = self.store.logs_of_sessions(&rows)?.into_iter();
+        let agent_logs = existing(logs.map(PathBuf::from).collect());
         let Some(catalogue) = &places.catalogue else {
-            return Ok(ForgetPlan::default());
+            return Ok(ForgetPlan {
+                agent_logs,
+                ..ForgetPlan::default()
+            });
         };
-        let changes = self.entry_changes(catalogue, sessions)?;
+        let (changes, problems) = match self.entry_changes(catalogue, sessions) {
+            Ok(changes) => changes,
+            // The real run names what it cannot change and goes on, so this must not stop here either.
+            Err(error) => {
+                let reason = reason_without_path(&error, catalogue);
+                let path = catalogue.clone();
+                (Vec::new(), vec![Problem { path, reason }])
+            }
+        };
+        let mut refused = Vec::new();
+        if !problems.is_empty() {
+            let names = Names::new(sessions);
+            let probes = Probes::new(&self.store, sessions, &names)?;
+            refused = refused_files(problems, &names, &probes);
+        }
         let mut folders: Vec<PathBuf> = self
             .store
             .known_folders()?
@@ -150,8 +228,10 @@ impl Memory {
         let (published, missing) = published_files(&changes, &folders, places.user_home.as_deref());
         Ok(ForgetPlan {
             catalogue: changes.into_iter().map(|change| change.path).collect(),
-            published: published.into_keys().collect(),
+            published,
             missing,
+            refused,
+            agent_logs,
         })
     }
 
@@ -167,7 +247,10 @@ impl Memory {
         let mut report = OutsideReport::default();
         if let Some(folder) = &intent.catalogue {
             match self.entry_changes(folder, sessions) {
-                Ok(changes) => change_catalogue(&changes, &intent.published, &mut report),
+                Ok((changes, problems)) => {
+                    change_catalogue(&changes, &intent.published, &mut report);
+                    report.left.extend(refused_files(problems, names, probes));
+                }
                 Err(error) => report.add(ForgetPlace::Catalogue, folder, Err(error)),
             }
         }
@@ -181,6 +264,20 @@ impl Memory {
         }
         Ok(report)
     }
+}
+
+/// Returns files of the catalogue that were refused and may quote the sessions: those that do, and those that nobody can read.
+fn refused_files(problems: Vec<Problem>, names: &Names, probes: &Probes) -> Vec<Leftover> {
+    let quotes = |problem: &Problem| match read_whole(&problem.path) {
+        Ok(bytes) => names.masked(&bytes).is_some() || probes.has_word(&bytes),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    };
+    let quoting = problems.into_iter().filter(quotes);
+    let left = quoting.map(|Problem { path, reason }| Leftover {
+        reason: format!("it is not read: {reason}"),
+        path,
+    });
+    left.collect()
 }
 
 /// Changes published blocks first: stopped in between, the catalogue still tells what is to be done.

@@ -183,17 +183,31 @@ fn forgetting_is_finished_by_the_next_sweep() {
     trial.sweep();
     trial.memory.refresh_index(true, &mut |_, _| {}).unwrap();
     let session = trial.session(1).id;
+    let intent = outside::Intent {
+        sessions: vec![(session, id(1))],
+        declined: vec!["/work/declined.md".into()],
+        missing: vec!["~/gone/AGENTS.md".to_string()],
+        ..outside::Intent::default()
+    };
     // Stopped right behind the transaction.
     trial
         .memory
         .store
         .forget(&[session], [1; 32])
         .unwrap()
-        .commit()
+        .commit(&serde_json::to_vec(&intent).unwrap())
         .unwrap();
     assert!(!found(&trial, MARKER).is_empty());
-    trial.sweep();
+    let report = trial.sweep();
     assert_eq!(found(&trial, MARKER), [""; 0]);
+    assert_eq!(found(&trial, &id(1)), [""; 0]);
+    // What the stopped process could not change is reported by the one that cleans up.
+    let problems: Vec<&str> = report
+        .problems
+        .iter()
+        .filter_map(|problem| problem.path.to_str())
+        .collect();
+    assert_eq!(problems, ["/work/declined.md", "~/gone/AGENTS.md"]);
     assert_eq!(trial.texts(2), ["stays"]);
     assert!(!trial.memory.store.is_unclean().unwrap());
 }
@@ -309,6 +323,7 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
         spool: vec![spool],
         declined: Vec::new(),
         missing: Vec::new(),
+        ..outside::Intent::default()
     };
     trial
         .memory
@@ -361,4 +376,49 @@ fn a_project_loses_a_root_that_only_a_forgotten_session_was_in() {
     forget(&mut trial, Forget::Session(&id(1)));
     assert_eq!(trial.session(2).project.as_deref(), clones[1].to_str());
     assert_eq!(found(&trial, "hidden-clone"), [""; 0]);
+}
+
+#[test]
+fn a_sweep_that_finishes_forgetting_names_what_remained() {
+    let home = std::path::Path::new("/store");
+    let damage = backstory_store::Damage {
+        path: None,
+        piece: backstory_store::DamagedPiece::Attachment(3),
+    };
+    let left = Leftover {
+        path: "/work/AGENTS.md".into(),
+        reason: "it cannot be written".to_string(),
+    };
+    let resumed = ResumedForget {
+        sessions: Vec::new(),
+        ids: Vec::new(),
+        report: ForgetReport {
+            freed_bytes: 0,
+            final_usage_bytes: 0,
+            unclean: true,
+            agent_logs: Vec::new(),
+            left: vec![left],
+            missing: vec!["~/gone.md".to_string()],
+            rewritten: Vec::new(),
+            proof: Proof {
+                remains: vec!["/store/index/1".to_string(), "/work/AGENTS.md".to_string()],
+                unsearched: vec![damage],
+                ..Proof::default()
+            },
+        },
+    };
+    let problems = resumed.into_problems(home, true);
+    let paths: Vec<&str> = problems
+        .iter()
+        .filter_map(|problem| problem.path.to_str())
+        .collect();
+    // What is known to be left is not named twice.
+    let expected = [
+        "/store/index/1",
+        "/store/backstory.db",
+        "/store",
+        "/work/AGENTS.md",
+        "~/gone.md",
+    ];
+    assert_eq!(paths, expected);
 }

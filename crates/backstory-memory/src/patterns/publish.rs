@@ -109,33 +109,41 @@ pub fn unpublish(path: &Path) -> Result<Unpublished> {
     Ok(Unpublished::Block)
 }
 
-/// Returns whether the block of a file has a pattern, or may have it because the file cannot be read or its block is broken.
-pub(super) fn may_have_line(path: &Path, id: &str) -> bool {
-    let Ok((_, Some(file))) = read(path) else {
-        return true;
-    };
-    match block::find(&file) {
-        Ok(Some(place)) => {
-            let mut lines = file[place].split(|byte| *byte == b'\n');
-            lines.any(|line| is_line_of(line, id))
-        }
-        Ok(None) => false,
-        Err(_) => true,
-    }
-}
-
 /// Writes the lines of these patterns anew in the block of a file; those without an entry are removed. A block without lines goes. Returns whether
 /// the file was changed.
 pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>) -> Result<bool> {
+    match rewritten_lines(path, entries)? {
+        None => Ok(false),
+        Some(RewrittenBlock::Empty) => Ok(unpublish(path)? != Unpublished::Nothing),
+        Some(RewrittenBlock::File { path, text }) => {
+            crate::write_whole(&path, &text)?;
+            Ok(true)
+        }
+    }
+}
+
+/// What becomes of a file with a block when lines of it are written anew.
+pub(super) enum RewrittenBlock {
+    /// The block has no lines any more.
+    Empty,
+    /// The new text of the file that the path leads to.
+    File { path: PathBuf, text: Vec<u8> },
+}
+
+/// Returns what [`rewrite_lines`] would make of a file; `None` when it would stay as it is.
+pub(super) fn rewritten_lines(
+    path: &Path,
+    entries: &HashMap<&str, Option<&Entry>>,
+) -> Result<Option<RewrittenBlock>> {
     let refuse = |reason: String| Error::Publish {
         path: path.to_path_buf(),
         reason,
     };
     let (real, Some(file)) = read(path)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let Some(place) = block::find(&file).map_err(refuse)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let mut text = Vec::new();
     let mut others = 0;
@@ -155,15 +163,17 @@ pub(super) fn rewrite_lines(path: &Path, entries: &HashMap<&str, Option<&Entry>>
             }
         }
     }
-    if others == 0 {
-        return Ok(unpublish(path)? != Unpublished::Nothing);
-    }
     if text == file[place.clone()] {
-        return Ok(false);
+        return Ok(None);
+    }
+    if others == 0 {
+        return Ok(Some(RewrittenBlock::Empty));
     }
     let after = [&file[..place.start], &text, &file[place.end..]].concat();
-    crate::write_whole(&real, &after)?;
-    Ok(true)
+    Ok(Some(RewrittenBlock::File {
+        path: real,
+        text: after,
+    }))
 }
 
 /// Returns whether a line of a block is the one of a pattern.

@@ -13,6 +13,7 @@ use super::detect::{Cluster, Signals, pattern};
 use super::file::{describe, parse, read, set};
 use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
 use crate::Memory;
+use crate::discover::Problem;
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
 
@@ -91,15 +92,17 @@ impl Support {
 }
 
 impl Memory {
-    /// Returns what must change in a catalogue when sessions are forgotten, while they are still stored.
+    /// Returns what must change in a catalogue when sessions are forgotten, while they are still stored, and files of it that were
+    /// refused.
     pub(crate) fn entry_changes(
         &self,
         folder: &Path,
         sessions: &[SessionHead],
-    ) -> Result<Vec<EntryChange>> {
+    ) -> Result<(Vec<EntryChange>, Vec<Problem>)> {
         let catalogue = Catalogue::load(folder)?;
+        let problems = catalogue.problems().to_vec();
         if catalogue.entries().is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), problems));
         }
         let going: HashSet<i64> = sessions.iter().map(|session| session.id).collect();
         let names: HashSet<&str> = sessions
@@ -140,7 +143,7 @@ impl Memory {
                 targets: targets.collect(),
             });
         }
-        Ok(changes)
+        Ok((changes, problems))
     }
 }
 
@@ -226,13 +229,14 @@ fn retain_citations(seen: &mut Table, is_going: &dyn Fn(&str) -> bool) -> bool {
     !citations.is_empty()
 }
 
-/// Published files that say what changes: each with the patterns that it has to lose or to describe anew.
+/// Returns published files that have to lose patterns or to describe them anew, each once however many links lead to it, and those
+/// that were not found.
 pub(crate) fn published_files(
     changes: &[EntryChange],
     folders: &[PathBuf],
     home: Option<&Path>,
-) -> (BTreeMap<PathBuf, Vec<String>>, Vec<String>) {
-    let (mut files, mut missing) = (BTreeMap::<PathBuf, Vec<String>>::new(), Vec::new());
+) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut files, mut missing) = (BTreeMap::<PathBuf, PathBuf>::new(), Vec::new());
     for change in changes {
         for target in &change.targets {
             let candidates = candidates(target, folders, home);
@@ -245,15 +249,21 @@ pub(crate) fn published_files(
                 missing.push(target.clone());
             }
             for path in found {
-                if publish::may_have_line(&path, &change.id) {
-                    let ids = files.entry(path).or_default();
-                    if !ids.contains(&change.id) {
-                        ids.push(change.id.clone());
+                // One that cannot be read or whose block is broken may have the pattern; what is wrong shows when it is rewritten.
+                if publish::rewritten_lines(&path, &entries_by_id(changes))
+                    .map_or(true, |new| new.is_some())
+                {
+                    let file = path.canonicalize().unwrap_or_else(|_| path.clone());
+                    let known = files.entry(file).or_insert_with(|| path.clone());
+                    if known.is_symlink() {
+                        *known = path;
                     }
                 }
             }
         }
     }
+    let mut files: Vec<PathBuf> = files.into_values().collect();
+    files.sort();
     (files, missing)
 }
 
@@ -277,16 +287,16 @@ fn candidates(target: &str, folders: &[PathBuf], home: Option<&Path>) -> HashSet
 
 /// Describes patterns anew in the block of a file, or takes them out; returns whether the file was changed.
 pub(crate) fn rewrite_block(path: &Path, changes: &[EntryChange]) -> Result<bool> {
-    let entries: HashMap<&str, Option<&Entry>> = changes
-        .iter()
-        .map(|change| {
-            (
-                change.id.as_str(),
-                change.changed.as_ref().map(|(_, entry)| entry),
-            )
-        })
-        .collect();
-    publish::rewrite_lines(path, &entries)
+    publish::rewrite_lines(path, &entries_by_id(changes))
+}
+
+/// Returns the entries that are left of patterns.
+fn entries_by_id(changes: &[EntryChange]) -> HashMap<&str, Option<&Entry>> {
+    let entries = changes.iter().map(|change| {
+        let entry = change.changed.as_ref().map(|(_, entry)| entry);
+        (change.id.as_str(), entry)
+    });
+    entries.collect()
 }
 
 /// Returns the bytes of the block of a file, if it has one.

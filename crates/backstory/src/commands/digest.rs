@@ -10,8 +10,8 @@ use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, grouped, local_time, one_line, print_json,
-    short_number, stdout, usage_json,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, print_json, short_number, stdout,
+    usage_json,
 };
 use crate::setting::Setting;
 
@@ -86,12 +86,12 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
         .map_or(String::new(), |project| format!(" · {}", one_line(project)));
     writeln!(
         out,
-        "{DIM}{} · {}{project} · {} to {} · {} events in {}, {} tokens{DIM:#}",
+        "{DIM}{} · {}{project} · {} to {} · {} in {}, {} tokens{DIM:#}",
         one_line(&session.session),
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),
-        grouped(session.events),
+        counted(session.events, "event"),
         counted(session.turns, "turn"),
         short_number(digest.usage.total()),
     )?;

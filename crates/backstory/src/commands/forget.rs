@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use backstory_memory::{
-    Forget, ForgetPlaces, ForgetPlan, ForgetReport, Memory, ResumedForget, SessionHead,
+    Forget, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Memory, ResumedForget, SessionHead,
 };
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{counted, one_line, print_json, rfc3339, say, short_bytes, stdout, talk, warn};
 use crate::setting::Setting;
+use crate::shell;
 
 pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
     if arguments.dry_run {
@@ -23,6 +24,11 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     if arguments.renew_keys {
         return renew_keys(&mut memory);
     }
+    // What the arguments mean while an interrupted run has not been finished yet.
+    let asked_before = match memory.has_unfinished_forget()? {
+        true => find_sessions(&mut memory, arguments).unwrap_or_default(),
+        false => Vec::new(),
+    };
     let resumed = memory.resume_forget()?;
     if let Some(resumed) = resumed.as_ref().filter(|_| !arguments.json) {
         print_resumed(resumed)?;
@@ -33,13 +39,17 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
             let Some(resumed) = &resumed else {
                 return Err(error);
             };
-            // The command of the interrupted run, run again: all that it was to forget is gone now.
             if arguments.json {
                 print_json(&report_json(&[], None, Some(resumed)))?;
-            } else {
-                talk("no other session matches");
             }
-            return check_report(&resumed.report);
+            // The command of the interrupted run, run again: all that it was to forget is gone now.
+            let is_same = is_same_request(arguments, &asked_before, resumed);
+            return Error::join_all(
+                (!is_same)
+                    .then_some(error)
+                    .into_iter()
+                    .chain(report_errors(&resumed.report)),
+            );
         }
         sessions => sessions?,
     };
@@ -57,10 +67,8 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
         print_report(&sessions, &report)
     };
     // A report that nobody reads must not hide that something is left.
-    if let Some(resumed) = &resumed {
-        check_report(&resumed.report)?;
-    }
-    check_report(&report)?;
+    let resumed = resumed.iter().map(|resumed| &resumed.report);
+    Error::join_all(resumed.chain([&report]).flat_map(report_errors))?;
     printed
 }
 
@@ -69,6 +77,19 @@ fn renew_keys(memory: &mut Memory) -> Result<(), Error> {
     match memory.renew_keys()?.as_slice() {
         [] => say("no key is damaged; nothing was changed"),
         damaged => say(&format!("replaced: {}", damaged.join(", "))),
+    }
+}
+
+/// Returns whether all that the arguments mean was forgotten by the run that has just been finished.
+fn is_same_request(
+    arguments: &ForgetArgs,
+    asked_before: &[SessionHead],
+    resumed: &ResumedForget,
+) -> bool {
+    let is_resumed = |session: &SessionHead| resumed.ids.contains(&session.session);
+    match &arguments.session {
+        Some(prefix) => resumed.ids.iter().any(|id| id.starts_with(prefix)),
+        None => asked_before.iter().any(is_resumed),
     }
 }
 
@@ -111,27 +132,34 @@ fn print_dry_run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error>
     }
     let sessions = find_sessions(&mut memory, arguments)?;
     let plan = memory.plan_forget(&sessions, &forget_places(setting))?;
+    warn_of_refused(&plan);
     print_plan(&sessions, &plan, arguments.json)
 }
 
-/// Fails when something is left.
-fn check_report(report: &ForgetReport) -> Result<(), Error> {
-    // What was left on purpose is named below, with the reason.
-    let is_left = |place: &&String| {
-        let mut left = report.left.iter();
-        left.any(|left| left.path.display().to_string() == **place)
-    };
-    let remains = report.proof.remains.iter().filter(|place| !is_left(place));
-    let remains: Vec<&str> = remains.map(String::as_str).collect();
+/// Returns an error for everything that is left.
+fn report_errors(report: &ForgetReport) -> Vec<Error> {
+    let mut errors = Vec::new();
+    if report.unclean {
+        errors.push(
+            Error::new(
+                ErrorKind::Internal,
+                "forgotten, but another process keeps old states of the files",
+            )
+            .hint("stop it and run `backstory sweep`, which cleans up"),
+        );
+    }
+    let remains = report.unexpected_remains();
     if !remains.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Internal,
-            format!(
-                "text of the forgotten sessions is still in {}",
-                remains.join(", ")
-            ),
-        )
-        .hint("run `backstory forget` again; if it stays, remove these files"));
+        errors.push(
+            Error::new(
+                ErrorKind::Internal,
+                format!(
+                    "text of the forgotten sessions is still in {}",
+                    remains.join(", ")
+                ),
+            )
+            .hint("`backstory sweep` cleans up files of the store; edit other files yourself"),
+        );
     }
     let left = report.left.iter();
     let left = left.map(|left| format!("{}: {}", left.path.display(), left.reason));
@@ -140,21 +168,24 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
         .map(|target| format!("{target}: a pattern was published there, and it was not found"));
     let files: Vec<String> = left.chain(missing).collect();
     if !files.is_empty() {
-        return Err(Error::new(
+        let mut error = Error::new(
             ErrorKind::NotFound,
             format!(
                 "the store forgot, but text may be left in {}",
                 files.join(", ")
             ),
-        )
-        .hint(
+        );
+        for left in &report.left {
+            error = error.hints(writable_hint(left));
+        }
+        errors.push(error.hint(
             "edit these files yourself, wherever they are now; `backstory patterns publish` writes a published block anew",
         ));
     }
     if !report.proof.unsearched.is_empty() {
         let pieces = report.proof.unsearched.iter();
         let pieces: Vec<String> = pieces.map(ToString::to_string).collect();
-        return Err(Error::new(
+        errors.push(Error::new(
             ErrorKind::NotFound,
             format!(
                 "forgotten, but not all could be searched: {}",
@@ -163,18 +194,36 @@ fn check_report(report: &ForgetReport) -> Result<(), Error> {
         )
         .hint("the next `backstory sweep` reads it again if the agent's log is still there; `backstory doctor --deep` checks everything"));
     }
-    if report.unclean {
-        return Err(Error::new(
-            ErrorKind::Internal,
-            "forgotten, but another process keeps old states of the files",
+    errors
+}
+
+/// Returns how to make a file trusted that was refused because others can write it.
+fn writable_hint(left: &Leftover) -> Option<String> {
+    let is_writable = left.reason.contains("others can write it");
+    is_writable.then(|| {
+        format!(
+            "nobody else may write it: chmod go-w {}",
+            shell::quoted(&left.path.to_string_lossy())
         )
-        .hint("stop it and run `backstory sweep`, which cleans up"));
+    })
+}
+
+/// Warns of files that the run will not change.
+fn warn_of_refused(plan: &ForgetPlan) {
+    for left in &plan.refused {
+        let path = one_line(&left.path.display().to_string());
+        let hint = writable_hint(left)
+            .unwrap_or_else(|| "mend it, or edit it yourself afterwards".to_string());
+        warn(&format!(
+            "{path} may quote it and stays as it is: {}; {hint}",
+            left.reason
+        ));
     }
-    Ok(())
 }
 
 /// Asks whether to forget, and returns the published files that may be changed.
 fn confirm(sessions: &[SessionHead], plan: &ForgetPlan) -> Result<Vec<PathBuf>, Error> {
+    warn_of_refused(plan);
     if !std::io::stdin().is_terminal() {
         for path in &plan.published {
             warn(&format!(
@@ -219,6 +268,8 @@ fn print_plan(sessions: &[SessionHead], plan: &ForgetPlan, json: bool) -> Result
         value["catalogue"] = json!(plan.catalogue);
         value["published"] = json!(plan.published);
         value["missing"] = json!(plan.missing);
+        value["left"] = plan.refused.iter().map(left_json).collect();
+        value["agent_logs"] = json!(plan.agent_logs);
         return print_json(&value);
     }
     let mut out = stdout();
@@ -229,6 +280,12 @@ fn print_plan(sessions: &[SessionHead], plan: &ForgetPlan, json: bool) -> Result
     writeln!(out, "{count} would be forgotten")?;
     for path in plan.catalogue.iter().chain(&plan.published) {
         writeln!(out, "{} would be rewritten", path.display())?;
+    }
+    if !plan.agent_logs.is_empty() {
+        writeln!(out, "The agent's own log would keep the text:")?;
+    }
+    for path in &plan.agent_logs {
+        writeln!(out, "  {}", one_line(&path.display().to_string()))?;
     }
     print_missing(&plan.missing);
     out.flush()?;
@@ -268,12 +325,18 @@ fn print_report(sessions: &[SessionHead], report: &ForgetReport) -> Result<(), E
             counted(count as u64, "session")
         )?,
     }
-    if !report.rewritten.is_empty() {
-        writeln!(out, "Rewrote:")?;
-    }
-    for file in &report.rewritten {
-        let path = one_line(&file.path.display().to_string());
-        writeln!(out, "  {:<15} {path}", file.place.name())?;
+    for (title, is_removed) in [("Rewrote:", false), ("Removed:", true)] {
+        let files = report.rewritten.iter();
+        let mut files = files
+            .filter(|file| file.is_removed == is_removed)
+            .peekable();
+        if files.peek().is_some() {
+            writeln!(out, "{title}")?;
+        }
+        for file in files {
+            let path = one_line(&file.path.display().to_string());
+            writeln!(out, "  {:<15} {path}", file.place.name())?;
+        }
     }
     let searched = format!(
         "{}, {} searched",
@@ -316,6 +379,10 @@ fn line(session: &SessionHead) -> String {
     )
 }
 
+fn left_json(left: &Leftover) -> Value {
+    json!({"path": left.path, "reason": left.reason})
+}
+
 fn report_json(
     sessions: &[SessionHead],
     report: Option<&ForgetReport>,
@@ -337,14 +404,12 @@ fn report_json(
         "resumed": resumed,
         "freed_bytes": report.map_or(0, |report| report.freed_bytes),
         "agent_logs": report.map(|report| &report.agent_logs),
-        "left": report.map(|report| report.left.iter().map(|left| json!({
-            "path": left.path,
-            "reason": left.reason,
-        })).collect::<Vec<_>>()),
+        "left": report.map(|report| report.left.iter().map(left_json).collect::<Vec<_>>()),
         "missing": report.map(|report| &report.missing),
         "rewritten": report.map(|report| report.rewritten.iter().map(|file| json!({
             "place": file.place.name(),
             "path": file.path,
+            "removed": file.is_removed,
         })).collect::<Vec<_>>()),
         "final_usage_bytes": report.map(|report| report.final_usage_bytes),
         "proof": report.map(|report| json!({

@@ -9,7 +9,7 @@ use super::config;
 use crate::cli::{ModelAction, ModelArgs};
 use crate::error::Error;
 use crate::output::{
-    one_line, print_json, print_table, progress_bar, short_bytes, stdout, table, talk,
+    counted, one_line, print_json, print_table, progress_bar, short_bytes, stdout, table, talk,
 };
 use crate::setting::Setting;
 
@@ -146,7 +146,8 @@ fn choose(setting: &Setting, name: &str) -> Result<(), Error> {
     talk(&format!("search goes by words and by {name}"));
     if pending > 0 {
         talk(&format!(
-            "{pending} events have no vectors yet: `backstory embed` gives them some, and so does each sweep for a static model"
+            "{} without vectors yet: `backstory embed` makes them, and so does each sweep for a static model",
+            counted(pending, "event")
         ));
     }
     Ok(())

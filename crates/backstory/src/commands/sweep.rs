@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
     Damage, DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
-    dry_sweep, log_event,
+    dry_sweep, log_event, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -16,7 +16,9 @@ use super::retain::{print_retention, report_json as retention_json, retain_optio
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
-use crate::output::{BOLD, YELLOW, grouped, print_json, progress_bar, short_bytes, stdout, warn};
+use crate::output::{
+    BOLD, YELLOW, counted, grouped, print_json, progress_bar, say, short_bytes, stdout, warn,
+};
 use crate::setting::{Setting, now};
 
 /// Nobody writes for so long to the spool.
@@ -25,7 +27,13 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
     if arguments.dry_run {
-        return print_either(setting, &dry_sweep(&setting.store, &options)?, arguments);
+        let mut report = dry_sweep(&setting.store, &options)?;
+        let memory = Memory::open_untouched(&setting.store)?;
+        report
+            .problems
+            .extend(find_no_logs(setting, memory.as_ref(), &report, arguments)?);
+        print_either(setting, &report, arguments)?;
+        return check_found(&report, arguments);
     }
     let bar = Bar::new();
     let mut memory = Memory::open(&setting.store)?;
@@ -38,11 +46,51 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     }
     report.problems.extend(memory.refused_logs()?);
     report.problems.extend(damage_problems(&memory)?);
+    let no_logs = find_no_logs(setting, Some(&memory), &report, arguments)?;
+    report.problems.extend(no_logs);
     print_either(setting, &report, arguments)?;
     caught_up?;
     // They have just been shown.
     setting.spool().remove_traces();
-    embed_new(setting, &mut memory)
+    embed_new(setting, &mut memory)?;
+    check_found(&report, arguments)
+}
+
+/// Returns typed paths that hold no log.
+fn find_no_logs(
+    setting: &Setting,
+    memory: Option<&Memory>,
+    report: &SweepReport,
+    arguments: &SweepArgs,
+) -> Result<Vec<Problem>, Error> {
+    let mut problems = Vec::new();
+    for path in &arguments.paths {
+        // Folders are walked twice only if nothing was found in any.
+        if report.discovered > 0 && !path.is_file() {
+            continue;
+        }
+        let mut sources = Sources::paths([path]);
+        sources.agent = arguments.agent.clone();
+        let found = retention(memory, &setting.store, &sources)?;
+        if found.agents.is_empty() && found.problems.is_empty() {
+            problems.push(Problem {
+                path: path.clone(),
+                reason: match &arguments.agent {
+                    Some(agent) => format!("no log of {agent}"),
+                    None => "no agent's log".to_string(),
+                },
+            });
+        }
+    }
+    Ok(problems)
+}
+
+/// Fails when paths were typed and none of them holds a log. The report has said why.
+fn check_found(report: &SweepReport, arguments: &SweepArgs) -> Result<(), Error> {
+    match arguments.paths.is_empty() || report.discovered > 0 {
+        true => Ok(()),
+        false => Err(Error::silent()),
+    }
 }
 
 /// Names damage that was met, and captured events that are damaged: they have no other copy, so nothing else may read them for long.
@@ -106,7 +154,13 @@ fn print_either(
     if arguments.json {
         return print_json(&report_json(report));
     }
-    print_report(&setting.store, report, arguments.dry_run)
+    print_report(&setting.store, report, arguments.dry_run)?;
+    if report.discovered == 0 && arguments.paths.is_empty() {
+        say(
+            "`backstory doctor` tells where logs were looked for, `backstory sweep --sample` shows how it looks",
+        )?;
+    }
+    Ok(())
 }
 
 /// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
@@ -189,45 +243,48 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
     let verb = if dry_run { "would read" } else { "read" };
     writeln!(
         out,
-        "{BOLD}{} logs found{BOLD:#}: {} {verb}, {} unchanged",
-        grouped(report.discovered),
+        "{BOLD}{} found{BOLD:#}: {} {verb}, {} unchanged",
+        counted(report.discovered, "log"),
         grouped(report.ingested),
         grouped(report.skipped_unchanged),
     )?;
     for (agent, files, bytes) in &report.agents {
         writeln!(
             out,
-            "  {agent:<12} {:>7} files  {:>9}",
+            "  {agent:<12} {:>7} {:<5}  {:>9}",
             grouped(*files),
+            if *files == 1 { "file" } else { "files" },
             short_bytes(*bytes)
         )?;
     }
     if report.ingested > 0 || report.events > 0 {
         let replayed = match report.replayed {
             0 => String::new(),
+            1 => " (1 more was a copy of a known one)".to_string(),
             replayed => format!(" ({} more were copies of known ones)", grouped(replayed)),
         };
         let analyzed = if dry_run {
             String::new()
         } else {
-            format!(" in {} sessions", grouped(report.analyzed))
+            format!(" in {}", counted(report.analyzed, "session"))
         };
-        writeln!(out, "{} events{analyzed}{replayed}", grouped(report.events))?;
+        let events = counted(report.events, "event");
+        writeln!(out, "{events}{analyzed}{replayed}")?;
         let taken = short_bytes(report.bytes_read);
         writeln!(out, "{taken} in {:.2} s, {speed:.0} MB/s", report.seconds)?;
     }
     if report.redactions > 0 {
         writeln!(
             out,
-            "{} secrets were taken out before anything was kept",
-            grouped(report.redactions)
+            "{} redacted before anything was stored",
+            counted(report.redactions, "secret")
         )?;
     }
     if report.skipped_records > 0 {
-        let many = grouped(report.skipped_records);
+        let records = counted(report.skipped_records, "record");
         writeln!(
             out,
-            "{YELLOW}{many} records could not be read{YELLOW:#}; `backstory doctor` lists them"
+            "{YELLOW}{records} could not be read{YELLOW:#}; `backstory doctor` lists what and why"
         )?;
     }
     for problem in &report.problems {
@@ -250,12 +307,6 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
             "{} takes {}",
             store.display(),
             short_bytes(report.retention.final_usage_bytes)
-        )?;
-    }
-    if report.discovered == 0 {
-        writeln!(
-            out,
-            "`backstory doctor` tells where logs were looked for, `backstory sweep --sample` shows how it looks"
         )?;
     }
     out.flush()?;

@@ -12,7 +12,7 @@ use super::retain::retain_options;
 use super::sweep::{catch_up, embed_new, options, report_json};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{DIM, grouped, local_time, print_json_line, short_bytes, stdout};
+use crate::output::{DIM, counted, local_time, print_json_line, short_bytes, stdout};
 use crate::setting::{Setting, now};
 
 /// An agent writes several records at once; they are taken in together.
@@ -67,11 +67,12 @@ fn sweep(memory: &mut Memory, options: &SweepOptions, json: bool) -> Result<(), 
         return print_json_line(&report_json(&report));
     }
     let mut out = stdout();
-    let (files, events) = (grouped(report.ingested), grouped(report.events));
+    let files = counted(report.ingested, "file");
+    let events = counted(report.events, "event");
     let time = local_time(Some(now()));
     writeln!(
         out,
-        "{DIM}{time}{DIM:#} {files} files, {events} events, {}",
+        "{DIM}{time}{DIM:#} {files}, {events}, {}",
         short_bytes(report.bytes_read)
     )?;
     out.flush()?;

@@ -464,10 +464,7 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
     let whole = std::fs::read(store.join("backstory.db")).unwrap();
     // Without the triggers of the program, which would drop the checksums.
     for (change, names) in [
-        (
-            "UPDATE usage SET output = output + 1",
-            &["sessions"][..],
-        ),
+        ("UPDATE usage SET output = output + 1", &["sessions"][..]),
         (
             "UPDATE notes SET notes = CAST(notes || ' ' AS BLOB)",
             &["digest", "observations", "patterns", "context"],

@@ -191,12 +191,160 @@ fn forget_searches_catalogue_files_that_it_cannot_read() {
         format!("seen {}", claude_id(3)),
     );
     let outcome = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
-    assert_eq!(outcome.code, 70, "{}", outcome.stderr);
+    // It says why, and nothing that cannot be done: the session is gone, so forgetting it again is no remedy.
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    let named = format!(
+        "text may be left in {}: it is not read: TOML",
+        broken.display()
+    );
     assert!(
-        outcome.stderr.contains(broken.to_str().unwrap()),
+        outcome.stderr.contains(&named) && !outcome.stderr.contains("forget` again"),
         "{}",
         outcome.stderr
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn forget_names_a_catalogue_file_that_others_can_write_and_the_remedy() {
+    use std::os::unix::fs::PermissionsExt;
+    let (environment, entry) = published();
+    std::fs::set_permissions(&entry, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let remedy = format!("chmod go-w {}", entry.display());
+    for (mode, code) in [("--dry-run", 0), ("--yes", 1)] {
+        let outcome = in_shop(&environment, &["forget", &claude_id(3), mode]);
+        assert_eq!(outcome.code, code, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&remedy), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("others can write it (mode 666)"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn a_file_that_a_hook_named_and_nobody_read_is_not_to_be_deleted() {
+    let environment = Environment::new();
+    let named = environment.write("important.txt", "not a log");
+    let hooks = [
+        serde_json::json!({"hook_event_name": "UserPromptSubmit", "prompt": "platypus"}),
+        serde_json::json!({"hook_event_name": "Stop"}),
+    ];
+    for mut input in hooks {
+        input["session_id"] = claude_id(1).into();
+        input["transcript_path"] = named.to_str().unwrap().into();
+        input["cwd"] = "/home/ada/shop".into();
+        let input = input.to_string();
+        environment.feed(&["hook", "claude-code"], input.as_bytes());
+    }
+    let outcome = environment.run(&["forget", &claude_id(1), "--yes"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("Forgot 1 session"));
+    assert!(
+        !outcome.stdout.contains("important.txt"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dry_run_lists_what_the_real_run_does() {
+    let (environment, _) = published();
+    let agents = environment.home().join("shop/AGENTS.md");
+    let link = environment.home().join("shop/CLAUDE.md");
+    std::os::unix::fs::symlink("AGENTS.md", &link).unwrap();
+    let publish = in_shop(
+        &environment,
+        &["patterns", "publish", "--to", link.to_str().unwrap()],
+    );
+    assert_eq!(publish.code, 0, "{}", publish.stderr);
+    let plan = in_shop(&environment, &["forget", &claude_id(3), "--dry-run"]);
+    assert_eq!(plan.code, 0, "{}", plan.stderr);
+    let rewritten = format!("{} would be rewritten", agents.display());
+    assert!(plan.stdout.contains(&rewritten), "{}", plan.stdout);
+    assert!(!plan.stdout.contains("CLAUDE.md"), "{}", plan.stdout);
+    let log = environment.home().join(crate::environment::claude_path(3));
+    let kept = format!("would keep the text:\n  {}\n", log.display());
+    assert!(plan.stdout.contains(&kept), "{}", plan.stdout);
+    // The title comes from another session, so the block does not change.
+    let unchanged = in_shop(&environment, &["forget", &claude_id(1), "--dry-run"]);
+    let report = in_shop(&environment, &["forget", &claude_id(1), "--yes"]);
+    assert_eq!(
+        unchanged.stdout.contains("AGENTS.md would be rewritten"),
+        report.stdout.contains("AGENTS.md"),
+        "{}{}",
+        unchanged.stdout,
+        report.stdout
+    );
+}
+
+#[test]
+fn a_file_that_was_deleted_is_not_called_rewritten() {
+    let (environment, entry) = published();
+    let all = ["forget", "--project", "/home/ada/shop", "--yes"];
+    let report = in_shop(&environment, &all);
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(!entry.exists());
+    let (_, removed) = report.stdout.split_once("Removed:\n").unwrap();
+    assert!(
+        removed.contains(entry.to_str().unwrap()),
+        "{}",
+        report.stdout
+    );
+}
+
+/// Records what is to be forgotten, as a process does that is stopped right after it.
+fn keep_intent(environment: &Environment, intent: &Value) {
+    let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
+    database
+        .execute(
+            "INSERT INTO settings (name, value) VALUES ('forget-intent', ?1)",
+            [intent.to_string().into_bytes()],
+        )
+        .unwrap();
+}
+
+#[test]
+fn a_clean_up_that_is_resumed_reports_what_was_left_and_hides_no_typo() {
+    let (environment, _) = published();
+    // As it is when a process was stopped between the transaction and the clean-up.
+    let intent = serde_json::json!({
+        "sessions": [[77, claude_id(9)]],
+        "catalogue": null,
+        "published": [],
+        "spool": [],
+        "declined": ["/work/declined.md"],
+    });
+    keep_intent(&environment, &intent);
+    let outcome = in_shop(&environment, &["forget", &claude_id(9)[..8], "--yes"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("/work/declined.md") && !outcome.stderr.contains("no session has"),
+        "{}",
+        outcome.stderr
+    );
+    keep_intent(&environment, &intent);
+    let outcome = in_shop(&environment, &["forget", "feedbeef", "--yes"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in ["/work/declined.md", "begins with \"feedbeef\""] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    keep_intent(&environment, &intent);
+    // The error of the resumed run does not hide the one of this run.
+    std::fs::remove_file(environment.home().join("shop/AGENTS.md")).unwrap();
+    let outcome = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for part in [
+        "/work/declined.md",
+        "AGENTS.md: a pattern was published there",
+    ] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    keep_intent(&environment, &intent);
+    let problems = environment.sweep()["problems"].to_string();
+    assert!(problems.contains("/work/declined.md"), "{problems}");
 }
 
 #[test]
@@ -273,6 +421,9 @@ fn a_published_file_with_a_broken_block_is_named_and_the_exit_code_tells() {
         "{}",
         report.stderr
     );
+    // Once, not again within the reason.
+    let named = report.stderr.matches(agents.to_str().unwrap()).count();
+    assert_eq!(named, 1, "{}", report.stderr);
 }
 
 #[test]

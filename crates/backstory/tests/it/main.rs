@@ -13,6 +13,8 @@ mod context;
 mod crash;
 mod damage;
 mod digest;
+#[cfg(unix)]
+mod doctor;
 mod edited;
 mod forgetting;
 mod fragments;

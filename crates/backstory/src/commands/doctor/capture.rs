@@ -8,6 +8,7 @@ use backstory_memory::{
 };
 use serde_json::{Map, Value, json};
 
+use super::file_remedy;
 use crate::error::Error;
 use crate::output::{BOLD, DIM, YELLOW, counted, grouped, local_time, rfc3339};
 use crate::setting::Setting;
@@ -32,6 +33,8 @@ struct AgentHooks {
     agent: &'static str,
     status: Status,
     file: String,
+    /// Why its file cannot be read.
+    problem: Option<String>,
     runs: Vec<LoggedRun>,
 }
 
@@ -85,6 +88,15 @@ impl Capturing {
             found.items = Some(memory.item_counts()?);
             found.refused = memory.refused_logs()?;
         }
+        for hooks in &found.agents {
+            if let Some(problem) = &hooks.problem {
+                let remedy = file_remedy(problem, &hooks.file, "mend the file by hand");
+                let (agent, file) = (hooks.agent, &hooks.file);
+                wrong.push(format!(
+                    "{file}, which has the hooks of {agent}, cannot be read: {problem}; {remedy}"
+                ));
+            }
+        }
         found.refused.extend(setting.spool().problems());
         for problem in &found.refused {
             let path = problem.path.display();
@@ -95,8 +107,8 @@ impl Capturing {
             .map_or(0, |items| items[ItemState::Failed as usize]);
         if failed > 0 {
             wrong.push(format!(
-                "{} of what hooks left to do failed; `backstory queue --state failed` tells why",
-                grouped(failed)
+                "{} that hooks left to do failed; `backstory queue --state failed` tells why",
+                counted(failed, "item")
             ));
         }
         Ok(found)
@@ -111,6 +123,7 @@ impl Capturing {
                 "agent": hooks.agent,
                 "status": hooks.status.name(),
                 "file": hooks.file,
+                "problem": hooks.problem,
                 "last_ran_at": rfc3339(hooks.last_ran_at()),
                 "runs": runs.collect::<Vec<_>>(),
             })
@@ -158,8 +171,9 @@ impl Capturing {
             writeln!(out, "  queue: {}", counts.join(", "))?;
         }
         if self.spooled > 0 {
-            let spooled = grouped(self.spooled as u64);
-            writeln!(out, "  {spooled} captures wait for the next hook or sweep")?;
+            let verb = if self.spooled == 1 { "waits" } else { "wait" };
+            let spooled = counted(self.spooled as u64, "capture");
+            writeln!(out, "  {spooled} {verb} for the next hook or sweep")?;
         }
         match &self.worker {
             Some((pid, version)) => writeln!(out, "  worker: process {pid}, version {version}")?,
@@ -202,6 +216,9 @@ fn hooks(setting: &Setting) -> Result<Vec<AgentHooks>, Error> {
                 }
             },
             file: outcome.file.display().to_string(),
+            problem: outcome
+                .reason
+                .filter(|_| outcome.status == SetupStatus::Refused),
             runs: Vec::new(),
         })
         .collect())

@@ -3,10 +3,12 @@
 mod capture;
 
 use std::io::Write;
+use std::path::Path;
 
+use backstory_memory::trusted::check_store_folder;
 use backstory_memory::{
-    Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory, Retention,
-    SkippedRow, Sources, UnreadLog, Verification, retention,
+    Catalogue, Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory,
+    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, retention,
 };
 use serde_json::{Value, json};
 
@@ -19,12 +21,17 @@ use crate::output::{
     short_bytes, stdout,
 };
 use crate::setting::{Setting, now};
+use crate::shell;
 
 /// When so few days are left before a log that is not kept is deleted, something is wrong.
 const URGENT_DAYS: i64 = 3;
 
 /// The remedy for damage that no log can repair.
 const RESTORE: &str = "restore backstory.db from a backup";
+
+/// What to do about a database that is not one any more.
+const REBUILD: &str = "copy the folder of the store first, then restore backstory.db from a backup, or move it away and run \
+     `backstory sweep`, which imports the logs that agents still have; sessions whose logs the agent deleted exist only here";
 
 pub(super) fn run(setting: &Setting, arguments: &DoctorArgs) -> Result<(), Error> {
     let examination = Examination::make(setting, arguments);
@@ -47,6 +54,8 @@ struct Examination<'a> {
     cleanup: Cleanup,
     days_left: Option<i64>,
     health: Option<Health>,
+    /// Why the store cannot be read.
+    store_problem: Option<String>,
     index: Option<IndexHealth>,
     model: Option<(String, EmbeddingState)>,
     disk_bytes: u64,
@@ -68,6 +77,7 @@ impl<'a> Examination<'a> {
             cleanup,
             days_left: None,
             health: None,
+            store_problem: None,
             index: None,
             model: None,
             disk_bytes: 0,
@@ -84,46 +94,51 @@ impl<'a> Examination<'a> {
     }
 
     fn examine(&mut self, arguments: &DoctorArgs) -> Result<(), Error> {
-        let memory = Memory::open_existing(&self.setting.store)?;
-        if let Some(memory) = &memory {
-            let health = if arguments.deep {
-                memory.thorough_health()?
-            } else {
-                memory.health()?
-            };
-            self.verify(memory, arguments.deep)?;
-            self.wrong.extend(
-                health
-                    .damage
-                    .iter()
-                    .map(|damage| format!("the database is damaged: {damage}; {RESTORE}")),
-            );
-            self.wrong.extend(
-                health
-                    .orphans
-                    .iter()
-                    .map(|(kind, count)| format!("{count} {kind}; {RESTORE}")),
-            );
-            self.health = Some(health);
-            let index = memory.index_health()?;
-            if let Some(damage) = &index.damage {
-                self.wrong
-                    .push(format!("{damage}; the next sweep makes it anew"));
-            }
-            self.index = Some(index);
-            if let Some(model) = &self.setting.config.model {
-                if !memory.models().iter().any(|(name, _)| name == model) {
-                    self.wrong
-                        .push(format!("the model {model} is in use but not here"));
+        let memory = match Memory::open_existing(&self.setting.store) {
+            Ok(memory) => {
+                if memory.is_none() && has_lost_tables(self.setting) {
+                    let database = self.setting.store.join("backstory.db");
+                    self.report_store_problem(format!(
+                        "{} has no tables, but the index was made from it: its journal backstory.db-wal was removed or emptied; {REBUILD}",
+                        database.display()
+                    ));
                 }
-                self.model = Some((model.clone(), memory.embedding_state(model)?));
+                memory
             }
-            self.disk_bytes = memory.disk_bytes();
-            self.skipped = memory.skipped(arguments.limit)?;
-            self.unread = memory.unread_logs()?;
+            Err(error) => {
+                let read = "nothing of it can be read";
+                self.report_store_problem(store_problem(self.setting, error, read));
+                None
+            }
+        };
+        if let Some(memory) = &memory
+            && let Err(error) = self.examine_store(memory, arguments)
+        {
+            let read = match memory.sessions(&SessionFilter::default()) {
+                Ok(sessions) => format!(
+                    "{} can still be listed with `backstory sessions`",
+                    counted(sessions.len() as u64, "session")
+                ),
+                Err(_) => "nothing of it can be read".to_string(),
+            };
+            self.report_store_problem(store_problem(self.setting, error, &read));
         }
-        self.capturing = Capturing::look(self.setting, memory.as_ref(), &mut self.wrong)?;
-        self.retention = retention(memory.as_ref(), &self.setting.store, &self.sources)?;
+        let store = self.setting.store.display();
+        if let Err(reason) = check_store_folder(&self.setting.store)
+            && self.store_problem.is_none()
+        {
+            self.wrong.push(format!(
+                "{store} is not private, so that nothing can be written to it: {reason}"
+            ));
+        }
+        self.examine_catalogue();
+        self.capturing = Capturing::look(
+            self.setting,
+            memory.as_ref().filter(|_| self.store_problem.is_none()),
+            &mut self.wrong,
+        )?;
+        let memory = memory.as_ref().filter(|_| self.store_problem.is_none());
+        self.retention = retention(memory, &self.setting.store, &self.sources)?;
         for log in &self.unread {
             self.wrong.push(unread_line(log));
         }
@@ -140,18 +155,93 @@ impl<'a> Examination<'a> {
         self.days_left = self
             .retention
             .oldest_unkept_claude_at
+            .filter(|_| self.store_problem.is_none())
             .map(|at| self.cleanup.days_left(at, now()));
         if let Some(days) = self.days_left.filter(|days| *days <= URGENT_DAYS) {
             self.wrong.push(format!(
-                "Claude Code deletes a log that is not kept yet in {} days: sweep now",
-                days.max(0)
+                "Claude Code deletes a log that is not kept yet in {}: sweep now",
+                counted(days.max(0).unsigned_abs(), "day")
             ));
         }
         Ok(())
     }
 
+    fn report_store_problem(&mut self, problem: String) {
+        self.wrong.push(problem.clone());
+        self.store_problem = Some(problem);
+    }
+
+    /// Looks at what is in the store.
+    fn examine_store(
+        &mut self,
+        memory: &Memory,
+        arguments: &DoctorArgs,
+    ) -> Result<(), backstory_memory::Error> {
+        let health = if arguments.deep {
+            memory.thorough_health()?
+        } else {
+            memory.health()?
+        };
+        self.verify(memory, arguments.deep)?;
+        self.wrong.extend(
+            health
+                .damage
+                .iter()
+                .map(|damage| format!("the database is damaged: {damage}")),
+        );
+        if !health.damage.is_empty() {
+            let database = self.setting.store.join("backstory.db");
+            let sessions = counted(health.sessions, "session");
+            self.wrong.push(format!(
+                "{} is damaged as said above; {sessions} can still be listed; {REBUILD}",
+                database.display()
+            ));
+        }
+        self.wrong.extend(
+            health
+                .orphans
+                .iter()
+                .map(|(kind, count)| format!("{kind}: {}; {RESTORE}", grouped(*count))),
+        );
+        self.health = Some(health);
+        let index = memory.index_health()?;
+        if let Some(damage) = &index.damage {
+            self.wrong
+                .push(format!("{damage}; the next sweep makes it anew"));
+        }
+        self.index = Some(index);
+        if let Some(model) = &self.setting.config.model {
+            if !memory.models().iter().any(|(name, _)| name == model) {
+                self.wrong
+                    .push(format!("the model {model} is in use but not here"));
+            }
+            self.model = Some((model.clone(), memory.embedding_state(model)?));
+        }
+        self.disk_bytes = memory.disk_bytes();
+        self.unread = memory.unread_logs()?;
+        self.skipped = memory.skipped(arguments.limit)?;
+        Ok(())
+    }
+
+    /// Names files of the pattern catalogue that other commands refuse.
+    fn examine_catalogue(&mut self) {
+        let folder = self.setting.catalogue();
+        let problems = match Catalogue::load(&folder) {
+            Ok(catalogue) => catalogue.problems().to_vec(),
+            Err(error) => return self.wrong.push(error.to_string()),
+        };
+        for problem in problems {
+            let path = problem.path.display().to_string();
+            let remedy = file_remedy(&problem.reason, &path, "mend or remove the file");
+            self.wrong.push(format!(
+                "{path} of the pattern catalogue is not read: {}; {remedy}",
+                problem.reason
+            ));
+        }
+    }
+
     /// Verifies checksums; damage is noted for the next sweep.
-    fn verify(&mut self, memory: &Memory, deep: bool) -> Result<(), Error> {
+    fn verify(&mut self, memory: &Memory, deep: bool) -> Result<(), backstory_memory::Error> {
         let verification = memory.verify_store(deep)?;
         memory.note_damage(&verification.damage);
         for damage in &verification.damage {
@@ -183,10 +273,11 @@ impl<'a> Examination<'a> {
                 |(agent, root)| json!({"agent": agent, "path": root, "exists": root.exists()}),
             );
         let agents = self.retention.agents.iter().map(|found| {
-            json!({"agent": found.agent, "files": found.files, "bytes": found.bytes, "kept": found.kept})
+            json!({"agent": found.agent, "files": found.files, "bytes": found.bytes, "kept": found.kept,
+                "evicted": found.evicted, "forgotten": found.forgotten})
         });
         let skipped = self.skipped.iter().map(|row| {
-            json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": row.reason})
+            json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": without_position(&row.reason)})
         });
         let unread = self.unread.iter().map(
             |log| json!({"path": log.path, "reason": log.reason, "since": rfc3339(Some(log.since))}),
@@ -209,7 +300,7 @@ impl<'a> Examination<'a> {
             "ok": self.wrong.is_empty(),
             "wrong": self.wrong,
             "config": self.setting.config_path,
-            "store": { "path": self.setting.store, "health": health },
+            "store": { "path": self.setting.store, "health": health, "problem": self.store_problem },
             "checksums": self.verification.as_ref().map(|found| {
                 json!({
                     "verified": found.verified,
@@ -234,6 +325,23 @@ impl<'a> Examination<'a> {
         })
     }
 
+    /// Lists records that could not be read; those of logs that are gone are counted, as nobody can look at them any more.
+    fn print_skipped(&self, out: &mut impl Write) -> Result<(), Error> {
+        let is_there = |row: &&SkippedRow| Path::new(&row.path).exists();
+        let (there, gone): (Vec<&SkippedRow>, Vec<&SkippedRow>) =
+            self.skipped.iter().partition(is_there);
+        for row in there {
+            let reason = one_line(without_position(&row.reason));
+            writeln!(out, "    {}:{}: {reason}", one_line(&row.path), row.line)?;
+        }
+        match gone.len() {
+            0 => {}
+            1 => writeln!(out, "    1 of them in a log that is gone")?,
+            count => writeln!(out, "    {count} of them in logs that are gone")?,
+        }
+        Ok(())
+    }
+
     fn print(&self) -> Result<(), Error> {
         let mut out = stdout();
         writeln!(out, "{BOLD}Logs{BOLD:#}")?;
@@ -242,27 +350,42 @@ impl<'a> Examination<'a> {
             writeln!(out, "  {agent:<12} {}{DIM}{there}{DIM:#}", root.display())?;
         }
         for found in &self.retention.agents {
-            let (files, bytes, kept) = (
-                grouped(found.files),
-                short_bytes(found.bytes),
-                grouped(found.kept),
-            );
-            writeln!(
-                out,
-                "  {:<12} {files} files, {bytes}; {kept} of them kept as they are now",
-                found.agent
-            )?;
+            let files = counted(found.files, "file");
+            let mut line = format!("{files}, {}", short_bytes(found.bytes));
+            if self.store_problem.is_none() {
+                let state = match found.kept {
+                    1 => "stored as it is now",
+                    _ => "stored as they are now",
+                };
+                line.push_str(&format!("; {} {state}", grouped(found.kept)));
+            }
+            for (count, state) in [
+                (
+                    found.evicted,
+                    "evicted, so that only the log has all of the text",
+                ),
+                (found.forgotten, "forgotten and not read again"),
+            ] {
+                if count > 0 {
+                    line.push_str(&format!("; {} {state}", grouped(count)));
+                }
+            }
+            writeln!(out, "  {:<12} {line}", found.agent)?;
         }
         if let Some(days) = self.days_left {
-            let unkept = grouped(self.retention.unkept.len() as u64);
+            let count = self.retention.unkept.len() as u64;
+            let verb = if count == 1 { "has" } else { "have" };
+            let unkept = counted(count, "file");
             writeln!(
                 out,
-                "  {YELLOW}{unkept} files have something that is not kept yet{YELLOW:#}; `backstory sweep` takes it in"
+                "  {YELLOW}{unkept} {verb} something that is not stored yet{YELLOW:#}; `backstory sweep` imports it"
             )?;
+            let verb = if days == 1 { "is" } else { "are" };
             writeln!(
                 out,
-                "  Claude Code deletes logs after {} days: {days} days are left for the oldest one",
-                self.cleanup.days
+                "  Claude Code deletes logs after {}: {} {verb} left for the oldest one",
+                counted(self.cleanup.days, "day"),
+                counted(days.max(0).unsigned_abs(), "day"),
             )?;
         }
         writeln!(
@@ -270,15 +393,16 @@ impl<'a> Examination<'a> {
             "{BOLD}Store{BOLD:#}\n  {}",
             self.setting.store.display()
         )?;
-        match &self.health {
-            None => writeln!(out, "  not there yet; `backstory sweep` makes it")?,
-            Some(health) => {
+        match (&self.health, &self.store_problem) {
+            (_, Some(_)) => writeln!(out, "  {RED}cannot be read{RED:#}; see below")?,
+            (None, None) => writeln!(out, "  not there yet; `backstory sweep` makes it")?,
+            (Some(health), None) => {
                 writeln!(
                     out,
-                    "  {} sessions, {} events from {} files; {} of logs kept in {}",
-                    grouped(health.sessions),
-                    grouped(health.events),
-                    grouped(health.source_files),
+                    "  {}, {} from {}; {} of logs kept in {}",
+                    counted(health.sessions, "session"),
+                    counted(health.events, "event"),
+                    counted(health.source_files, "file"),
                     short_bytes(health.stored_bytes),
                     short_bytes(self.disk_bytes),
                 )?;
@@ -287,36 +411,26 @@ impl<'a> Examination<'a> {
                     1 => ", and 1 log was not read, or only in part".to_string(),
                     many => format!(", and {many} logs were not read, or only in part"),
                 };
-                writeln!(
-                    out,
-                    "  {} records could not be read{unread}",
-                    grouped(health.skipped_records)
-                )?;
+                let records = counted(health.skipped_records, "record");
+                writeln!(out, "  {records} could not be read{unread}")?;
+                self.print_skipped(&mut out)?;
             }
         }
         if let Some(found) = &self.verification {
-            writeln!(out, "  {} checksums verified", grouped(found.verified))?;
+            let verified = counted(found.verified, "checksum");
+            writeln!(out, "  {verified} verified")?;
         }
         if let Some(index) = &self.index {
             writeln!(
                 out,
-                "  index of {}, {} events searched beside it",
+                "  index of {}, {} searched beside it",
                 short_bytes(index.bytes),
-                grouped(index.fresh)
+                counted(index.fresh, "event")
             )?;
         }
         if let Some((name, state)) = &self.model {
-            let pending = grouped(state.pending());
-            writeln!(out, "  model {name}, {pending} events without vectors")?;
-        }
-        for row in &self.skipped {
-            writeln!(
-                out,
-                "    {}:{}: {}",
-                row.path,
-                row.line,
-                one_line(&row.reason)
-            )?;
+            let pending = counted(state.pending(), "event");
+            writeln!(out, "  model {name}, {pending} without vectors")?;
         }
         self.capturing.print(&mut out)?;
         writeln!(
@@ -353,6 +467,70 @@ fn unread_line(log: &UnreadLog) -> String {
         one_line(&path),
         one_line(&log.reason)
     )
+}
+
+/// Returns what is wrong with a store that cannot be read, what of it can be, and what to do.
+fn store_problem(setting: &Setting, error: backstory_memory::Error, read: &str) -> String {
+    use backstory_memory::StoreError;
+    let database = setting.store.join("backstory.db");
+    let backstory_memory::Error::Store(refused) = &error else {
+        return Error::from(error).with_hints();
+    };
+    match refused {
+        StoreError::Damaged(reason) => {
+            format!(
+                "{} is damaged: {reason}; {read}; {REBUILD}",
+                database.display()
+            )
+        }
+        StoreError::Database(reason) => format!(
+            "{} cannot be read: {reason}; stop other processes that use it and run this again; copy the folder of the store \
+             before you change anything in it",
+            database.display()
+        ),
+        StoreError::Lost { .. } => format!("{error}; {read}; {REBUILD}"),
+        StoreError::WrongType { path, .. } if *path == database => {
+            format!("{error}; {read}; {REBUILD}")
+        }
+        StoreError::NotPrivate { .. }
+        | StoreError::TooNew { .. }
+        | StoreError::Full
+        | StoreError::WrongType { .. } => Error::from(error).with_hints(),
+        // Their hint is to run this command.
+        _ => error.to_string(),
+    }
+}
+
+/// Returns whether a database that was never laid out lies beside an index that was made from it. Until the journal is moved, all
+/// that was stored lies in there.
+fn has_lost_tables(setting: &Setting) -> bool {
+    let database = std::fs::metadata(setting.store.join("backstory.db"));
+    let index = std::fs::read_dir(setting.store.join("index"));
+    database.is_ok_and(|database| database.len() > 0)
+        && index.is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Returns what to do about a file that was refused.
+fn file_remedy(reason: &str, path: &str, otherwise: &str) -> String {
+    match reason.contains("others can write it") {
+        true => format!("chmod go-w {}", shell::quoted(path)),
+        false => otherwise.to_string(),
+    }
+}
+
+/// Returns the reason of a record that could not be read without the position within the record, which looks like one in the file.
+fn without_position(reason: &str) -> &str {
+    let is_position = |text: &str| {
+        let mut parts = text.split(" column ");
+        let is_number = |part: Option<&str>| {
+            part.is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        is_number(parts.next()) && is_number(parts.next()) && parts.next().is_none()
+    };
+    match reason.rsplit_once(" at line ") {
+        Some((before, position)) if is_position(position) => before,
+        _ => reason,
+    }
 }
 
 fn damage_json(damage: &Damage) -> Value {

@@ -9,7 +9,8 @@ use crate::cli::PatternsListArgs;
 use crate::commands::damage::add_damage;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout, table,
+    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout,
+    table,
 };
 
 /// How much of a title is shown in the list.
@@ -109,10 +110,10 @@ pub(super) fn show(
 fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> {
     writeln!(
         out,
-        "{}, {} times in {} sessions of {}, from {} to {}",
+        "{}, {} in {} of {}, from {} to {}",
         pattern.kind.name(),
-        pattern.frequency,
-        pattern.sessions.len(),
+        counted(pattern.frequency, "time"),
+        counted(pattern.sessions.len() as u64, "session"),
         pattern.agents.join(", "),
         local_time(pattern.first_seen),
         local_time(pattern.last_seen)
