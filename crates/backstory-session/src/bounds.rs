@@ -4,7 +4,7 @@
 //! their beginning and get a hash of the whole, so that two that differ still differ. Content (what was said, asked and answered)
 //! is not limited here.
 //!
-//! Output of readers passes [`bound_output`] in `record.rs`, input of hooks [`HookInput::bound_names`] after redaction: half a secret
+//! Output of readers passes `bound_output` in `record.rs`, input of hooks [`HookInput::bound_names`] after redaction: half a secret
 //! is a secret that no rule knows.
 
 use std::borrow::Cow;

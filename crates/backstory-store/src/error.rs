@@ -96,9 +96,12 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Error::Full,
-            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-                Error::Damaged(error.to_string())
-            }
+            // No statement breaks a constraint on a sound database.
+            Some(
+                rusqlite::ErrorCode::DatabaseCorrupt
+                | rusqlite::ErrorCode::NotADatabase
+                | rusqlite::ErrorCode::ConstraintViolation,
+            ) => Error::Damaged(error.to_string()),
             _ => Error::Database(error),
         }
     }
