@@ -334,7 +334,7 @@ fn plain(said: &str) -> String {
 /// Whether words stand in a text as words of their own.
 fn has_words(text: &str, words: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-    text.match_indices(words).any(|(at, _)| {
+    memchr::memmem::find_iter(text.as_bytes(), words).any(|at| {
         !is_letter(text[..at].chars().next_back())
             && !is_letter(text[at + words.len()..].chars().next())
     })

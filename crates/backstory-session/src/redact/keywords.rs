@@ -399,7 +399,10 @@ const COMMON_WORDS: &str = "session message content return node file files packa
     over cover reader header leader order older folder holder render sender under wonder second record recent \
     directory history factory memory category repository print sprint point pointer start started restart \
     target support report transport system items item method methods false null true timestamp parent parents \
-    uuid sidechain ephemeral cache creation tokens standard stdout without about login docker";
+    uuid sidechain ephemeral cache creation tokens standard stdout without about login docker request require \
+    required requires requirements response modify verify notify specify dashboard sandbox handle handled handler \
+    candidate address added adding padding done line lines one none machine initial partial special essential official \
+    detailed failed enabled based used created updated changed reads reading stage staged stages steps exists test.";
 
 const fn common_pairs() -> [u8; 1 << 14] {
     /// The most frequent first.
