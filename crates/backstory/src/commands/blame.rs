@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use backstory_memory::{Blame, BlamedTurn, Damage};
 use serde_json::json;
 
-use super::damage::{add_damage, report_damage};
+use super::damage::{print_answer, report_damage};
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, harmless, local_time, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, harmless, local_time, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error> {
@@ -105,9 +105,8 @@ fn print_lines_json(
             })
         })
         .collect();
-    let mut answer = json!({ "lines": lines });
-    add_damage(&mut answer, damage);
-    print_json(&answer)
+    let answer = json!({ "lines": lines });
+    print_answer(answer, damage)
 }
 
 fn print_text(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {

@@ -7,11 +7,11 @@ use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, 
 use backstory_session::redact::Redactor;
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, report_damage};
+use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
 use crate::config::{Redact, most_characters, most_tokens};
 use crate::error::{Error, ErrorKind};
-use crate::output::{harmless, print_json, stdout, talk};
+use crate::output::{harmless, stdout, talk};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Error> {
@@ -46,9 +46,8 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     let context = memory.context(&options)?;
     let damage = memory.take_damage();
     if arguments.json {
-        let mut answer = context_json(&context);
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        let answer = context_json(&context);
+        print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
     }
     if context.text.is_empty() {

@@ -1,9 +1,10 @@
-//! Damage behind an answer: the sound part is shown, then what is damaged is named and the exit code tells.
+//! Damage behind an answer: the sound part is shown, then what is damaged is named and the command exits with 1.
 
 use backstory_memory::{AnswerRows, Damage, Memory};
 use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
+use crate::output::print_json;
 
 /// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
 pub(crate) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<Damage>, Error> {
@@ -17,6 +18,12 @@ pub(crate) fn add_damage(answer: &mut Value, damage: &[Damage]) {
         let damage = damage.iter().map(|damage| json!(damage.to_string()));
         answer.insert("damage".to_string(), damage.collect());
     }
+}
+
+/// Prints an answer for machines, with its damage.
+pub(super) fn print_answer(mut answer: Value, damage: &[Damage]) -> Result<(), Error> {
+    add_damage(&mut answer, damage);
+    print_json(&answer)
 }
 
 /// Names what is damaged, after everything sound was shown, and has the next sweep repair it.

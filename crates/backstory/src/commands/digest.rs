@@ -5,13 +5,12 @@ use std::io::Write;
 use backstory_memory::{AnswerRows, Digest, FileChange, Outcome, SessionSummary, Statement};
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{find_damage, print_answer, report_damage};
 use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, print_json, short_number, stdout,
-    usage_json,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout, usage_json,
 };
 use crate::setting::Setting;
 
@@ -24,9 +23,8 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let digest = memory.digest(&session)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
-        let mut answer = digest_json(&digest);
-        add_damage(&mut answer, &damage);
-        print_json(&answer)
+        let answer = digest_json(&digest);
+        print_answer(answer, &damage)
     } else {
         print_text(&digest)
     }?;

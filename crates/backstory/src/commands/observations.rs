@@ -5,11 +5,11 @@ use std::io::Write;
 use backstory_memory::{AnswerRows, Observation, count_tokens};
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{find_damage, print_answer, report_damage};
 use super::show::find_session_turn;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, harmless, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
@@ -26,13 +26,12 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
         let observations: Vec<Value> = observations.iter().map(observation_json).collect();
-        let mut answer = json!({
+        let answer = json!({
             "session": session.session,
             "agent": session.agent,
             "observations": observations,
         });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
     }
     if observations.is_empty() {

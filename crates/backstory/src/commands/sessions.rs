@@ -6,12 +6,11 @@ use std::path::Path;
 use backstory_memory::{AnswerRows, SessionFilter, SessionRow};
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::SessionsArgs;
 use crate::error::Error;
 use crate::output::{
-    local_time, one_line, parse_time, print_json, print_table, rfc3339, short_number, stdout,
-    table, usage_json,
+    local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table, usage_json,
 };
 use crate::setting::{Setting, now};
 
@@ -44,9 +43,8 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
         let sessions: Vec<Value> = rows.iter().map(session_json).collect();
-        let mut answer = json!({ "sessions": sessions });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        let answer = json!({ "sessions": sessions });
+        print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
     }
     let mut out = stdout();

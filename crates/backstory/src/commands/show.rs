@@ -7,13 +7,11 @@ use backstory_memory::{
 };
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, find_damage, report_damage};
+use super::damage::{find_damage, print_answer, report_damage};
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{
-    BOLD, DIM, GREEN, RED, harmless, local_time, one_line, print_json, rfc3339, stdout, talk,
-};
+use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, one_line, rfc3339, stdout, talk};
 use crate::setting::Setting;
 
 /// How many lines of a tool's output, of reasoning or of injected text are shown.
@@ -180,8 +178,7 @@ fn print_events_json(
         // Here `events` are the events themselves.
         object.insert("events".to_string(), Value::Array(events));
     }
-    add_damage(&mut value, damage);
-    print_json(&value)
+    print_answer(value, damage)
 }
 
 fn event_json(event: &ShownEvent) -> Value {

@@ -6,10 +6,10 @@ use backstory_memory::{Usage, UsageBy, UsageEntry};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::damage::{add_damage, report_damage};
+use super::damage::{print_answer, report_damage};
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
-use crate::output::{grouped, one_line, print_json, print_table, stdout, table, usage_json};
+use crate::output::{grouped, one_line, print_table, stdout, table, usage_json};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error> {
@@ -35,9 +35,8 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
     let damage = memory.take_damage();
     if arguments.json {
         let rows: Vec<Value> = entries.iter().map(entry_json).collect();
-        let mut answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        let answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });
+        print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
     }
     let mut out = stdout();

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;
-use crate::commands::damage::{add_damage, find_damage, report_damage};
+use crate::commands::damage::{find_damage, print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
@@ -37,9 +37,8 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
     };
     if arguments.json {
         let changes: Vec<Value> = turns.iter().flat_map(turn_json).collect();
-        let mut answer = json!({ "changes": changes });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        let answer = json!({ "changes": changes });
+        print_answer(answer, &damage)?;
     } else {
         print_text(&turns)?;
     }

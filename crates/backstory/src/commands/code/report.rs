@@ -11,11 +11,9 @@ use serde_json::{Value, json};
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};
 use crate::cli::ReportArgs;
-use crate::commands::damage::{add_damage, report_damage};
+use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
-use crate::output::{
-    BOLD, DIM, counted, grouped, local_time, one_line, print_json, rfc3339, stdout,
-};
+use crate::output::{BOLD, DIM, counted, grouped, local_time, one_line, rfc3339, stdout};
 use crate::setting::Setting;
 
 /// So many of the functions and files that changed most are named.
@@ -59,7 +57,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
         let broken = broken
             .iter()
             .map(|(file, at)| json!({ "file": file, "timestamp": rfc3339(Some(*at)) }));
-        let mut answer = json!({
+        let answer = json!({
             "project": root,
             "since": rfc3339(Some(since)),
             "files": files.len(),
@@ -68,8 +66,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
             "changes": changes.json(),
             "broken": broken.collect::<Vec<Value>>(),
         });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
     }
     let mut out = stdout();

@@ -6,10 +6,10 @@ use backstory_memory::{LifeEvent, SymbolKind, SymbolLife};
 use serde_json::{Value, json};
 
 use crate::cli::WhyArgs;
-use crate::commands::damage::{add_damage, report_damage};
+use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{citation, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, print_json, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
@@ -18,9 +18,8 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
     let damage = memory.take_damage();
     if arguments.json {
         let symbols: Vec<Value> = lives.iter().map(life_json).collect();
-        let mut answer = json!({ "symbols": symbols });
-        add_damage(&mut answer, &damage);
-        print_json(&answer)?;
+        let answer = json!({ "symbols": symbols });
+        print_answer(answer, &damage)?;
     } else {
         print_text(&lives)?;
     }

@@ -6,7 +6,7 @@ use backstory_memory::{Catalogue, Damage, Entry, Pattern, find_pattern};
 use serde_json::{Value, json};
 
 use crate::cli::PatternsListArgs;
-use crate::commands::damage::add_damage;
+use crate::commands::damage::print_answer;
 use crate::error::Error;
 use crate::output::{
     BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout,
@@ -30,9 +30,8 @@ pub(super) fn run(
             .iter()
             .map(|pattern| pattern_json(pattern, catalogue.entry(&pattern.id)))
             .collect();
-        let mut answer = json!({ "patterns": patterns });
-        add_damage(&mut answer, damage);
-        return print_json(&answer);
+        let answer = json!({ "patterns": patterns });
+        return print_answer(answer, damage);
     }
     let mut out = stdout();
     if patterns.is_empty() {
