@@ -39,6 +39,7 @@ mod git;
 mod hidden;
 mod models;
 mod observe;
+mod path_text;
 mod patterns;
 mod pipeline;
 mod place;

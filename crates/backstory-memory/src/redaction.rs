@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use backstory_session::redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
-use crate::discover::path_text;
 use crate::error::Result;
+use crate::path_text::path_text;
 use crate::sweep::random_key;
 
 /// The setting that the key of a store's redactor is made of.

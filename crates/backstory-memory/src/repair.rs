@@ -6,8 +6,8 @@ use std::path::Path;
 use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Memory;
-use crate::discover::path_from_text;
 use crate::error::Result;
+use crate::path_text::path_from_text;
 use crate::trusted::open_regular;
 
 /// Number of pieces of each kind that a check reads that does not read everything.

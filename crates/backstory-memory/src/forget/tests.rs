@@ -185,7 +185,7 @@ fn forgetting_is_finished_by_the_next_sweep() {
     let session = trial.session(1).id;
     let intent = outside::Intent {
         sessions: vec![(session, id(1))],
-        declined: vec!["/work/declined.md".into()],
+        declined: vec!["/home/ada/declined.md".into()],
         missing: vec!["~/gone/AGENTS.md".to_string()],
         ..outside::Intent::default()
     };
@@ -207,7 +207,7 @@ fn forgetting_is_finished_by_the_next_sweep() {
         .iter()
         .filter_map(|problem| problem.path.to_str())
         .collect();
-    assert_eq!(problems, ["/work/declined.md", "~/gone/AGENTS.md"]);
+    assert_eq!(problems, ["/home/ada/declined.md", "~/gone/AGENTS.md"]);
     assert_eq!(trial.texts(2), ["stays"]);
     assert!(!trial.memory.store.is_unclean().unwrap());
 }
@@ -386,7 +386,7 @@ fn a_sweep_that_finishes_forgetting_names_what_remained() {
         piece: backstory_store::DamagedPiece::Attachment(3),
     };
     let left = Leftover {
-        path: "/work/AGENTS.md".into(),
+        path: "/home/ada/AGENTS.md".into(),
         reason: "it cannot be written".to_string(),
     };
     let resumed = ResumedForget {
@@ -401,7 +401,10 @@ fn a_sweep_that_finishes_forgetting_names_what_remained() {
             missing: vec!["~/gone.md".to_string()],
             rewritten: Vec::new(),
             proof: Proof {
-                remains: vec!["/store/index/1".to_string(), "/work/AGENTS.md".to_string()],
+                remains: vec![
+                    "/store/index/1".to_string(),
+                    "/home/ada/AGENTS.md".to_string(),
+                ],
                 unsearched: vec![damage],
                 ..Proof::default()
             },
@@ -417,7 +420,7 @@ fn a_sweep_that_finishes_forgetting_names_what_remained() {
         "/store/index/1",
         "/store/backstory.db",
         "/store",
-        "/work/AGENTS.md",
+        "/home/ada/AGENTS.md",
         "~/gone.md",
     ];
     assert_eq!(paths, expected);

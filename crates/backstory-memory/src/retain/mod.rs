@@ -11,8 +11,8 @@ mod tests;
 use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
-use crate::discover::path_from_text;
 use crate::error::{Error, Result};
+use crate::path_text::path_from_text;
 use crate::{Memory, disk_bytes};
 
 /// Bounds of what is kept; those that are `None` bound nothing.

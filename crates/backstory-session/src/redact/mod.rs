@@ -42,6 +42,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod url;
+mod web_key;
 
 use std::borrow::Cow;
 use std::ops::Range;

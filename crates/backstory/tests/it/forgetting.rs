@@ -315,20 +315,21 @@ fn a_clean_up_that_is_resumed_reports_what_was_left_and_hides_no_typo() {
         "catalogue": null,
         "published": [],
         "spool": [],
-        "declined": ["/work/declined.md"],
+        "declined": ["/home/ada/declined.md"],
     });
     keep_intent(&environment, &intent);
     let outcome = in_shop(&environment, &["forget", &claude_id(9)[..8], "--yes"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("/work/declined.md") && !outcome.stderr.contains("no session has"),
+        outcome.stderr.contains("/home/ada/declined.md")
+            && !outcome.stderr.contains("no session has"),
         "{}",
         outcome.stderr
     );
     keep_intent(&environment, &intent);
     let outcome = in_shop(&environment, &["forget", "feedbeef", "--yes"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    for part in ["/work/declined.md", "begins with \"feedbeef\""] {
+    for part in ["/home/ada/declined.md", "begins with \"feedbeef\""] {
         assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     }
     keep_intent(&environment, &intent);
@@ -337,14 +338,14 @@ fn a_clean_up_that_is_resumed_reports_what_was_left_and_hides_no_typo() {
     let outcome = in_shop(&environment, &["forget", &claude_id(3), "--yes"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
     for part in [
-        "/work/declined.md",
+        "/home/ada/declined.md",
         "AGENTS.md: a pattern was published there",
     ] {
         assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     }
     keep_intent(&environment, &intent);
     let problems = environment.sweep()["problems"].to_string();
-    assert!(problems.contains("/work/declined.md"), "{problems}");
+    assert!(problems.contains("/home/ada/declined.md"), "{problems}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Private keys, passwords in addresses and headers, sessions, and files made of credentials.
 
 use crate::redact::rule::{Case, Rule, assigned, code, token};
-use crate::redact::{command, header, private_key, url};
+use crate::redact::{command, header, private_key, url, web_key};
 
 pub(super) const RULES: &[Rule] = &[
     code(
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     code(
         "json-web-key",
         &["kty\"", "kty\\"],
-        private_key::jwk_private_members,
+        web_key::jwk_private_members,
         Case::Exact,
         "\"kty\":\"EC\",\"x\":\"{u43}\",\"d\":\"«{u43}»\"",
         "\"kty\":\"EC\",\"x\":\"{u43}\",\"y\":\"{u43}\"",
