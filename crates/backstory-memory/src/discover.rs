@@ -5,12 +5,13 @@ use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use backstory_session::redact::Redactor;
 use backstory_session::{Places, READERS, Reader, Shape};
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
 use crate::path_text::path_text;
-use crate::redaction::OptionalRedactor;
+use crate::redaction::{shown_path, stored_path};
 use crate::trusted::{LogOrigin, open_log};
 
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
@@ -122,7 +123,7 @@ pub(crate) fn discover(
     sources: &Sources,
     store: Option<&Store>,
     own: &Path,
-    redactor: &OptionalRedactor,
+    redactor: Option<&Redactor>,
 ) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
         && backstory_session::reader(agent).is_none()
@@ -210,7 +211,7 @@ struct Walk<'a> {
     known: HashMap<String, Fingerprint>,
     own: &'a Path,
     own_identity: Option<Identity>,
-    redactor: &'a OptionalRedactor,
+    redactor: Option<&'a Redactor>,
     files: HashMap<String, Found>,
     problems: Vec<Problem>,
     /// Folders that were looked into, for an agent or for all of them.
@@ -230,7 +231,7 @@ impl Walk<'_> {
 
     fn problem(&mut self, path: &Path, reason: &dyn std::fmt::Display) {
         self.problems.push(Problem {
-            path: self.redactor.shown_path(path),
+            path: shown_path(self.redactor, path),
             reason: reason.to_string(),
         });
     }
@@ -401,7 +402,7 @@ impl Walk<'_> {
         let key = if self.known.contains_key(path_name) {
             path_name.to_string()
         } else {
-            self.redactor.path_name(path_name)
+            stored_path(self.redactor, path_name)
         };
         // One that was forgotten is never read again, however it grew.
         let unchanged = unchanged
@@ -434,7 +435,7 @@ impl Walk<'_> {
         let Some(store) = self.store else {
             return false;
         };
-        let key = self.redactor.path_name(path_name);
+        let key = stored_path(self.redactor, path_name);
         let mut readers = READERS
             .iter()
             .copied()

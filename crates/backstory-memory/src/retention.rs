@@ -7,7 +7,7 @@ use backstory_store::Store;
 use crate::Memory;
 use crate::discover::{Found, Problem, Sources, discover};
 use crate::error::Result;
-use crate::redaction::OptionalRedactor;
+use crate::redaction::redactor_of_store;
 
 /// What lies in the agents' folders and how much of it is kept.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ impl Cleanup {
 /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
 pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
     let store = memory.map(|memory| &memory.store);
-    let discovery = discover(sources, store, home, &OptionalRedactor::of_store(store)?)?;
+    let discovery = discover(sources, store, home, Some(&redactor_of_store(store)?))?;
     let mut retention = Retention {
         problems: discovery.problems,
         ..Retention::default()

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_session::redact::Redactor;
 use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
 
 use crate::code::{self, Runs};
@@ -10,7 +11,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
-use crate::redaction::{KEY_SETTING, OptionalRedactor, redact_stored_paths};
+use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
 use crate::trusted::open_log;
@@ -126,11 +127,18 @@ impl Memory {
             // Rows of what was forgotten may be given out again, so nothing may know them any more.
             resumed = Some(self.finish_forgetting()?);
         }
-        let redactor = self.optional_redactor(options.redact)?;
-        redact_stored_paths(&mut self.store, &redactor)?;
+        let redactor = options.redact.then(|| self.store_redactor()).transpose()?;
+        if let Some(redactor) = &redactor {
+            redact_stored_paths(&mut self.store, redactor)?;
+        }
         self.begin_repair()?;
-        let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
-        let taken = self.take_in(options, &discovery, &redactor, progress)?;
+        let discovery = discover(
+            &options.sources,
+            Some(&self.store),
+            &self.home,
+            redactor.as_ref(),
+        )?;
+        let taken = self.take_in(options, &discovery, redactor.as_ref(), progress)?;
         let TakenIn {
             mut report,
             mut under_way,
@@ -141,7 +149,7 @@ impl Memory {
         self.update_unread_logs(
             &options.sources,
             &discovery,
-            &redactor,
+            redactor.as_ref(),
             &report.problems,
             options.retain.now,
         )?;
@@ -192,8 +200,13 @@ impl Memory {
             return Ok(false);
         }
         self.store.install_triggers()?;
-        let redactor = self.optional_redactor(options.redact)?;
-        let discovery = discover(&options.sources, Some(&self.store), &self.home, &redactor)?;
+        let redactor = options.redact.then(|| self.store_redactor()).transpose()?;
+        let discovery = discover(
+            &options.sources,
+            Some(&self.store),
+            &self.home,
+            redactor.as_ref(),
+        )?;
         let sizes = discovery.files.iter().filter(|found| !found.unchanged);
         let mut bytes = 0;
         for found in sizes {
@@ -203,9 +216,15 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        let taken = self.take_in(options, &discovery, &redactor, &mut |_| {})?;
+        let taken = self.take_in(options, &discovery, redactor.as_ref(), &mut |_| {})?;
         let (sources, problems) = (&options.sources, &taken.report.problems);
-        self.update_unread_logs(sources, &discovery, &redactor, problems, options.retain.now)?;
+        self.update_unread_logs(
+            sources,
+            &discovery,
+            redactor.as_ref(),
+            problems,
+            options.retain.now,
+        )?;
         Ok(true)
     }
 
@@ -214,7 +233,7 @@ impl Memory {
         &mut self,
         options: &SweepOptions,
         discovery: &Discovery,
-        redactor: &OptionalRedactor,
+        redactor: Option<&Redactor>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
@@ -235,11 +254,6 @@ impl Memory {
                 stored_end,
             });
         }
-        let redactor = if jobs.is_empty() {
-            None
-        } else {
-            redactor.get()
-        };
         let mut report = SweepReport::begin(discovery);
         let bytes_total = jobs
             .iter()
@@ -290,11 +304,6 @@ impl Memory {
         })
     }
 
-    fn optional_redactor(&self, redact: bool) -> Result<OptionalRedactor> {
-        let key = redact.then(|| self.redaction_key()).transpose()?;
-        Ok(OptionalRedactor::new(key))
-    }
-
     /// Hashes files that an older version read and that look as they did then, a few in each sweep.
     fn backfill_content_hashes(&self, discovery: &Discovery) -> Result<()> {
         let unhashed = self.store.sources_without_hash()?;
@@ -334,11 +343,11 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
     let redactor = if options.redact {
-        OptionalRedactor::of_store(store.as_ref())?
+        Some(redactor_of_store(store.as_ref())?)
     } else {
-        OptionalRedactor::new(None)
+        None
     };
-    let discovery = discover(&options.sources, store.as_ref(), home, &redactor)?;
+    let discovery = discover(&options.sources, store.as_ref(), home, redactor.as_ref())?;
     let mut jobs = Vec::new();
     for found in discovery.files.iter().filter(|found| !found.unchanged) {
         let cursor = store
@@ -353,7 +362,7 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
         });
     }
     let mut report = SweepReport::begin(&discovery);
-    let problems = run(&jobs, redactor.get(), options.workers.max(1), |done| {
+    let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
         report.count(&done);
         report.events += done.chunk.output.events.len() as u64;
         report.skipped_records += done.chunk.output.skipped.len() as u64;

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use backstory_session::redact::Redactor;
+
 use crate::Memory;
 use crate::discover::{Discovery, Found, Problem, Sources};
 use crate::error::Result;
-use crate::redaction::OptionalRedactor;
+use crate::redaction::shown_path;
 
 /// The setting that they are kept in.
 const UNREAD_SETTING: &str = "unread-logs";
@@ -42,7 +44,7 @@ impl Memory {
         &self,
         sources: &Sources,
         discovery: &Discovery,
-        redactor: &OptionalRedactor,
+        redactor: Option<&Redactor>,
         problems: &[Problem],
         now: i64,
     ) -> Result<()> {
@@ -54,7 +56,7 @@ impl Memory {
         // Logs that hooks named are looked at again by whoever asks; see `Memory::refused_logs`.
         let is_named = |path: &Path| {
             let mut named = sources.named.iter();
-            named.any(|named| redactor.shown_path(named) == path)
+            named.any(|named| shown_path(redactor, named) == path)
         };
         let mut after: Vec<UnreadLog> = problems
             .iter()
@@ -71,7 +73,7 @@ impl Memory {
         let roots = sources.roots.iter().map(|(_, root)| root);
         let roots: Vec<PathBuf> = roots
             .chain(&sources.paths)
-            .map(|root| redactor.shown_path(root))
+            .map(|root| shown_path(redactor, root))
             .collect();
         let found: Vec<PathBuf> = discovery.files.iter().map(Found::shown_path).collect();
         let is_covered = |path: &Path| {

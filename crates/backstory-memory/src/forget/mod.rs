@@ -22,7 +22,7 @@ use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
 use crate::error::Result;
-use crate::redaction::OptionalRedactor;
+use crate::redaction::redactor_of_store;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
 use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
@@ -279,7 +279,7 @@ impl Memory {
         };
         places.folders.extend(intent.catalogue.clone());
         let outside = self.forget_outside(sessions, intent, &names, &probes)?;
-        let redactor = OptionalRedactor::of_store(Some(&self.store))?;
+        let redactor = redactor_of_store(Some(&self.store))?;
         let forgetting = self.store.forget(&rows, random_key())?;
         for stream in forgetting.remaining()? {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use backstory_session::redact::Redactor;
 use backstory_session::{
     Event, EventKey, Kind, Output, Reader, Reading, SessionFacts, Shape, SourceName, Title,
     read_document, read_lines,
@@ -15,7 +16,6 @@ use memchr::memmem::Finder;
 
 use crate::error::Result;
 use crate::project::Projects;
-use crate::redaction::OptionalRedactor;
 
 /// Shorter ids stand in other texts by chance.
 const LEAST_ID: usize = 8;
@@ -185,9 +185,9 @@ fn ranked(title: &Title) -> (u8, &str) {
 fn remaining_facts(
     facts: &[SessionFacts],
     prompts: &[(Arc<str>, String)],
-    redactor: &OptionalRedactor,
+    redactor: &Redactor,
 ) -> Vec<RemainingFacts> {
-    let projects = Projects::default().find_projects(facts, redactor.get());
+    let projects = Projects::default().find_projects(facts, Some(redactor));
     let mut sessions: Vec<RemainingFacts> = Vec::new();
     let place = |sessions: &mut Vec<RemainingFacts>, name: &str| {
         let known = sessions.iter().position(|facts| facts.session == name);
@@ -343,7 +343,7 @@ impl<'a> Sieve<'a> {
     /// Returns what only blanked lines named, and what the others say of their sessions. `each_block` reads the stream as it is now.
     pub(super) fn remaining(
         &self,
-        redactor: &OptionalRedactor,
+        redactor: &Redactor,
         mut each_block: impl FnMut(&mut dyn FnMut(u64, &[u8])) -> Result<()>,
     ) -> Result<Remaining> {
         let mut kept = HashSet::new();
