@@ -22,7 +22,7 @@ mod tests;
 pub use compare::{Change, SymbolChange, compare};
 pub use language::Language;
 pub use languages::LANGUAGES;
-pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol};
+pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol, UnresolvedReason};
 pub use parse::{MAX_BYTES, outline};
 pub use parsed::Parsed;
 pub use trace::{Frame, traces};

@@ -1,5 +1,7 @@
 //! What is called: chains are followed through the names, classes and imports of the file.
 
+mod reason;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::chain::Step;
@@ -142,11 +144,13 @@ impl Resolver<'_, '_> {
         let caller = site
             .caller
             .and_then(|caller| self.found.symbols.get(caller));
+        let is_unresolved = resolution == Resolution::Unresolved && !is_noise;
         let call = Call {
             caller: caller.map(|symbol| symbol.name.clone()),
             callee: site.written.clone(),
             resolved,
             resolution,
+            reason: is_unresolved.then(|| self.reason(site.scope, &site.callee, MAX_HOPS)),
             line: site.line,
         };
         (call, is_noise)
@@ -282,8 +286,10 @@ impl Resolver<'_, '_> {
             match binding {
                 Some(Binding::Import(path)) => return Value::Import(path.clone()),
                 Some(_) if symbol => return Value::Symbol(qualified),
-                Some(Binding::Value(chain)) => return self.follow(index, chain, hops - 1),
-                Some(Binding::Unknown) => return Value::Unknown,
+                Some(Binding::Value(chain) | Binding::Typed(chain)) => {
+                    return self.follow(index, chain, hops - 1);
+                }
+                Some(Binding::Parameter | Binding::Unknown) => return Value::Unknown,
                 None if symbol => return Value::Symbol(qualified),
                 None => {}
             }
@@ -336,11 +342,11 @@ impl Resolver<'_, '_> {
                 let attribute = self.found.attributes.get(&class);
                 match attribute.and_then(|attributes| attributes.get(name)) {
                     Some(Binding::Import(path)) => Value::Import(path.clone()),
-                    Some(Binding::Value(chain)) => {
+                    Some(Binding::Value(chain) | Binding::Typed(chain)) => {
                         let scope = self.scope_of(&class);
                         self.follow(scope, chain, hops - 1)
                     }
-                    Some(Binding::Unknown) => Value::Unknown,
+                    Some(Binding::Parameter | Binding::Unknown) => Value::Unknown,
                     None => self.inherited(&class, name, hops),
                 }
             }

@@ -207,7 +207,7 @@ impl<'t> Walk<'t> {
             }
             Role::Bases => self.bases(node),
             Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
-            Role::Names => self.names(node),
+            Role::Names => self.names(node, &Binding::Parameter),
             Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
             Role::NoCode => self.no_code = node.end_byte(),
             _ => {}

@@ -68,22 +68,24 @@ use backstory_store::Store;
 
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
-    Skipped, Symbol,
+    Skipped, Symbol, UnresolvedReason,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_session::hook;
 pub use backstory_session::{Kind, Places, READERS, Usage};
 pub use backstory_store::{
-    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
-    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
-    SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
+    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow,
+    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter,
+    SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification,
+    try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
-    SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
-    last_name, repository_around, scan_file, scan_folder,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, CodeRowFilter, FileState, FileSymbols,
+    LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder, SourceOutline,
+    StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name, repository_around,
+    scan_file, scan_folder,
 };
 pub use compress::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,

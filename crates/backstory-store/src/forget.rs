@@ -9,6 +9,7 @@ use std::path::Path;
 use backstory_session::EventKey;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::code::remove_snapshots;
 use crate::error::Result;
 use crate::open::Store;
 use crate::settings::{FORGET_KEY, keep, read_setting, setting_damage};
@@ -368,9 +369,9 @@ impl Forgetting<'_> {
                 Ok(())
             },
         )?;
+        remove_snapshots(&self.transaction)?;
         self.transaction.execute_batch(
-            "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
-             DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
+            "DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
              DELETE FROM skipped_records WHERE stream IN going_streams;",
         )?;
@@ -412,7 +413,8 @@ impl Forgetting<'_> {
         self.move_projects()?;
         keep(&self.transaction, INTENT, intent)?;
         self.transaction.execute_batch(
-            "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
+            "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges UNION \
+               SELECT file FROM snapshots); \
              DELETE FROM projects WHERE id NOT IN \
                (SELECT project FROM sessions WHERE project IS NOT NULL UNION SELECT project FROM code_files); \
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \

@@ -7,9 +7,8 @@ use backstory_code::{MAX_BYTES, Parsed};
 use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
-use super::look::Look;
 use super::save::save;
-use super::session::{Edited, State, Step, language_of};
+use super::session::{Edited, State, Step, language_of, whole_outline};
 use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
@@ -59,7 +58,7 @@ impl Memory {
             // As texts out of logs are: whatever ends their lines.
             let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
             let parsed = Parsed::new(language, text).ok()?;
-            Some(Look::new(parsed.text(), parsed.symbols()))
+            Some(whole_outline(&parsed))
         };
         let Some(after) = parse(&text) else {
             return Ok(Seen::NotSource);
@@ -78,10 +77,10 @@ impl Memory {
             after: State::Seen(after),
             fragments: Vec::new(),
         });
-        let mut coding = self.store.coding()?;
+        let coding = self.store.coding()?;
         let facts = Teller::new(&coding).tell(vec![step])?;
         for fact in &facts {
-            save(&mut coding, session, fact)?;
+            save(&coding, session, fact)?;
         }
         coding.commit()?;
         let changed = facts.iter().map(|fact| match fact {
