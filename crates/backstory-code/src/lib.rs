@@ -23,6 +23,6 @@ pub use compare::{Change, SymbolChange, compare};
 pub use language::Language;
 pub use languages::LANGUAGES;
 pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol, UnresolvedReason};
-pub use parse::{MAX_BYTES, outline};
+pub use parse::{MAX_BYTES, outline, text_symbols};
 pub use parsed::Parsed;
 pub use trace::{Frame, traces};

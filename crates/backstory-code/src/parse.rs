@@ -7,7 +7,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::header::next;
 use crate::language::Language;
-use crate::model::{Outline, Skipped};
+use crate::model::{Outline, Skipped, Symbol};
 use crate::{resolve, walk};
 
 /// Larger files are no source that people write.
@@ -50,6 +50,16 @@ pub fn outline(language: &Language, bytes: &[u8]) -> Result<Outline, Skipped> {
     Ok(tree_outline(language, &tree, source, true))
 }
 
+/// Finds the symbols of a text, without calls.
+///
+/// # Errors
+/// As [`outline`].
+pub fn text_symbols(language: &Language, source: &str) -> Result<Vec<Symbol>, Skipped> {
+    accept_text(language, source)?;
+    let tree = parse(language, source, None).ok_or(Skipped::TooComplex)?;
+    Ok(tree_outline(language, &tree, source, false).symbols)
+}
+
 /// What a tree holds; without calls it takes half of the time.
 pub(crate) fn tree_outline(
     language: &Language,
@@ -60,7 +70,7 @@ pub(crate) fn tree_outline(
     match language.compiled() {
         Some(compiled) => {
             let found = walk::walk(language, compiled, tree, source, with_calls);
-            resolve::resolve(language, found)
+            resolve::resolve(language, &compiled.builtins, found)
         }
         // Nothing is parsed in a language whose table does not fit its grammar.
         None => Outline::default(),

@@ -21,7 +21,7 @@ impl Store {
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         Ok(Coding {
             transaction,
-            packer: Packer::for_notes()?,
+            packer: Packer::for_snapshots()?,
             histories: RefCell::default(),
         })
     }

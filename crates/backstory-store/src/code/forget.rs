@@ -20,7 +20,7 @@ const CHANGED_FILES: &str = "WITH RECURSIVE first_turns (session, file, turn) AS
 /// Removes what sessions in the table `going` wrote from the snapshots of all files: their own, and those that came later, for these
 /// show it too.
 pub(crate) fn remove_snapshots(connection: &Connection) -> Result<()> {
-    let mut packer = Packer::for_notes()?;
+    let mut packer = Packer::for_snapshots()?;
     let mut statement = connection.prepare(CHANGED_FILES)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let changed: Vec<(i64, i64)> = rows.collect::<rusqlite::Result<_>>()?;

@@ -33,11 +33,57 @@ struct SinglePart<'a> {
     has_errors: bool,
 }
 
+/// Names that are stored as numbers, their places here: kinds, resolutions and reasons. Only ever added to.
+const NAMES: [&str; 18] = [
+    "function",
+    "async_function",
+    "method",
+    "async_method",
+    "class",
+    "struct",
+    "trait",
+    "interface",
+    "enum",
+    "direct",
+    "self_method",
+    "import",
+    "unresolved",
+    "injected",
+    "chained",
+    "dynamic",
+    "unknown_base",
+    "external",
+];
+
+/// A name of [`NAMES`], or any other.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Code<'a> {
+    Known(usize),
+    Other(#[serde(borrow)] Cow<'a, str>),
+}
+
+impl<'a> Code<'a> {
+    fn of(name: &'a str) -> Self {
+        match NAMES.iter().position(|known| *known == name) {
+            Some(place) => Code::Known(place),
+            None => Code::Other(Cow::from(name)),
+        }
+    }
+
+    fn into_name(self) -> String {
+        match self {
+            Code::Known(place) => NAMES.get(place).copied().unwrap_or_default().to_string(),
+            Code::Other(name) => name.into_owned(),
+        }
+    }
+}
+
 /// Name, kind, signature, decorators, documentation, hash of the body, own hash if that differs, whether it has a body, calls.
 #[derive(Serialize, Deserialize)]
 struct Version<'a>(
     #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Code<'a>,
     #[serde(borrow)] Cow<'a, str>,
     Cow<'a, [String]>,
     #[serde(borrow)] Option<Cow<'a, str>>,
@@ -52,7 +98,7 @@ struct Version<'a>(
 struct StoredCall<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Option<Cow<'a, str>>,
-    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Code<'a>,
     i64,
 );
 
@@ -87,7 +133,7 @@ struct State<'a> {
     m: Vec<(u32, u32)>,
     /// Deleted symbols: name, kind, hash, first and last line.
     #[serde(default, borrow, skip_serializing_if = "Vec::is_empty")]
-    d: Vec<(Cow<'a, str>, Cow<'a, str>, u32, u32, u32)>,
+    d: Vec<(Cow<'a, str>, Code<'a>, u32, u32, u32)>,
     /// Whether some of it does not parse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     e: bool,
@@ -163,7 +209,7 @@ pub(super) fn encode_part(snapshots: &[FileSnapshot]) -> serde_json::Result<Vec<
             m: snapshot.changes.modified.clone(),
             d: deleted
                 .map(|gone| {
-                    let (name, kind) = (Cow::from(&gone.name), Cow::from(&gone.kind));
+                    let (name, kind) = (Cow::from(&gone.name), Code::of(&gone.kind));
                     (name, kind, gone.hash, gone.line_start, gone.line_end)
                 })
                 .collect(),
@@ -196,13 +242,13 @@ fn version_of(record: &SymbolRecord) -> Version<'_> {
         StoredCall(
             Cow::from(&call.callee),
             resolved,
-            Cow::from(&call.how),
+            Code::of(&call.how),
             lines,
         )
     });
     Version(
         Cow::from(&record.name),
-        Cow::from(&record.kind),
+        Code::of(&record.kind),
         Cow::from(&record.signature),
         Cow::from(&record.decorators),
         record.doc.as_deref().map(Cow::from),
@@ -226,14 +272,14 @@ fn record_of(version: Version<'_>) -> SymbolRecord {
         CallRecord {
             callee,
             resolved,
-            how: how.into_owned(),
+            how: how.into_name(),
             line,
         }
     };
     SymbolRecord {
         calls: calls.into_iter().map(call).collect(),
         name: name.into_owned(),
-        kind: kind.into_owned(),
+        kind: kind.into_name(),
         signature: signature.into_owned(),
         decorators: decorators.into_owned(),
         doc: doc.map(Cow::into_owned),
@@ -325,11 +371,11 @@ fn snapshot_of(state: State<'_>, records: &[Arc<SymbolRecord>]) -> Result<FileSn
 }
 
 fn prior_symbol(
-    (name, kind, hash, line_start, line_end): (Cow<'_, str>, Cow<'_, str>, u32, u32, u32),
+    (name, kind, hash, line_start, line_end): (Cow<'_, str>, Code<'_>, u32, u32, u32),
 ) -> PriorSymbol {
     PriorSymbol {
         name: name.into_owned(),
-        kind: kind.into_owned(),
+        kind: kind.into_name(),
         hash,
         line_start,
         line_end,

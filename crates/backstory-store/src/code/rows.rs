@@ -121,19 +121,22 @@ impl Store {
         let columns = "file_path, snapshot_at, session, turn, qualified_name, kind, parent_class, signature, decorators, docstring, \
              line_start, line_end, body_hash, prev_hash, change_type";
         let query = format!("SELECT {columns} FROM function_map");
-        self.view_rows(&query, filter, function_from_row)
+        let order = "file_path, snapshot_at, line_start";
+        self.view_rows(&query, order, filter, function_from_row)
     }
 
     /// Calls of snapshots, file by file in the order of time.
     pub fn call_graph(&self, filter: &SnapshotFilter) -> Result<Vec<CallRow>> {
         let columns = "session, snapshot_at, caller_file, caller_name, callee_name, callee_resolved, resolution, reason, line_number";
         let query = format!("SELECT {columns} FROM call_graph");
-        self.view_rows(&query, filter, call_from_row)
+        let order = "caller_file, snapshot_at, line_number";
+        self.view_rows(&query, order, filter, call_from_row)
     }
 
     fn view_rows<T>(
         &self,
         query: &str,
+        order: &str,
         filter: &SnapshotFilter,
         from_row: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
@@ -148,7 +151,7 @@ impl Store {
         };
         let query = format!(
             "{query} WHERE {files} AND (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR snapshot_at >= ?2) \
-             AND (?3 IS NULL OR snapshot_at <= ?3)"
+             AND (?3 IS NULL OR snapshot_at <= ?3) ORDER BY {order}"
         );
         let mut statement = self.connection.prepare(&query)?;
         let values = (&filter.session, filter.since, filter.until);

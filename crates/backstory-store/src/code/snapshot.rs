@@ -1,13 +1,14 @@
 //! Snapshots of source files: what a file defined and called at the end of a turn.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Longer texts of a symbol or call are cut: no person writes them.
 const MAX_TEXT_BYTES: usize = 2000;
 
 /// A symbol of a snapshot, without its place in the file. Its calls are those directly in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SymbolRecord {
     /// Qualified name; empty for the file itself, which only has calls.
     pub name: String,
@@ -29,8 +30,16 @@ pub struct SymbolRecord {
     pub calls: Vec<CallRecord>,
 }
 
+impl Hash for SymbolRecord {
+    /// Two versions of a symbol nearly always differ in one of these, and there is no need to read all calls.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        (self.body_hash, self.own_hash, self.calls.len()).hash(state);
+    }
+}
+
 /// A call of a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallRecord {
     /// What is called, as written.
     pub callee: String,

@@ -269,7 +269,8 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
 
 /// Removes checksums and what came after them from a database, to make an older store of it.
 pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
-    let older = "DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE queue DROP COLUMN sum; \
+    let older = "DROP TABLE snapshots; DROP TABLE snapshot_states; CREATE TABLE snapshots (file INTEGER PRIMARY KEY, session INTEGER NOT NULL, \
+         at INTEGER NOT NULL, text_hash INTEGER NOT NULL, broken_at INTEGER, symbols BLOB NOT NULL) STRICT; DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE queue DROP COLUMN sum; \
          ALTER TABLE settings DROP COLUMN sum; ALTER TABLE source_files DROP COLUMN content_hash; \
          ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 7;";
     database.execute_batch(older).unwrap();
