@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::private::{self, ExpectedType};
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 11] = [
+pub(crate) const MIGRATIONS: [&str; 11] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),

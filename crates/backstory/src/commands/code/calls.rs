@@ -126,6 +126,9 @@ fn stored_calls(setting: &Setting, arguments: &CallsArgs, path: &Path) -> Result
     let stored = stored_files(&memory, path, until, None);
     let damage = memory.take_damage();
     if !damage.is_empty() && stored.is_err() {
+        if arguments.json {
+            print_answer(json!({ "edges": [] }), &damage)?;
+        }
         report_damage(&memory, &damage)?;
     }
     Ok(Searched {

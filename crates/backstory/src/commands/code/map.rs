@@ -148,6 +148,9 @@ fn stored_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
     let stored = stored_files(&memory, path, until, since);
     let damage = memory.take_damage();
     if !damage.is_empty() && stored.is_err() {
+        if arguments.json {
+            print_answer(map_json(&[], &[]), &damage)?;
+        }
         report_damage(&memory, &damage)?;
     }
     let stored = stored?;
