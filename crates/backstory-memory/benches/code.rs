@@ -1,4 +1,4 @@
-//! How fast a file that was just written becomes a stored look at it.
+//! How fast a file that was just written becomes a stored snapshot.
 //!
 //! `cargo bench -p backstory-memory --bench code`
 #![allow(
@@ -38,8 +38,8 @@ fn see(criterion: &mut Criterion) {
                 number += 1;
                 fs::write(&file, make(number)).expect("a file");
                 memory
-                    .see_file(&file, session, None, number as i64)
-                    .expect("a look")
+                    .see_file(&file, session, None, number as i64, None)
+                    .expect("a snapshot")
             });
         });
     }

@@ -293,7 +293,7 @@ impl Memory {
             };
             let has_secret = redactor.is_some_and(has_secret);
             if path.is_absolute() && is_small && !has_secret {
-                let found = self.see_file(&path, session, before, capture.at)?;
+                let found = self.see_file(&path, session, before, capture.at, redactor)?;
                 seen += usize::from(found != SeenFile::NotSource);
             }
         }

@@ -1,9 +1,10 @@
-//! A look at a file that was just written.
+//! A snapshot of a file that was just written.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use backstory_code::{MAX_BYTES, Parsed};
+use backstory_session::redact::Redactor;
 use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
@@ -15,26 +16,27 @@ use crate::error::{Error, Result};
 use crate::place::real;
 use crate::trusted::read_regular_file;
 
-/// What a look at a file found.
+/// What was found in a file that was just written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// So many symbols are not what they were.
     Changed(usize),
-    /// It has errors that were not there before, as if somebody were in the middle of something: the last good look counts on.
+    /// It has errors that were not there before, as if somebody were in the middle of something: the last good snapshot counts on.
     Broken,
     /// It is in no language that is known here, or nothing that people write.
     NotSource,
 }
 
 impl Memory {
-    /// Looks at a file that a session, named by its row, has just written, and stores how it is now and what changed. Until its log is swept, the turn is
-    /// not known. `before` is the text that was there, if whoever wrote it tells; else the last look counts.
+    /// Stores a snapshot of a file that a session, named by its row, has just written, and what changed in it. Until its log is swept, the
+    /// turn is not known. `before` is the text that was there, if whoever wrote it tells; else the last snapshot counts.
     pub fn see_file(
         &mut self,
         path: &Path,
         session: i64,
         before: Option<&str>,
         at: i64,
+        redactor: Option<&Redactor>,
     ) -> Result<Seen> {
         let path = real(path);
         let unreadable = |source| Error::Path {
@@ -56,7 +58,14 @@ impl Memory {
         };
         let parse = |text: &str| {
             // As texts out of logs are: whatever ends their lines.
-            let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
+            let mut text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
+            // As they are, too, without secrets: signatures and decorators are kept as they are written.
+            if let Some(redactor) = redactor {
+                let redacted = redactor.redact(text.as_bytes(), &[]);
+                if redacted.count > 0 {
+                    text = String::from_utf8(redacted.bytes.into_owned()).ok()?;
+                }
+            }
             let parsed = Parsed::new(language, text).ok()?;
             Some(whole_outline(&parsed))
         };

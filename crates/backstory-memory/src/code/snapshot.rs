@@ -100,39 +100,45 @@ pub(crate) fn functions_of(snapshot: &FileSnapshot) -> Vec<String> {
 
 /// An outline that was stored.
 pub(super) fn outline_of(symbols: &[PlacedSymbol], has_errors: bool) -> Outline {
-    let mut outline = Outline {
-        has_errors,
-        ..Outline::default()
-    };
-    for placed in symbols {
-        let record = &placed.record;
-        let calls = record.calls.iter();
-        outline
-            .calls
-            .extend(calls.map(|call| stored_call(placed, call)));
-        // A kind that is not known is of a newer version; the file itself has none.
-        if let Some(kind) = Kind::from_name(&record.kind) {
-            outline.symbols.push(Symbol {
-                name: record.name.clone(),
-                kind,
-                parent: record
-                    .name
-                    .rfind('.')
-                    .map(|dot| record.name[..dot].to_string()),
-                signature: record.signature.clone(),
-                decorators: record.decorators.clone(),
-                doc: record.doc.clone(),
-                line_start: placed.line_start as usize,
-                line_end: placed.line_end as usize,
-                body_hash: record.body_hash,
-                own_hash: record.own_hash,
-                has_body: record.has_body,
-            });
-        }
-    }
+    let calls = symbols.iter().flat_map(|placed| {
+        let calls = placed.record.calls.iter();
+        calls.map(|call| stored_call(placed, call))
+    });
+    let mut calls: Vec<Call> = calls.collect();
     // In the order of the file, as they were found.
-    outline.calls.sort_by_key(|call| call.line);
-    outline
+    calls.sort_by_key(|call| call.line);
+    Outline {
+        calls,
+        ..symbols_of(symbols, has_errors)
+    }
+}
+
+/// An outline that was stored, without calls.
+pub(super) fn symbols_of(symbols: &[PlacedSymbol], has_errors: bool) -> Outline {
+    Outline {
+        has_errors,
+        symbols: symbols.iter().filter_map(stored_symbol).collect(),
+        ..Outline::default()
+    }
+}
+
+/// A kind that is not known is of a newer version; the file itself has none.
+fn stored_symbol(placed: &PlacedSymbol) -> Option<Symbol> {
+    let record = &placed.record;
+    let parent = record.name.rfind('.');
+    Some(Symbol {
+        kind: Kind::from_name(&record.kind)?,
+        name: record.name.clone(),
+        parent: parent.map(|dot| record.name[..dot].to_string()),
+        signature: record.signature.clone(),
+        decorators: record.decorators.clone(),
+        doc: record.doc.clone(),
+        line_start: placed.line_start as usize,
+        line_end: placed.line_end as usize,
+        body_hash: record.body_hash,
+        own_hash: record.own_hash,
+        has_body: record.has_body,
+    })
 }
 
 fn stored_call(placed: &PlacedSymbol, call: &CallRecord) -> Call {

@@ -10,7 +10,7 @@ use backstory_store::{SymbolFilter, SymbolRow};
 use super::files::Here;
 use super::save::change_of;
 use super::scan::SourceOutline;
-use super::snapshot::outline_of;
+use super::snapshot::symbols_of;
 use crate::Memory;
 use crate::error::Result;
 use crate::place::real;
@@ -80,7 +80,7 @@ impl Memory {
         if let Some(snapshot) = self.store.file_snapshot(file, None)?
             && !snapshot.is_gone
         {
-            let known = outline_of(&snapshot.symbols, snapshot.has_errors);
+            let known = symbols_of(&snapshot.symbols, snapshot.has_errors);
             for change in compare(&known.symbols, &outline.symbols) {
                 state.changed.entry(change.name).or_insert(change.change);
             }

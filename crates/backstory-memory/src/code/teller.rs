@@ -8,7 +8,7 @@ use backstory_store::Coding;
 
 use super::files::SourceFile;
 use super::session::{Edited, State, Step};
-use super::snapshot::outline_of;
+use super::snapshot::symbols_of;
 use crate::error::Result;
 
 /// What was learned, in the order in which it is stored.
@@ -167,6 +167,6 @@ impl<'s> Teller<'s> {
             return Ok(outline.clone());
         }
         let last = self.coding.last_snapshot(&file.project, &file.name)?;
-        Ok(last.map(|last| Arc::new(outline_of(&last.symbols, last.has_errors))))
+        Ok(last.map(|last| Arc::new(symbols_of(&last.symbols, last.has_errors))))
     }
 }

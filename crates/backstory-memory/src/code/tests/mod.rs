@@ -384,7 +384,9 @@ fn what_was_seen_live_is_told_once() {
     let memory = &mut bench.trial.memory;
     let mut see = |text: &str, before: Option<&str>, at| {
         std::fs::write(&path, text).unwrap();
-        memory.see_file(&path, session.id, before, at).unwrap()
+        memory
+            .see_file(&path, session.id, before, at, None)
+            .unwrap()
     };
     assert_eq!(see(SHOP, Some(""), 1), SeenFile::Changed(4));
     assert_eq!(see(SHOP, None, 2), SeenFile::Changed(0));
@@ -402,7 +404,10 @@ fn what_was_seen_live_is_told_once() {
     );
     std::fs::write(folder.path().join("notes.txt"), "no code").unwrap();
     let notes = folder.path().join("notes.txt");
-    let found = bench.trial.memory.see_file(&notes, session.id, None, 6);
+    let found = bench
+        .trial
+        .memory
+        .see_file(&notes, session.id, None, 6, None);
     assert_eq!(found.unwrap(), SeenFile::NotSource);
     assert_eq!(
         bench.told(),

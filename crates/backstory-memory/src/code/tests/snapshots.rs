@@ -218,7 +218,7 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
         bench
             .trial
             .memory
-            .see_file(&path, session.id, None, at)
+            .see_file(&path, session.id, None, at, None)
             .unwrap();
     }
     let rows = |bench: &Bench| -> Vec<String> {
@@ -239,5 +239,31 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
     assert_eq!(
         rows(&bench),
         ["Some(1) new count", "None new pay", "None modified pay"]
+    );
+}
+
+#[test]
+fn what_is_seen_live_has_no_secrets() {
+    let mut bench = Bench::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.py");
+    bench.ask(1, "make a shop");
+    bench.sweep();
+    let session = bench.trial.session(1);
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let text = format!("@route(token=\"{secret}\")\ndef pay(key=\"{secret}\"):\n    return 1\n");
+    std::fs::write(&path, text).unwrap();
+    let memory = &mut bench.trial.memory;
+    let redactor = memory.store_redactor().unwrap();
+    memory
+        .see_file(&path, session.id, None, 1, Some(&redactor))
+        .unwrap();
+    let rows = format!(
+        "{:?}",
+        memory.function_map(&crate::CodeRowFilter::default())
+    );
+    assert!(
+        rows.contains("[REDACTED:") && !rows.contains(&secret),
+        "{rows}"
     );
 }
