@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_session::{Kind, Touch};
+use backstory_event::{Kind, Touch};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
     SessionHead, SessionRow, Store, StreamRow,
@@ -225,7 +225,7 @@ fn texts_or_damage(
     let damage = match (span, rows.first()) {
         (Ok(span), Some(row)) if is_whole(row, &span) => {
             let parts: Vec<u16> = rows.iter().map(|row| row.span.part).collect();
-            let reader = backstory_session::reader(agent);
+            let reader = backstory_agents::reader(agent);
             let texts = reader.map(|reader| reader.texts(&span, &parts));
             return Ok((texts.unwrap_or_else(|| no_texts(rows)), None));
         }

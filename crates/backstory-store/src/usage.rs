@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_session::{EventKey, Usage};
+use backstory_event::{EventKey, Usage};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};

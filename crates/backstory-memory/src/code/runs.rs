@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};

@@ -1,6 +1,6 @@
 //! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
 
-use backstory_session::{Action, Kind, Touch};
+use backstory_event::{Action, Kind, Touch};
 use backstory_store::Stored;
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, mpsc};
 
-use backstory_session::redact::Redactor;
-use backstory_session::{
-    Event, Output, Reading, Shape, Skipped, attachment, read_document, read_lines,
-};
+use backstory_agents::{Reading, Shape, read_document, read_lines};
+use backstory_event::{Event, Output, Skipped};
+use backstory_redact::Redactor;
+use backstory_store::attachment;
 use backstory_store::{Chunk, Cursor, Packer};
 
 use super::Done;

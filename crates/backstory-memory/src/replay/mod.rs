@@ -5,7 +5,8 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use backstory_session::{FileEdit, SpanRecord};
+use backstory_agents::SpanRecord;
+use backstory_event::FileEdit;
 use backstory_store::{BlockReader, EventRow, Store};
 
 pub(crate) use lane::Lane;
@@ -44,7 +45,7 @@ impl<'s> EditReader<'s> {
         call: &EventRow,
         result: &EventRow,
     ) -> Result<Vec<FileEdit>> {
-        let Some(reader) = backstory_session::reader(agent) else {
+        let Some(reader) = backstory_agents::reader(agent) else {
             return Ok(Vec::new());
         };
         for (event, parsed) in [result, call].into_iter().zip(&mut self.parsed) {

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_session::{Event, Kind, Span, Title};
+use backstory_event::{Event, Kind, Span, Title};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};

@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use backstory_event::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};

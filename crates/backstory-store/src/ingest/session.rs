@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_session::{Event, Kind, ParentKind, Title};
+use backstory_event::{Event, Kind, ParentKind, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;

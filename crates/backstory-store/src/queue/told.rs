@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_session::{Event, EventKey, Kind};
+use backstory_event::{Event, EventKey, Kind};
 use rusqlite::Connection;
 
 use super::ItemKind;
