@@ -26,6 +26,7 @@ pub mod private;
 mod queue;
 mod recall;
 mod repair;
+mod schema;
 mod sessions;
 mod settings;
 mod sources;
