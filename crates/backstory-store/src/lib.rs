@@ -27,6 +27,7 @@ mod queue;
 mod recall;
 mod repair;
 mod schema;
+mod session_ids;
 mod sessions;
 mod settings;
 mod sources;

@@ -1,4 +1,4 @@
-//! Listing sessions and finding one by its id.
+//! Listing sessions.
 
 use std::collections::HashMap;
 
@@ -127,7 +127,8 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
+/// Selects what [`session_from_row`] reads.
+pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
@@ -261,35 +262,6 @@ impl Store {
         Ok(heads)
     }
 
-    /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
-    pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
-        let query = format!(
-            "{SELECT} WHERE sessions.session >= ?1 AND substr(sessions.session, 1, length(?1)) = ?1 ORDER BY sessions.session, agent LIMIT 50"
-        );
-        let mut statement = self.connection.prepare(&query)?;
-        let found: Vec<SessionRow> = statement
-            .query_map([prefix], session_from_row)?
-            .collect::<rusqlite::Result<_>>()?;
-        let whole: Vec<SessionRow> = found
-            .iter()
-            .filter(|row| row.session == prefix)
-            .cloned()
-            .collect();
-        if !whole.is_empty() {
-            return Ok(whole);
-        }
-        // A session and its own subagents share a beginning: the session is meant.
-        if let Some(first) = found.first()
-            && found.iter().all(|row| {
-                row.session == first.session
-                    || row.session.starts_with(&format!("{}/", first.session))
-            })
-        {
-            return Ok(found.into_iter().take(1).collect());
-        }
-        Ok(found)
-    }
-
     /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
     /// nothing but copies of another one's events has its files, too.
     pub fn session_streams(&self, session: i64) -> Result<Vec<StreamRow>> {
@@ -315,7 +287,7 @@ impl Store {
     }
 }
 
-fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let models = row.text(11)?;
     Ok(SessionRow {
         id: row.get(0)?,

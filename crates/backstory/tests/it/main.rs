@@ -36,6 +36,7 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod short_ids;
 mod streams;
 #[cfg(unix)]
 mod worker;
