@@ -61,6 +61,16 @@ const TABLES: [(&str, Lifetime); 36] = [
     ("usage", Lifetime::Rereading),
 ];
 
+/// Returns every column of every table, by both names.
+pub(crate) fn columns(connection: &Connection) -> Result<Vec<(String, String)>> {
+    let mut statement = connection.prepare(
+        "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
+         WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Deletes what tables have of sessions that ends with `end` or before it. `sessions` is what stands behind `WHERE session`.
 pub(crate) fn delete_rows(
     connection: &Connection,
