@@ -26,6 +26,7 @@ mod meaning;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
+mod past_stores;
 mod patterns;
 mod plugin;
 #[cfg(unix)]
