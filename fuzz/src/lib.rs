@@ -1,4 +1,4 @@
-//! What the fuzz targets run. The checks themselves are those of the test `crates/backstory-session/tests/fuzz.rs`, so that what
+//! What the fuzz targets run. The checks themselves are those of the test `crates/backstory-agents/tests/fuzz.rs`, so that what
 //! a target finds can be replayed on the stable compiler.
 //!
 //! ```text
@@ -9,14 +9,12 @@
 //!
 //! There is no unsafe code to watch, so no sanitizer is needed, and with `RUSTC_BOOTSTRAP` no nightly compiler either.
 
-#[path = "../../crates/backstory-session/tests/harness/mod.rs"]
+#[path = "../../crates/backstory-agents/tests/harness/mod.rs"]
 mod harness;
 
 use std::sync::LazyLock;
 
-use backstory_session::redact::{
-    MAX_EXAMINED_PER_BYTE, RULES, Redactor, count_examined_bytes, hostile_pieces,
-};
+use backstory_redact::{ MAX_EXAMINED_PER_BYTE, RULES, Redactor, count_examined_bytes, hostile_pieces, };
 use harness::mutate::Mutation;
 
 /// Checks that the reader of an agent does with these bytes what every reader must do with any bytes.

@@ -13,12 +13,12 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
+use backstory_agents::sample::{self, SampleFile};
+use backstory_agents::{READERS, Reader, Shape, SourceName, read_document, read_lines};
+use backstory_event::Output;
 use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions, SweepReport};
-use backstory_session::redact::Redactor;
-use backstory_session::sample::{self, SampleFile};
-use backstory_session::{
-    Output, READERS, Reader, Shape, SourceName, attachment, read_document, read_lines,
-};
+use backstory_redact::Redactor;
+use backstory_store::attachment;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::IgnoredAny;
 use serde_json::Value;

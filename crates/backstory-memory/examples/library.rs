@@ -9,8 +9,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use backstory_agents::sample;
 use backstory_memory::{Memory, Query, SearchOptions, SessionFilter, Sources, SweepOptions};
-use backstory_session::sample;
 
 /// When the last of the sample sessions ends: 1 June 2026, noon.
 const END: i64 = 1_780_315_200_000;

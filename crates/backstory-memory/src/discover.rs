@@ -5,8 +5,8 @@ use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use backstory_session::redact::Redactor;
-use backstory_session::{Places, READERS, Reader, Shape};
+use backstory_agents::{Places, READERS, Reader, Shape};
+use backstory_redact::Redactor;
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
@@ -126,7 +126,7 @@ pub(crate) fn discover(
     redactor: Option<&Redactor>,
 ) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
-        && backstory_session::reader(agent).is_none()
+        && backstory_agents::reader(agent).is_none()
     {
         return Err(Error::UnknownAgent(agent.clone()));
     }
@@ -147,7 +147,7 @@ pub(crate) fn discover(
         links: Vec::new(),
     };
     for (agent, root) in &sources.roots {
-        if let Some(reader) = backstory_session::reader(agent)
+        if let Some(reader) = backstory_agents::reader(agent)
             && walk.wanted(reader)
         {
             walk.folder(root, Some(reader), Way::default());

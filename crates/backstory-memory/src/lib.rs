@@ -67,13 +67,14 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::Store;
 
+pub use backstory_agents::hook;
+pub use backstory_agents::{Places, READERS};
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
     Skipped, Symbol,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
-pub use backstory_session::hook;
-pub use backstory_session::{Kind, Places, READERS, Usage};
+pub use backstory_event::{Kind, Usage};
 pub use backstory_store::{
     AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
     Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use backstory_session::SessionFacts;
-use backstory_session::redact::Redactor;
+use backstory_event::SessionFacts;
+use backstory_redact::Redactor;
 use backstory_store::Project;
 
 use crate::git::Repository;

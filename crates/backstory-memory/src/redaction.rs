@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use backstory_session::redact::{RULES, Redactor};
+use backstory_redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
 use crate::error::Result;

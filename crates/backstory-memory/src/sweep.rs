@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
 
 use crate::code::{self, Runs};

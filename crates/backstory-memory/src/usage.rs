@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_session::Usage;
+use backstory_event::Usage;
 use backstory_store::UsageRow;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -9,7 +9,8 @@
 
 use std::time::Duration;
 
-use backstory_session::{Kind, sample};
+use backstory_agents::sample;
+use backstory_event::Kind;
 use backstory_store::{IndexedEvent, Place, TextIndexWriter};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 

@@ -1,6 +1,6 @@
 //! Reading events back.
 
-use backstory_session::{Action, Kind, Span, Touch};
+use backstory_event::{Action, Kind, Span, Touch};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};

@@ -6,7 +6,7 @@ mod rewrite;
 use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_session::EventKey;
+use backstory_event::EventKey;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Result;

@@ -4,6 +4,7 @@
 //! each event that says where in those bytes it lies, and roll-ups. This crate prints nothing and reads neither clock nor
 //! environment; paths and times are given to it.
 
+pub mod attachment;
 mod blocks;
 mod check;
 mod checksums;

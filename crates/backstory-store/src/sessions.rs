@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_session::Usage;
+use backstory_event::Usage;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 

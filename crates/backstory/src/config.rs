@@ -196,7 +196,7 @@ impl Config {
         match config
             .sources
             .keys()
-            .find(|agent| !backstory_session::is_agent(agent))
+            .find(|agent| !backstory_agents::is_agent(agent))
         {
             Some(agent) => Err(format!("unknown agent {agent:?} in [sources]")),
             None => Ok(config),

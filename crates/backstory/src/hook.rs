@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::trusted::sources_of_named_log;
 use backstory_memory::{Capture, Captured, DrainLimits, LogEvent, Memory, log_event};
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 
 pub(crate) use self::call::Call;
 use self::tell::tell;

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_session::Change;
+use backstory_event::Change;
 use backstory_store::AnswerRows;
 
 use self::steps::Step;

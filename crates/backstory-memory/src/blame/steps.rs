@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_session::FileEdit;
+use backstory_event::FileEdit;
 use backstory_store::{ChangeRow, EventRange, Store};
 
 use super::target::Target;

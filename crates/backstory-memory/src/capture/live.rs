@@ -1,7 +1,7 @@
 //! What was captured of a session and its log has not told yet, as events behind those of the log.
 
-use backstory_session::hook::Happening;
-use backstory_session::{Kind, Touch};
+use backstory_agents::hook::Happening;
+use backstory_event::{Kind, Touch};
 use backstory_store::{EventRow, ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;

@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use backstory_session::Action;
-use backstory_session::EventKey;
-use backstory_session::hook::{EventContent, Happening, HookInput};
-use backstory_session::redact::Redactor;
+use backstory_agents::hook::{EventContent, Happening, HookInput};
+use backstory_event::Action;
+use backstory_event::EventKey;
+use backstory_redact::Redactor;
 use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 

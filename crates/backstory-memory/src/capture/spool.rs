@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::is_store_entry;
 use backstory_store::private::{Folder, Privacy, make_private_folder};
 

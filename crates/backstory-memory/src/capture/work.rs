@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use backstory_session::hook::Happening;
+use backstory_agents::hook::Happening;
 use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
@@ -230,7 +230,7 @@ fn log_of(
     transcript: Option<&str>,
     known: &Sources,
 ) -> Result<Option<Sources>, String> {
-    if backstory_session::reader(agent).is_none() {
+    if backstory_agents::reader(agent).is_none() {
         return Ok(None);
     }
     // The path of a log with a secret in its name is not stored; the agent's folders are searched for it.

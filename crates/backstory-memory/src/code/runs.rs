@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};
@@ -52,7 +52,7 @@ impl Runs {
             fed.last = stored.seq;
             let event = &stored.event;
             if event.kind == Kind::ToolResult {
-                look(&event.text, stored.seq, event.at, &mut fed.runs);
+                look(&event.body.text, stored.seq, event.at, &mut fed.runs);
             }
         }
         for session in &taken.extended {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_code::{Language, Parsed, SymbolChange};
-use backstory_session::{Change as FileChange, FileEdit, HunkLine};
+use backstory_event::{Change as FileChange, FileEdit, HunkLine};
 use backstory_store::{EventRange, EventRow, Store, Uncoded};
 
 use super::files::{Files, SourceFile};

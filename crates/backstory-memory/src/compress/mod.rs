@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{
     MetCap, SessionRow, Spending, SpendingCaps, Store, lock_file, try_lock_file,
 };

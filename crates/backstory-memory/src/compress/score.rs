@@ -51,7 +51,7 @@ fn coverage(tool_use: &ToolUse, text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::{Action, Touch};
+    use backstory_event::{Action, Touch};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! What there is, what waits, and what asking for it would take.
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::Spending;
 
 use super::offer::pending;

@@ -19,7 +19,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 
 use self::budget::{Offer, Room, choose};

@@ -15,7 +15,7 @@ mod said;
 mod story;
 mod trouble;
 
-use backstory_session::{Kind, Usage};
+use backstory_event::{Kind, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 

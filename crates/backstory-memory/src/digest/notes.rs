@@ -1,6 +1,6 @@
 //! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
 
-use backstory_session::{Action, Kind, Touch};
+use backstory_event::{Action, Kind, Touch};
 use backstory_store::Stored;
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +141,7 @@ impl<'a> From<&'a Stored> for Seen<'a> {
             turn: stored.turn,
             at: event.at,
             kind: event.kind,
-            text: &event.text,
+            text: &event.body.text,
             tool: event.tool.as_deref(),
             call: stored.call,
             command: event.command.as_deref(),

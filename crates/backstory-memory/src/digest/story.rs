@@ -1,6 +1,6 @@
 //! Sessions made up for tests.
 
-use backstory_session::{Action, Kind, Touch};
+use backstory_event::{Action, Kind, Touch};
 
 use super::notes::{Notes, Seen};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{Damage, EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 

@@ -9,7 +9,7 @@ mod faithful;
 mod measure;
 mod uses;
 
-use backstory_session::{Action, Touch};
+use backstory_event::{Action, Touch};
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_session::{Action, Kind, Touch};
+use backstory_event::{Action, Kind, Touch};
 use backstory_store::{EventRange, LiveSession, Store};
 
 use super::ToolUse;

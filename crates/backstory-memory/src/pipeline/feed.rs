@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::mpsc;
 
-use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
+use backstory_agents::{MAX_RECORD_BYTES, Shape, SourceName};
 use backstory_store::{BLOCK_BYTES, Cursor};
 use memchr::{memchr, memrchr};
 

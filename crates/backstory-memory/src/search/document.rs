@@ -1,6 +1,6 @@
 //! What is findable of a session: which words of each event the index takes.
 
-use backstory_session::{Event, Kind};
+use backstory_event::{Event, Kind};
 use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
 use serde_json::Value;
 
@@ -156,7 +156,7 @@ impl<'a> From<&'a Event> for Source<'a> {
             kind: event.kind,
             tool: event.tool.as_deref(),
             command: event.command.as_deref(),
-            text: &event.text,
+            text: &event.body.text,
             files,
         }
     }
@@ -268,7 +268,7 @@ fn add(texts: &mut [String; 3], part: Part, text: &str, most: usize) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use backstory_session::{Action, Touch};
+    use backstory_event::{Action, Touch};
     use backstory_store::EventRow;
 
     use super::*;

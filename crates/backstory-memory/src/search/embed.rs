@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{
     Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
     VectorWriter, Vectors, lock_file,

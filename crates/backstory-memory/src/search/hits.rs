@@ -1,6 +1,6 @@
 //! What is shown of what was found.
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::SessionHead;
 
 use super::rank::{Ranked, standing};

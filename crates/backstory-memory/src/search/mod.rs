@@ -23,7 +23,7 @@ mod typo;
 
 use std::collections::HashSet;
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{DamagedPiece, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;

@@ -1,6 +1,6 @@
 //! What of an event is compared by meaning: pieces of what was said, short enough to be about one thing.
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::Part;
 
 use super::document::searchable;

@@ -4,7 +4,7 @@
 //! each kind with a weight of its own; an event counts for more in a turn that has the query's other words; a session counts
 //! by its best three events; words that stand side by side in the query and in the session count extra.
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{Part, Place};
 
 use super::terms::{Term, Terms};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{IndexSegment, Place, SessionFilter, Store, TextIndex};
 
 use super::document::minute;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::words;
 
 use super::document::searchable;

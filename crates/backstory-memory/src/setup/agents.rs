@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstory_session::Places;
+use backstory_agents::Places;
 
 /// An agent that runs hooks.
 #[derive(Debug, Clone)]

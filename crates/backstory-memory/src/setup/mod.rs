@@ -16,7 +16,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use backstory_session::Places;
+use backstory_agents::Places;
 
 pub use agents::{HOOK_AGENTS, HookAgent};
 pub use plugin::{PLUGIN, PluginOutcome, PluginRefused, make_plugin};

@@ -5,7 +5,7 @@ mod stored;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use backstory_session::attachment;
+use crate::attachment;
 use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 

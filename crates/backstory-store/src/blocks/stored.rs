@@ -1,6 +1,6 @@
 //! Blocks and attachments as they lie in the database, and whether they are what was stored.
 
-use backstory_session::attachment;
+use crate::attachment;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_session::{Event, Output};
+use backstory_event::{Event, Output};
 
 use super::rewrite::Rewrite;
 use crate::blocks::Packed;

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_session::{Event, Kind, Span, Title};
+use backstory_event::{Event, Kind, Span, Title};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};
@@ -123,7 +123,7 @@ impl Batch<'_> {
         }
         if event.kind == Kind::Prompt && turn == 1 {
             let session = self.session(agent, &event.session)?;
-            session.entitle(&Title::Prompt(event.text.clone()));
+            session.entitle(&Title::Prompt(event.body.text.clone()));
         }
         self.mark_text_changed(session, seq)
     }

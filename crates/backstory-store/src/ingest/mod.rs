@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use backstory_event::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -325,7 +325,7 @@ impl Batch<'_> {
 
     /// Joins a tool result to its call; returns the call's seq.
     fn join_call(&mut self, agent: &'static str, event: &Event, seq: u64) -> Result<Option<u64>> {
-        let Some(call) = &event.call else {
+        let Some(call) = &event.body.identity.tool_use_id else {
             return Ok(None);
         };
         let session = self.session(agent, &event.session)?;

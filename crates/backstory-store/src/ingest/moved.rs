@@ -1,6 +1,6 @@
 //! Events that are found again, because the stream that they lay in is damaged.
 
-use backstory_session::Event;
+use backstory_event::Event;
 
 use super::Batch;
 use crate::error::Result;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_session::{Event, Kind, ParentKind, Title};
+use backstory_event::{Event, Kind, ParentKind, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -135,7 +135,7 @@ impl Session {
         if event.kind == Kind::Prompt {
             self.turns += 1;
             if self.title.is_none() {
-                self.entitle(&Title::Prompt(event.text.clone()));
+                self.entitle(&Title::Prompt(event.body.text.clone()));
             }
         }
     }

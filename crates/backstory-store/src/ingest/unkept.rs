@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use backstory_session::{Event, EventKey, Output, Response, SessionFacts, Span, Title};
+use backstory_event::{Event, EventKey, Output, Response, SessionFacts, Span, Title};
 use rusqlite::Connection;
 
 use crate::blocks::Packed;

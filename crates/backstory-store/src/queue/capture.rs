@@ -1,6 +1,6 @@
 //! Taking in what a hook was told. This is what an agent waits for.
 
-use backstory_session::EventKey;
+use backstory_event::EventKey;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{ItemContent, ItemKind, ItemState};

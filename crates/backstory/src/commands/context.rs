@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use serde_json::{Value, json};
 
 use super::damage::{print_answer, report_damage};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use backstory_agents::sample;
 use backstory_memory::{Memory, Places, SessionFilter, Sources, SweepOptions};
-use backstory_session::sample;
 
 use super::sweep::{print_report, report_json};
 use crate::cli::SweepArgs;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use backstory_memory::{Capture, LogEvent, Spool, hook, log_event, random_key};
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 
 use super::Call;
 use crate::config::Redact;

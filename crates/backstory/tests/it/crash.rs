@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use backstory_session::sample;
+use backstory_agents::sample;
 
 use crate::environment::{Environment, prompt};
 

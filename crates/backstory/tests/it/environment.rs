@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use backstory_session::sample::SampleFile;
+use backstory_agents::sample::SampleFile;
 use serde_json::Value;
 
 /// A hermetic home.

@@ -1,6 +1,6 @@
 //! What tools changed and showed.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, claude_id, prompt, record};

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{

@@ -1,6 +1,6 @@
 //! What sessions look like once they are in.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 
 use crate::environment::{Environment, claude_id, prompt, record, reply};
 use serde_json::json;

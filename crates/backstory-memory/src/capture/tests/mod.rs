@@ -4,7 +4,7 @@
 mod marker;
 mod spool;
 
-use backstory_session::hook;
+use backstory_agents::hook;
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
 use serde_json::{Value, json};
 

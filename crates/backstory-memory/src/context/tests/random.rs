@@ -78,7 +78,7 @@ impl Random {
                 _ => story.tool(
                     "Edit",
                     &format!("src/{text}.rs"),
-                    backstory_session::Action::Write,
+                    backstory_event::Action::Write,
                     None,
                 ),
             };

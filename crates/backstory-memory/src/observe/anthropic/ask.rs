@@ -313,11 +313,7 @@ mod tests {
             sleep: &|pause| slept.borrow_mut().push(pause.as_millis() as u64),
             spent: Cell::default(),
         };
-        let request = Request::summary(
-            "m",
-            "prompt: a",
-            &backstory_session::redact::Redactor::new([7; 32]),
-        );
+        let request = Request::summary("m", "prompt: a", &backstory_redact::Redactor::new([7; 32]));
         let item = Item {
             tier: Tier::Summary,
             model: "m",

@@ -11,7 +11,7 @@ mod price;
 mod request;
 mod written;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 
 use super::{Compressor, Sizes, ToolUse};
 use crate::compress::scores;

@@ -1,6 +1,6 @@
 //! What is sent: a tool use or a session as data between tags that nobody can guess, with orders to treat it as that.
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use serde_json::{Value, json};
 
 use super::price::Price;

@@ -1,6 +1,6 @@
 //! What a tool did, by what it was asked alone: nothing that it answered is in here.
 
-use backstory_session::Action;
+use backstory_event::Action;
 use serde_json::Value;
 
 use super::lines::{Order, cut};

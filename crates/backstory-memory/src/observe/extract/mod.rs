@@ -116,7 +116,7 @@ fn gather(input: &Value, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::{Action, Touch};
+    use backstory_event::{Action, Touch};
 
     use super::super::faithful::faith;
     use super::*;

@@ -88,7 +88,7 @@ pub(super) const DETECTORS: &[Detector] = &[
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::Action;
+    use backstory_event::Action;
 
     use super::*;
     use crate::digest::Story;

@@ -333,5 +333,5 @@ fn attachments_go_with_the_last_session_that_shows_them() {
 }
 
 fn data_encoding(text: &str) -> String {
-    backstory_session::attachment::encode(text.as_bytes())
+    backstory_store::attachment::encode(text.as_bytes())
 }

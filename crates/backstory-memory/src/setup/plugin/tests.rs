@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use backstory_session::Places;
+use backstory_agents::Places;
 use serde_json::{Map, Value};
 
 use super::*;

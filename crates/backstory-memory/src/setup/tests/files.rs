@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_session::Places;
+use backstory_agents::Places;
 
 use super::super::{HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down};
 use super::{HOOK_AGENTS, PROGRAM, agent};

@@ -138,7 +138,7 @@ fn options(
         people_only: arguments.filter.people,
     };
     if let Some(agent) = &filter.agent
-        && !backstory_session::is_agent(agent)
+        && !backstory_agents::is_agent(agent)
     {
         return Err(backstory_memory::Error::UnknownAgent(agent.clone()).into());
     }

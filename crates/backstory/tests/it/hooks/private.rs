@@ -1,6 +1,6 @@
 //! What must not be kept: secrets, and what was forgotten.
 
-use backstory_session::redact::{RULES, planted};
+use backstory_redact::{RULES, planted};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backstory_session::hook::{Agent, Happening, HookInput, read};
+use backstory_agents::hook::{Agent, Happening, HookInput, read};
 use serde_json::{Map, Value};
 
 use super::{Home, assert_harmless, items};
@@ -46,7 +46,7 @@ impl Call {
 
 /// All calls, each with ids of its own.
 fn calls() -> Vec<Call> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-session/tests/hooks");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-agents/tests/hooks");
     let mut calls = Vec::new();
     for agent in Agent::ALL.map(Agent::name) {
         for file in std::fs::read_dir(folder.join(agent)).unwrap() {

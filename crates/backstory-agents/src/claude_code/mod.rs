@@ -1,0 +1,148 @@
+//! Claude Code: `~/.claude/projects/<folder>/<session>.jsonl` and the transcripts of its subagents.
+//!
+//! Checked against versions 0.2 to 2.1.2xx, November 2026. Subagents come in three generations: inline lines marked
+//! `isSidechain`, sibling files `agent-<id>.jsonl`, and `<session>/subagents/agent-<id>.jsonl`; each becomes a session of its
+//! own, `<session>/agent-<id>`, whose parent is the session.
+
+pub(crate) mod content;
+mod edits;
+mod line;
+pub(crate) mod session;
+pub(crate) mod tools;
+mod transcript;
+mod usage;
+
+use std::path::{Path, PathBuf};
+
+use self::content::Part;
+use self::line::Line;
+use self::session::FileIds;
+use self::transcript::Transcript;
+use super::shared::LastName;
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord};
+use crate::record::{Record, read_document};
+use backstory_event::{EventBody, Output, ToolClass};
+
+/// Reads the logs of Claude Code.
+pub(crate) struct ClaudeCode;
+
+impl Reader for ClaudeCode {
+    fn agent(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
+        let mut folders = places.from_variable_or_home("CLAUDE_CONFIG_DIR", ".claude");
+        if (places.variable)("CLAUDE_CONFIG_DIR").is_none() {
+            // Some 1.0.3x versions wrote here.
+            folders.push(places.home.join(".config/claude"));
+        }
+        folders
+            .into_iter()
+            .map(|folder| folder.join("projects"))
+            .collect()
+    }
+
+    fn named(&self, path: &Path) -> Option<Shape> {
+        let name = path.file_name()?.to_str()?;
+        if name.ends_with(".jsonl") {
+            Some(Shape::Lines)
+        } else {
+            (name.starts_with("agent-") && name.ends_with(".meta.json")).then_some(Shape::Document)
+        }
+    }
+
+    fn recognises(&self, path: &Path, head: &[u8]) -> Option<Shape> {
+        if self.named(path) == Some(Shape::Document) {
+            return Some(Shape::Document);
+        }
+        const MARKS: [&[u8]; 8] = [
+            b"\"sessionId\"",
+            b"\"parentUuid\"",
+            b"\"leafUuid\"",
+            b"\"type\":\"file-history-snapshot\"",
+            b"\"type\":\"summary\"",
+            b"\"type\": \"summary\"",
+            b"\"isSidechain\"",
+            b"\"type\":\"queue-operation\"",
+        ];
+        // Others name a sessionId too (Grok, Gemini, Copilot), quote such logs (OpenCode), or write Claude's envelope (Qwen).
+        const OTHERS: [&[u8]; 7] = [
+            b"\"sessionUpdate\"",
+            b"\"projectHash\"",
+            b"\"parts\":[",
+            b"\"usageMetadata\"",
+            b"\"payload\":",
+            b"\"providerID\"",
+            b"\"type\":\"session.start\"",
+        ];
+        let first_lines = &head[..head.len().min(32 << 10)];
+        let found = |mark: &[u8]| memchr::memmem::find(first_lines, mark).is_some();
+        let extension = path.extension().and_then(|extension| extension.to_str())?;
+        (extension == "jsonl"
+            && MARKS.iter().any(|mark| found(mark))
+            && !OTHERS.iter().any(|mark| found(mark)))
+        .then_some(Shape::Lines)
+    }
+
+    fn begin(&self, source: &SourceName<'_>, state: Option<&str>) -> Box<dyn Reading> {
+        let state = state.and_then(|state| serde_json::from_str(state).ok());
+        let file = FileIds::of(source);
+        Box::new(Transcript {
+            state: state.unwrap_or_default(),
+            file,
+            models: LastName::default(),
+        })
+    }
+
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
+        let record = SpanRecord::parse(span);
+        let body = |(part, text): (u16, String)| {
+            let edits = record
+                .as_ref()
+                .map(|record| edits::of_record(&record.0, part))
+                .unwrap_or_default();
+            (
+                part,
+                EventBody {
+                    edits,
+                    ..EventBody::from_text(text)
+                },
+            )
+        };
+        numbered_texts(span).into_iter().map(body).collect()
+    }
+
+    fn tool_class(&self, _tool: &str) -> ToolClass {
+        ToolClass::Other
+    }
+}
+
+fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
+    // Repaired by the code that repaired it when it was first read.
+    let mut again = Again::default();
+    read_document(&mut again, span, &mut Output::default());
+    let parts = again.parts.into_iter();
+    parts.map(|part| (part.part, part.text)).collect()
+}
+
+/// A span that is read again for the texts of its events.
+#[derive(Default)]
+struct Again {
+    parts: Vec<Part>,
+}
+
+impl Reading for Again {
+    fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
+        let line: Line<'_> = serde_json::from_str(record.json)?;
+        self.parts.extend(line.parts());
+        Ok(())
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What API responses used. A response stands on several lines, each with its usage so far, and often in several files.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::content::Message;
+use super::line::Line;
+use super::transcript::Transcript;
+use crate::record::Record;
+use crate::shared::{items, string};
+use backstory_event::{Billing, EventKey, Output, Response, Usage};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts<'a> {
+    #[serde(borrow)]
+    input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cache_read_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cache_creation_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_tokens_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    iterations: Option<&'a RawValue>,
+    /// In an iteration: whose.
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
+}
+
+impl Counts<'_> {
+    fn usage(&self) -> Usage {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Details<'a> {
+            #[serde(borrow)]
+            thinking_tokens: Option<&'a RawValue>,
+        }
+        let details: Details<'_> = self
+            .output_tokens_details
+            .and_then(|details| serde_json::from_str(details.get()).ok())
+            .unwrap_or_default();
+        let number =
+            |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
+        Usage {
+            input: number(self.input_tokens),
+            output: number(self.output_tokens),
+            cache_read: number(self.cache_read_input_tokens),
+            cache_write: number(self.cache_creation_input_tokens),
+            reasoning: number(details.thinking_tokens),
+            ..Usage::default()
+        }
+    }
+}
+
+impl Transcript {
+    /// The response of an assistant line, or the one of a subagent that a progress line tells of.
+    pub(super) fn responses(
+        &mut self,
+        line: &Line<'_>,
+        session: &Arc<str>,
+        record: Record<'_>,
+        out: &mut Output,
+    ) {
+        match &*line.kind() {
+            "assistant" => self.response(line, session, record, out),
+            "progress" => self.progress(line, record, out),
+            _ => {}
+        }
+    }
+
+    /// Versions 2.0.76 to 2.1.4x report each message of a subagent to the file that started it. Mostly the subagent has a file
+    /// of its own, too; where that is gone, this is all that is left of what it used.
+    fn progress(&mut self, line: &Line<'_>, record: Record<'_>, out: &mut Output) {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        struct Progress<'a> {
+            #[serde(borrow)]
+            agent_id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            message: Option<&'a RawValue>,
+        }
+        let progress: Progress<'_> = line
+            .data
+            .and_then(|data| serde_json::from_str(data.get()).ok())
+            .unwrap_or_default();
+        let (Some(agent), Some(raw)) = (string(progress.agent_id), progress.message) else {
+            return;
+        };
+        let Ok(inner) = serde_json::from_str::<Line<'_>>(raw.get()) else {
+            return;
+        };
+        if inner.kind() != "assistant" {
+            return;
+        }
+        if let Some(child) = self.subagent(&agent, line, out) {
+            self.response(&inner, &child, record, out);
+        }
+    }
+
+    fn response(
+        &mut self,
+        line: &Line<'_>,
+        session: &Arc<str>,
+        record: Record<'_>,
+        out: &mut Output,
+    ) {
+        let Some(message) = line.message() else {
+            return;
+        };
+        let counts = message
+            .usage
+            .and_then(|usage| serde_json::from_str::<Counts<'_>>(usage.get()).ok());
+        let (Some(counts), Some(model)) = (counts, string(message.model)) else {
+            return;
+        };
+        if model == "<synthetic>" {
+            return;
+        }
+        let key = response_key(line, message, session, record);
+        let at = line.at();
+        let mut put = |key, model: &str, usage| {
+            out.responses.push(Response {
+                session: session.clone(),
+                key,
+                replay: None,
+                event: None,
+                branch: None,
+                billing: Billing::default(),
+                at,
+                model: self.models.share(model),
+                usage,
+            });
+        };
+        put(key, &model, counts.usage());
+        // The counts are the sum over the model's own turns; an advisor that it asked on the way is counted nowhere else.
+        let iterations = counts.iterations.map(items).unwrap_or_default();
+        for (index, raw) in iterations.into_iter().enumerate() {
+            let Ok(iteration) = serde_json::from_str::<Counts<'_>>(raw.get()) else {
+                continue;
+            };
+            if let (Some("advisor_message"), Some(advisor)) =
+                (string(iteration.kind).as_deref(), string(iteration.model))
+            {
+                let key = EventKey::of(&[
+                    b"claude-advisor",
+                    &key.0.to_le_bytes(),
+                    &(index as u64).to_le_bytes(),
+                ]);
+                put(key, &advisor, iteration.usage());
+            }
+        }
+    }
+}
+
+/// What makes a response the same one wherever its lines are copied to.
+fn response_key(
+    line: &Line<'_>,
+    message: &Message<'_>,
+    session: &str,
+    record: Record<'_>,
+) -> EventKey {
+    let request = string(line.request_id).unwrap_or_default();
+    match (
+        string(message.id),
+        string(line.uuid).filter(|uuid| !uuid.is_empty()),
+    ) {
+        (Some(id), _) => EventKey::of(&[b"claude-usage", id.as_bytes(), request.as_bytes()]),
+        (None, Some(uuid)) => EventKey::of(&[b"claude-usage", uuid.as_bytes()]),
+        (None, None) => EventKey::of(&[
+            b"claude-usage",
+            session.as_bytes(),
+            b"line",
+            record.json.as_bytes(),
+        ]),
+    }
+}

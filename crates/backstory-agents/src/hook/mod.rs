@@ -1,0 +1,293 @@
+//! What agents tell hooks on standard input, whichever agent it is.
+//!
+//! Five agents say the same things in five dialects; [`read`] understands them all and gives one [`HookInput`]. What agents leave
+//! out, misspell or give in a wrong type is missing in it, never an error: an agent that waits for its hook must not suffer
+//! from a version that we have not seen. Sessions, commands, touched files and prompts are what the readers of logs make of
+//! the same things, so that what was heard and what was read later can be recognised as one.
+//!
+//! Not done here: joining relative paths with the working directory, redaction, and deciding what to answer.
+//!
+//! Checked in November 2026 against the documentation of the agents and the sources of Codex and Grok Build (August 2026). Cursor's
+//! hooks are known from its documentation only.
+
+mod agent;
+mod event;
+mod fields;
+mod output;
+mod prompt;
+mod session;
+mod shorten;
+#[cfg(test)]
+mod tests;
+mod tool;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::agent::Agent;
+pub use self::prompt::prompt_text;
+pub use self::tool::ToolUse;
+
+use self::event::Told;
+use self::fields::{name, text, time};
+use crate::codex::object::Object;
+use crate::json::repair_surrogates;
+use crate::shared::{kept, string};
+
+/// What an agent told a hook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HookInput {
+    /// Who speaks.
+    pub agent: Agent,
+    /// What the event is called in Claude Code's words, or the agent's own name of an event that we do not know.
+    pub event: Cow<'static, str>,
+    /// The session, named as the reader of its log names it.
+    pub session: Option<String>,
+    /// Where the log lies; when a subagent stops, the subagent's.
+    pub transcript: Option<String>,
+    /// The folder that the agent works in.
+    pub cwd: Option<String>,
+    /// When, in unix milliseconds, where the agent tells.
+    pub at: Option<i64>,
+    /// What happened.
+    pub happening: Happening,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Happening {
+    /// A session began or went on.
+    Started {
+        /// Why: `startup`, `resume`, `clear`, `compact`.
+        source: Option<String>,
+    },
+    /// A person asked something.
+    Prompted {
+        /// What they asked, as the log will have it; see [`prompt_text`].
+        text: String,
+        /// The agent's id of the prompt or of the turn that it begins.
+        id: Option<String>,
+    },
+    /// A tool ran.
+    ToolUsed(ToolUse),
+    /// The model said something, and may go on.
+    Replied {
+        /// What it said.
+        text: String,
+    },
+    /// The conversation is about to be summarised.
+    Compacting {
+        /// Who wanted it: `manual` or `auto`.
+        trigger: Option<String>,
+    },
+    /// The model has finished.
+    Stopped {
+        /// The last thing it said.
+        reply: Option<String>,
+        /// Whether it is a subagent that finished.
+        subagent: bool,
+    },
+    /// The session is over.
+    Ended {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Something that could not be redacted or written in time. The agent's log has it.
+    Omitted {
+        /// Number of bytes that the agent gave.
+        bytes: u64,
+        /// The agent's id of the prompt or of the call.
+        id: Option<String>,
+    },
+    /// Nothing that is worth keeping.
+    Other,
+}
+
+/// Kind of content that a hook event brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventContent {
+    /// What a person asked.
+    Prompt,
+    /// What a tool did.
+    ToolUse,
+    /// What the model said.
+    Reply,
+    /// Nothing of its own: the session is to be summarized.
+    Nothing,
+}
+
+impl HookInput {
+    /// Returns the kind of content that the event brings, by its name alone; `None` for one that is not kept.
+    pub fn content_by_name(&self) -> Option<EventContent> {
+        match event::told_by(&self.event) {
+            Told::Prompted => Some(EventContent::Prompt),
+            Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
+                Some(EventContent::ToolUse)
+            }
+            Told::Stopped | Told::SubagentStopped | Told::Replied => Some(EventContent::Reply),
+            Told::Compacting | Told::Ended => Some(EventContent::Nothing),
+            Told::Started | Told::Nothing => None,
+        }
+    }
+
+    /// Returns whether the model has finished for now, by the name of the event alone.
+    pub fn is_stop_by_name(&self) -> bool {
+        let told = event::told_by(&self.event);
+        matches!(told, Told::Stopped | Told::SubagentStopped)
+    }
+
+    /// Returns whether the session is over, by the name of the event alone.
+    pub fn is_session_end(&self) -> bool {
+        event::told_by(&self.event) == Told::Ended
+    }
+}
+
+/// Input that is no JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "not a JSON object: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// Reads what an agent told a hook. `agent` and `event` are what the hook was registered for, if that is known.
+///
+/// The input has the last word on who speaks where it is Grok or Cursor, for these run the hooks of others too.
+pub fn read(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &[u8],
+) -> Result<HookInput, Unreadable> {
+    read_with_head(agent, event, input, &mut |_| {})
+}
+
+/// Like [`read`], and calls `on_head` with who speaks of what as soon as that is known. To understand what happened takes longer, and
+/// may take very long.
+pub fn read_with_head(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &[u8],
+    on_head: &mut dyn FnMut(&HookInput),
+) -> Result<HookInput, Unreadable> {
+    let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
+    let text = String::from_utf8_lossy(input);
+    first_object(&text)
+        .map(|object| understand(agent, event, &object, on_head))
+        .or_else(|error| {
+            // Half a character in the name of a field.
+            let repaired = repair_surrogates(&text).ok_or(error)?;
+            first_object(&repaired).map(|object| understand(agent, event, &object, on_head))
+        })
+}
+
+/// The object that a text begins with. What follows is not looked at: nothing could change what the object says.
+fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    match values.next() {
+        Some(Ok(object)) => Ok(object),
+        // What it is instead would be quoted, and whoever logs this must not log what was said.
+        Some(Err(error)) if error.is_data() => Err(Unreadable {
+            reason: "it is something else".to_string(),
+        }),
+        Some(Err(error)) => Err(Unreadable {
+            reason: error.to_string(),
+        }),
+        None => Err(Unreadable {
+            reason: "there is nothing".to_string(),
+        }),
+    }
+}
+
+fn understand(
+    agent: Option<&str>,
+    event: Option<&str>,
+    input: &Object<'_>,
+    on_head: &mut dyn FnMut(&HookInput),
+) -> HookInput {
+    let said = name(input, &["hook_event_name", "hookEventName"]);
+    let agent = Agent::of(agent, event.or(said.as_deref()), input);
+    let (told, event) = match agent {
+        // It runs hooks that others registered: `afterAgentResponse` of Cursor whenever a tool was used.
+        Agent::Grok => event::of([said.as_deref(), event]),
+        _ => event::of([event, said.as_deref()]),
+    };
+    let subagent_log = || name(input, &["agent_transcript_path", "agentTranscriptPath"]);
+    let transcript = || name(input, &["transcript_path", "transcriptPath"]);
+    let transcript = if told == Told::SubagentStopped {
+        subagent_log().or_else(transcript)
+    } else {
+        transcript()
+    };
+    let mut understood = HookInput {
+        agent,
+        event,
+        session: session::of(agent, input, transcript.as_deref()),
+        cwd: name(input, &["cwd", "workspaceRoot"]).or_else(|| {
+            let folders = input.list("workspace_roots");
+            let mut folders = folders.into_iter().filter_map(|raw| string(Some(raw)));
+            let first = folders.find(|folder| !folder.is_empty());
+            first.map(Cow::into_owned)
+        }),
+        at: time(input, "timestamp"),
+        happening: Happening::Other,
+        transcript,
+    };
+    on_head(&understood);
+    understood.happening = happening(agent, told, input);
+    understood
+}
+
+fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {
+    const REPLIES: [&str; 4] = [
+        "last_assistant_message",
+        "lastAssistantMessage",
+        "prompt_response",
+        // Of a subagent of Cursor.
+        "summary",
+    ];
+    let said = |names: &[&str]| text(input, names).and_then(|said| kept(&said));
+    match told {
+        Told::Started => Happening::Started {
+            source: name(input, &["source"]),
+        },
+        Told::Prompted => {
+            const IDS: [&str; 4] = ["prompt_id", "promptId", "turn_id", "generation_id"];
+            let asked = text(input, &["prompt"]).map(|raw| prompt_text(agent, &raw));
+            match asked {
+                Some(text) if !text.is_empty() => Happening::Prompted {
+                    text,
+                    id: name(input, &IDS),
+                },
+                // What programs say in a person's name is no prompt in the log either.
+                _ => Happening::Other,
+            }
+        }
+        Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
+            Happening::ToolUsed(tool::of(agent, told, input))
+        }
+        Told::Replied => {
+            said(&["text"]).map_or(Happening::Other, |text| Happening::Replied { text })
+        }
+        Told::Compacting => Happening::Compacting {
+            trigger: name(input, &["trigger", "source"]),
+        },
+        Told::Stopped | Told::SubagentStopped => Happening::Stopped {
+            reply: said(&REPLIES),
+            subagent: told == Told::SubagentStopped,
+        },
+        Told::Ended => Happening::Ended {
+            reason: name(input, &["reason"]),
+        },
+        Told::Nothing => Happening::Other,
+    }
+}

@@ -1,0 +1,254 @@
+//! Who speaks, of what, and what things are called: as the readers of logs call them.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{SourceName, read_lines, reader};
+use backstory_event::{Event, Kind, Output};
+
+#[test]
+fn events_are_known_in_every_spelling() {
+    let check = |registered: Option<&str>, said: &str, expect: &str| {
+        let input = format!(r#"{{"hook_event_name":"{said}"}}"#);
+        let read = read(Some("claude-code"), registered, input.as_bytes()).unwrap();
+        assert_eq!(read.event, expect, "{registered:?} {said}");
+    };
+    check(None, "SessionStart", "SessionStart");
+    check(None, "sessionStart", "SessionStart");
+    check(None, "session_start", "SessionStart");
+    check(None, "session-start", "SessionStart");
+    check(None, "beforeSubmitPrompt", "UserPromptSubmit");
+    check(None, "BeforeAgent", "UserPromptSubmit");
+    check(None, "afterMCPExecution", "PostToolUse");
+    check(None, "PreCompress", "PreCompact");
+    check(None, "AfterAgent", "Stop");
+    check(None, "WorktreeCreate", "WorktreeCreate");
+    check(None, "", "");
+    // The argument counts unless it is unknown.
+    check(Some("PreToolUse"), "PostToolUse", "PreToolUse");
+    check(Some("Whatever"), "PostToolUse", "PostToolUse");
+    check(Some("Whatever"), "Else", "Whatever");
+    check(Some("Stop"), "Else", "Stop");
+    check(None, &"e".repeat(1000), &"e".repeat(64));
+    // No names, but what nobody wants to read in a log.
+    check(None, "token 7", "");
+    check(None, "é", "");
+}
+
+#[test]
+fn the_agent_shows_in_the_input() {
+    let check = |registered: Option<&str>, input: Value, expect: Agent| {
+        let read = read(registered, None, input.to_string().as_bytes()).unwrap();
+        assert_eq!(read.agent, expect, "{registered:?} {input}");
+    };
+    check(None, json!({}), Agent::ClaudeCode);
+    check(Some("aider"), json!({}), Agent::ClaudeCode);
+    check(Some("gemini"), json!({}), Agent::Gemini);
+    check(Some("claude-code"), json!({"sessionId": "s"}), Agent::Grok);
+    check(
+        Some("cursor"),
+        json!({"hookEventName": "stop"}),
+        Agent::Grok,
+    );
+    check(
+        Some("claude-code"),
+        json!({"cursor_version": "2.6"}),
+        Agent::Cursor,
+    );
+    check(None, json!({"conversation_id": "c"}), Agent::Cursor);
+    check(None, json!({"turn_id": "t"}), Agent::Codex);
+    check(
+        None,
+        json!({"transcript_path": "/x/.codex/a.jsonl"}),
+        Agent::Codex,
+    );
+    check(
+        None,
+        json!({"transcript_path": "/x/rollout-2026-1.jsonl"}),
+        Agent::Codex,
+    );
+    check(
+        None,
+        json!({"transcript_path": "/x/.gemini/a.json"}),
+        Agent::Gemini,
+    );
+    check(None, json!({"hook_event_name": "AfterTool"}), Agent::Gemini);
+}
+
+#[test]
+fn grok_says_itself_what_happened() {
+    let recorded = named("grok/PostToolUse");
+    for (agent, event) in [
+        ("claude-code", "PostToolUse"),
+        ("cursor", "afterFileEdit"),
+        ("cursor", "afterShellExecution"),
+        ("cursor", "afterAgentResponse"),
+    ] {
+        let read = read(Some(agent), Some(event), &recorded.bytes).unwrap();
+        assert_eq!(read, recorded.read(), "{agent} {event}");
+    }
+}
+
+/// The events that the agent's reader finds in a log of these lines.
+fn logged(agent: &str, path: &str, lines: &[Value]) -> Vec<Event> {
+    let source = SourceName {
+        path: Path::new(path),
+    };
+    let mut output = Output::default();
+    let mut reading = reader(agent).unwrap().begin(&source, None);
+    for line in lines {
+        read_lines(
+            &mut *reading,
+            line.to_string().as_bytes(),
+            0,
+            1,
+            &mut output,
+        );
+    }
+    output.events
+}
+
+/// What a log of the agent holds when a person says this.
+fn said(agent: &str, prompt: &str) -> Value {
+    match agent {
+        "claude-code" => {
+            json!({"type": "user", "uuid": "u", "message": {"role": "user", "content": prompt}})
+        }
+        "codex" => json!({"type": "response_item", "timestamp": "2026-11-09T10:15:30Z", "payload":
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}}),
+        _ => {
+            json!({"timestamp": 1, "method": "session/update", "params": {"sessionId": "s", "update":
+            {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt}}}})
+        }
+    }
+}
+
+#[test]
+fn prompts_are_what_the_log_will_have() {
+    const PROMPTS: &[&str] = &[
+        "plain",
+        "  two\nlines \n\n",
+        "<backstory-context>ours</backstory-context>\nmine",
+        "<backstory-context>ours",
+        "<ide_selection>x</ide_selection>\n\nand this?",
+        "<system-reminder>only this</system-reminder>",
+        "<user_query>\nhello\n</user_query>",
+        "<user_info>OS</user_info>\n<user_query>hello</user_query>",
+        "<environment_context>cwd</environment_context>",
+        "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>src</command-args>",
+        "# Context from my IDE setup:\n\n## My request for Codex:\nfix it\n",
+        "[Request interrupted by user]",
+        "/review src",
+        "<b>bold</b>",
+        " ",
+        "",
+    ];
+    for agent in [Agent::ClaudeCode, Agent::Codex, Agent::Grok] {
+        for prompt in PROMPTS {
+            let events = logged(agent.name(), "/x/log.jsonl", &[said(agent.name(), prompt)]);
+            let prompts = events
+                .into_iter()
+                .filter(|event| event.kind == Kind::Prompt);
+            let found: String = prompts.map(|event| event.body.text).collect();
+            assert_eq!(prompt_text(agent, prompt), found, "{agent:?} {prompt:?}");
+        }
+    }
+}
+
+#[test]
+fn sessions_are_called_as_their_logs_are() {
+    let mut compared = 0;
+    for recorded in recorded() {
+        let told = recorded.read();
+        // The log named to a subagent of Claude Code is its parent's, until it stops.
+        let of_parent = recorded.name == "claude-code/PostToolUse-subagent"
+            || recorded.name == "claude-code/SubagentStart"
+            || recorded.name == "codex/SubagentStart";
+        let Some(path) = told.transcript.filter(|_| !of_parent) else {
+            continue;
+        };
+        if reader(recorded.agent).is_some() {
+            let events = logged(recorded.agent, &path, &[said(recorded.agent, "hello")]);
+            assert_eq!(
+                told.session.as_deref(),
+                Some(&*events[0].session),
+                "{}",
+                recorded.name
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+#[test]
+fn sessions_without_an_id_are_called_by_their_log() {
+    let check = |agent: &str, input: Value, expect: Option<&str>| {
+        let read = read(
+            Some(agent),
+            Some("SubagentStop"),
+            input.to_string().as_bytes(),
+        )
+        .unwrap();
+        assert_eq!(read.session.as_deref(), expect, "{agent} {input}");
+    };
+    let id = "5b1f6c1e-8a43-4c0e-9d27-3f6f0c9a7e11";
+    let log = |path: &str| json!({"agent_transcript_path": path.replace("ID", id), "transcript_path": "/x/y"});
+    check("claude-code", log("/p/ID.jsonl"), Some(id));
+    check(
+        "claude-code",
+        log("/p/ID/subagents/agent-a1.jsonl"),
+        Some(&format!("{id}/agent-a1")),
+    );
+    check("claude-code", log("/p/agent-a1.jsonl"), None);
+    check(
+        "claude-code",
+        json!({"session_id": "s", "agent_id": "a1"}),
+        Some("s/agent-a1"),
+    );
+    check(
+        "codex",
+        log("/p/rollout-2026-11-09T10-15-30-ID.jsonl"),
+        Some(id),
+    );
+    check(
+        "codex",
+        json!({"session_id": "s", "agent_id": id}),
+        Some(id),
+    );
+    check(
+        "codex",
+        json!({"session_id": "s", "agent_id": "review"}),
+        Some("s"),
+    );
+    check("cursor", log("/p/ID.jsonl"), Some(id));
+    check("gemini", json!({"session_id": "s"}), Some("s"));
+    check("gemini", json!({"session_id": ""}), None);
+    let grok = json!({"transcriptPath": format!("/s/{id}/updates.jsonl"), "hookEventName": "stop"});
+    check("grok", grok, Some(id));
+}
+
+#[test]
+fn tools_do_what_the_log_says_they_do() {
+    for recorded in recorded() {
+        let Happening::ToolUsed(told) = recorded.read().happening else {
+            continue;
+        };
+        let input: Value = serde_json::from_str(&told.input).unwrap();
+        let line = match recorded.agent {
+            "claude-code" => {
+                json!({"type": "assistant", "uuid": "u", "message": {"role": "assistant", "content":
+                [{"type": "tool_use", "id": told.id, "name": told.name, "input": input}]}})
+            }
+            "grok" => json!({"params": {"sessionId": "s", "update": {"sessionUpdate": "tool_call",
+                "toolCallId": told.id, "title": told.name, "rawInput": input, "status": "completed"}}}),
+            _ => continue,
+        };
+        let events = logged(recorded.agent, "/x/log.jsonl", &[line]);
+        let call = &events[0];
+        assert_eq!(call.command, told.command, "{}", recorded.name);
+        assert_eq!(call.touches, told.touches, "{}", recorded.name);
+        assert_eq!(call.tool.as_deref(), Some(&*told.name), "{}", recorded.name);
+        assert_eq!(call.body.identity.tool_use_id, told.id, "{}", recorded.name);
+    }
+}
