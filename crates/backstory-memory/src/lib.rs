@@ -45,6 +45,7 @@ mod patterns;
 mod pipeline;
 mod place;
 mod project;
+mod random;
 mod read;
 mod redaction;
 mod repair;
@@ -116,6 +117,7 @@ pub use patterns::{
     measure, publish, unpublish,
 };
 pub use project::project_root;
+pub use random::random_key;
 pub use read::{
     EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
     TurnTelemetry, UsageRecord,
@@ -130,7 +132,7 @@ pub use setup::{
     HOOK_AGENTS, HookAgent, PLUGIN, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome,
     SetupStatus, make_plugin, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

@@ -11,6 +11,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
+use crate::random::random_key;
 use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
@@ -491,14 +492,4 @@ impl SweepReport {
         self.replayed = counts.replayed;
         self.skipped_records = counts.skipped;
     }
-}
-
-/// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-pub fn random_key() -> [u8; 32] {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = blake3::Hasher::new();
-    for _ in 0..8 {
-        hasher.update(&RandomState::new().build_hasher().finish().to_le_bytes());
-    }
-    *hasher.finalize().as_bytes()
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Result;
 use crate::open::Store;
+use crate::schema::{Lifetime, delete_rows};
 use crate::settings::{FORGET_KEY, keep, read_setting, setting_damage};
 
 pub use relearn::RemainingFacts;
@@ -364,16 +365,6 @@ impl Forgetting<'_> {
     }
 
     fn delete(&self) -> Result<()> {
-        // Every table that tells of sessions by their row, those included that know nothing of this.
-        let mut tables = Vec::new();
-        self.each(
-            "SELECT tables.name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
-             WHERE tables.type = 'table' AND columns.name = 'session' AND columns.type = 'INTEGER'",
-            |row| {
-                tables.push(row.get::<_, String>(0)?);
-                Ok(())
-            },
-        )?;
         self.transaction.execute_batch(
             "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
@@ -382,10 +373,7 @@ impl Forgetting<'_> {
              DELETE FROM block_lines WHERE stream IN going_streams; \
              DELETE FROM backfill WHERE stream IN going_streams;",
         )?;
-        for table in tables {
-            let delete = format!("DELETE FROM {table} WHERE session IN going");
-            self.transaction.execute(&delete, [])?;
-        }
+        delete_rows(&self.transaction, Lifetime::Forgetting, "IN going", &[])?;
         self.transaction.execute_batch(
             "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
                (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \

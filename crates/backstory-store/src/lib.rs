@@ -29,6 +29,8 @@ pub mod private;
 mod queue;
 mod recall;
 mod repair;
+mod schema;
+mod session_ids;
 mod sessions;
 mod settings;
 mod sources;

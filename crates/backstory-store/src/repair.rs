@@ -12,6 +12,7 @@ use crate::checksums::{Damage, DamagedPiece};
 use crate::error::Result;
 use crate::evict;
 use crate::open::Store;
+use crate::schema::Lifetime;
 
 /// A stream or session that is to be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +104,7 @@ impl Store {
     pub fn reread_session(&mut self, session: i64) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        evict::remove_rows(&transaction, session)?;
-        for table in ["digests", "notes"] {
-            let delete = format!("DELETE FROM {table} WHERE session = ?1");
-            transaction.execute(&delete, [session])?;
-        }
+        evict::remove_rows(&transaction, session, Lifetime::Repair)?;
         // Whatever the logs tell of the session is learned again.
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = 0, parent = NULL, \

@@ -1,4 +1,4 @@
-//! Listing sessions and finding one by its id.
+//! Listing sessions.
 
 use std::collections::HashMap;
 
@@ -140,7 +140,8 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
+/// Selects what [`session_from_row`] reads.
+pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
@@ -288,35 +289,6 @@ impl Store {
         Ok(heads)
     }
 
-    /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
-    pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
-        let query = format!(
-            "{SELECT} WHERE sessions.session >= ?1 AND substr(sessions.session, 1, length(?1)) = ?1 ORDER BY sessions.session, agent LIMIT 50"
-        );
-        let mut statement = self.connection.prepare(&query)?;
-        let found: Vec<SessionRow> = statement
-            .query_map([prefix], session_from_row)?
-            .collect::<rusqlite::Result<_>>()?;
-        let whole: Vec<SessionRow> = found
-            .iter()
-            .filter(|row| row.session == prefix)
-            .cloned()
-            .collect();
-        if !whole.is_empty() {
-            return Ok(whole);
-        }
-        // A session and its own subagents share a beginning: the session is meant.
-        if let Some(first) = found.first()
-            && found.iter().all(|row| {
-                row.session == first.session
-                    || row.session.starts_with(&format!("{}/", first.session))
-            })
-        {
-            return Ok(found.into_iter().take(1).collect());
-        }
-        Ok(found)
-    }
-
     /// Returns the source files of all streams that hold something of a session.
     pub fn stream_paths(&self, session: i64) -> Result<HashMap<i64, String>> {
         let mut statement = self.connection.prepare_cached(
@@ -352,7 +324,7 @@ impl Store {
     }
 }
 
-fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let models = row.text(11)?;
     Ok(SessionRow {
         id: row.get(0)?,

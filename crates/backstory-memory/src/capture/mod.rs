@@ -24,8 +24,8 @@ use crate::Memory;
 use crate::code::SeenFile;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::random::random_key;
 use crate::redaction::redacted_project;
-use crate::sweep::random_key;
 
 pub(crate) use self::live::live_events;
 pub use self::spool::{DrainLimits, DrainReport, Spool};

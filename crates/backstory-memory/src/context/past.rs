@@ -15,8 +15,6 @@ use crate::observe::SessionSummary;
 use crate::place::Place;
 use crate::read::unless_damaged;
 
-/// The least of a session's id that names it.
-const SHORT_ID: usize = 8;
 /// No agent gives longer ones.
 const LONGEST_ID: usize = 80;
 
@@ -50,7 +48,7 @@ impl Past {
 
     /// A session; `None` when its id could not be told as it stands. Ids are from logs and may say anything.
     pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Option<Self>> {
-        let short = store.short_id(&row.session, SHORT_ID)?;
+        let short = store.short_id(&row.agent, &row.session)?;
         if !is_citable(&short) {
             return Ok(None);
         }

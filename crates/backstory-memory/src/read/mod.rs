@@ -43,6 +43,11 @@ impl Memory {
         Ok(self.store.sessions(filter)?)
     }
 
+    /// Returns the shortest text by which [`Memory::session`] finds this session: the beginning of its id, of at least 8 characters.
+    pub fn short_id(&self, agent: &str, session: &str) -> Result<String> {
+        Ok(self.store.short_id(agent, session)?)
+    }
+
     /// The session whose id begins with this text; an error when there is none or more than one.
     pub fn session(&self, prefix: &str) -> Result<SessionRow> {
         let mut found = self.store.find_sessions(prefix)?;

@@ -36,7 +36,7 @@ impl Memory {
         let regex = regex::RegexBuilder::new(pattern)
             .size_limit(MOST_COMPILED)
             .build()
-            .map_err(|error| Error::Pattern(error.to_string()))?;
+            .map_err(|error| Error::InvalidRegex(error.to_string()))?;
         let scope = Scope::resolve(&options.filter, &self.store)?;
         let mut sessions = self.store.session_rows(&SessionFilter::default())?;
         sessions.retain(|session| scope.allows_session(*session as u32));

@@ -60,6 +60,14 @@ pub(super) struct Part {
     pub(super) condition: &'static str,
 }
 
+impl Part {
+    /// The table and each of the columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let columns = self.columns.split(", ").map(str::trim);
+        columns.map(|column| (self.table, column))
+    }
+}
+
 const SESSION: &str = "session = ?1";
 
 const SESSION_PARTS: &[Part] = &[
@@ -359,25 +367,13 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::open::Store;
+    use crate::schema;
 
     #[test]
     fn every_column_of_every_table_is_in_a_scope() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
-        let mut statement = store
-            .connection
-            .prepare(
-                "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
-                 WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'",
-            )
-            .unwrap();
-        let columns = statement
-            .query_map([], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-            })
-            .unwrap();
-        for column in columns {
-            let (table, column) = column.unwrap();
+        for (table, column) in schema::columns(&store.connection).unwrap() {
             // Attachments have a hash of their own; the other two are what checks and repairs, and so are sums.
             if matches!(table.as_str(), "attachments" | "checksums" | "damaged") || column == "sum"
             {
@@ -385,9 +381,8 @@ mod tests {
             }
             let covered = Scope::ALL
                 .iter()
-                .flat_map(|scope| scope.parts())
-                .filter(|part| part.table == table)
-                .any(|part| part.columns.split(", ").any(|name| name.trim() == column));
+                .flat_map(|scope| scope.parts().iter().flat_map(Part::columns))
+                .any(|covered| covered == (table.as_str(), column.as_str()));
             assert!(covered, "{table}.{column}");
         }
     }

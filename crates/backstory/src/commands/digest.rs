@@ -11,6 +11,7 @@ use super::damage::{find_damage, print_answer, report_damage};
 use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{
     BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout, usage_json,
 };
@@ -28,7 +29,7 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
         let answer = digest_json(&memory, &digest)?;
         print_answer(answer, &damage)
     } else {
-        print_text(&digest)
+        print_text(&memory, &digest)
     }?;
     report_damage(&memory, &damage)
 }
@@ -65,7 +66,7 @@ pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Err
     Ok(value)
 }
 
-fn print_text(digest: &Digest) -> Result<(), Error> {
+fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {
     let mut out = stdout();
     let session = &digest.session;
     let title = one_line(session.title.as_deref().unwrap_or("untitled"));
@@ -87,7 +88,7 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
     writeln!(
         out,
         "{DIM}{} · {}{project} · {} to {} · {} in {}, {} tokens{DIM:#}",
-        one_line(&session.session),
+        short_id(memory, &session.agent, &session.session),
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),

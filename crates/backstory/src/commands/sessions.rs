@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::SessionsArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{
     local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table, usage_json,
 };
@@ -55,12 +56,16 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         writeln!(out, "no session matches")?;
     } else {
         // In a pipe ids stand whole, for the next program needs them.
-        let whole = !std::io::stdout().is_terminal();
+        let is_terminal = std::io::stdout().is_terminal();
         let mut table = table(&[
             "session", "agent", "active", "project", "turns", "tokens", "outcome", "title",
         ]);
         for row in &rows {
-            table.add_row(cells(row, whole));
+            let id = match is_terminal {
+                true => short_id(&memory, &row.agent, &row.session),
+                false => row.session.clone(),
+            };
+            table.add_row(cells(row, id));
         }
         print_table(&mut out, &table)?;
     }
@@ -68,7 +73,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     report_damage(&memory, &damage)
 }
 
-fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
+fn cells(row: &SessionRow, id: String) -> [String; 8] {
     let title = one_line(row.title.as_deref().unwrap_or("-"));
     let title = match row.parent_kind.as_deref() {
         Some("subagent") => format!("↳ {title}"),
@@ -79,11 +84,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         project.rsplit(['/', '\\']).next().unwrap_or(project)
     });
     [
-        if whole {
-            row.session.clone()
-        } else {
-            short_id(&row.session)
-        },
+        id,
         row.agent.clone(),
         local_time(row.ended_at),
         one_line(project),
@@ -92,18 +93,6 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         row.outcome.clone().unwrap_or_else(|| "-".to_string()),
         title.chars().take(TITLE_CHARACTERS).collect(),
     ]
-}
-
-/// Enough of an id to name the session: ids that begin with a time need more of it.
-pub(super) fn short_id(id: &str) -> String {
-    let (main, child) = id
-        .split_once('/')
-        .map_or((id, None), |(main, child)| (main, Some(child)));
-    let main: String = main.chars().take(13).collect();
-    child.map_or_else(
-        || main.clone(),
-        |child| format!("{main}…/{}", child.chars().take(14).collect::<String>()),
-    )
 }
 
 /// A folder as the project's root would be written, or a name as it is.

@@ -33,8 +33,8 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     let (found, lost) = match answered {
         Some(found) => (found, None),
         None => {
-            let answer = search_here(setting, arguments)?;
-            (Found::new(&answer), Some(answer))
+            let (found, answer) = search_here(setting, arguments)?;
+            (found, Some(answer))
         }
     };
     for warning in &found.warnings {
@@ -63,14 +63,15 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     }
 }
 
-fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<Answer, Error> {
+fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(Found, Answer), Error> {
     let mut memory = setting.memory()?;
     let folder = std::env::current_dir().ok();
     let model = setting.config.model.as_deref();
-    if arguments.regex {
-        return by_regex(&memory, model, arguments, folder.as_deref());
-    }
-    by_query(&mut memory, model, arguments, folder.as_deref())
+    let answer = match arguments.regex {
+        true => by_regex(&memory, model, arguments, folder.as_deref()),
+        false => by_query(&mut memory, model, arguments, folder.as_deref()),
+    }?;
+    Ok((Found::new(&memory, &answer), answer))
 }
 
 /// Searches as someone in `folder` would.

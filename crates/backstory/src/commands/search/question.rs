@@ -115,7 +115,7 @@ pub(crate) fn answer(
     let model = question.model.clone().unwrap_or_else(configured);
     let folder = question.folder.as_deref();
     let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
-    let mut found = Found::new(&answer);
+    let mut found = Found::new(memory, &answer);
     if !question.for_search {
         return found.json(started.elapsed()).map(Some);
     }
