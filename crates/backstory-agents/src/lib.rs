@@ -12,6 +12,7 @@ mod grok;
 pub mod hook;
 mod injected;
 mod json;
+mod object;
 mod patch;
 mod reader;
 mod readers;

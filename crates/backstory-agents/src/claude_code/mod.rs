@@ -7,6 +7,7 @@
 pub(crate) mod content;
 mod edits;
 mod line;
+pub(crate) mod sample;
 pub(crate) mod session;
 pub(crate) mod tools;
 mod transcript;

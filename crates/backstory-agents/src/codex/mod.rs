@@ -18,11 +18,12 @@ pub(crate) mod call;
 mod edits;
 mod entry;
 pub(crate) mod message;
-pub(crate) mod object;
+
 mod origin;
 mod output;
 mod reading;
 mod recognise;
+pub(crate) mod sample;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -32,10 +33,10 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::object::Object;
 use self::reading::CodexReading;
 use crate::edit::FileEdit;
 use crate::json;
+use crate::object::Object;
 use crate::reader::{
     Places, Reader, Reading, Shape, SourceName, SpanRecord, texts_of_parts, trailing_uuid,
 };

@@ -11,6 +11,7 @@ mod fields;
 mod history;
 mod note;
 mod open_text;
+pub(crate) mod sample;
 pub(crate) mod stream;
 mod summary;
 pub(crate) mod tools;

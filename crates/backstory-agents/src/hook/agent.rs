@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event;
 use super::fields::name;
-use crate::codex::object::Object;
+use crate::object::Object;
 
 /// An agent that runs hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

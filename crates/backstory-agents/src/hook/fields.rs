@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::codex::object::{Object, string};
+use crate::object::{Object, string};
 use crate::time;
 
 /// The first of these fields that is there and not null.

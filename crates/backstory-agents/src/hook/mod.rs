@@ -32,8 +32,8 @@ pub use self::tool::ToolUse;
 
 use self::event::Told;
 use self::fields::{name, text, time};
-use crate::codex::object::Object;
 use crate::json::repair_surrogates;
+use crate::object::Object;
 use crate::shared::{kept, string};
 
 /// What an agent told a hook.

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 use super::Agent;
 use super::fields::{number, text};
 use super::shorten::compact;
-use crate::codex::object::{Object, string};
 use crate::grok;
+use crate::object::{Object, string};
 use crate::shared::{items, kept};
 
 /// How a tool ended.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Agent;
 use super::fields::name;
 use crate::claude_code::session::FileIds;
-use crate::codex::object::Object;
+use crate::object::Object;
 use crate::reader::{SourceName, trailing_uuid};
 
 /// The session that is spoken of; `transcript` is where its log lies. Where the reader trusts the name of a log more than what

@@ -8,7 +8,7 @@ use super::fields::{name, number, text, value};
 use super::output::outcome;
 use super::shorten::compact;
 use super::{Agent, Happening, HookInput};
-use crate::codex::object::{Object, string};
+use crate::object::{Object, string};
 use crate::shared::{command_column, kept};
 use crate::{claude_code, codex, grok};
 use backstory_event::{Action, Touch};

@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
-use super::claude::{self, Claude, Era};
-use super::codex::{self, Codex, Generation};
-use super::grok::{self, Grok};
 use super::random::Random;
 use super::scene::{PROJECTS, Scene};
 use super::step::{Step, Transcript};
 use super::text::Language;
 use super::{SampleFile, images};
+use crate::claude_code::sample::{self as claude, Claude, Era};
+use crate::codex::sample::{self as codex, Codex, Generation};
+use crate::grok::sample::{self as grok, Grok};
 
 /// Half of real sessions are smaller than this.
 const MEDIAN: u64 = 150_000;
@@ -84,7 +84,7 @@ const CODEX_ROTA: &[CodexKind] = &[
 ];
 
 /// The generator: files of the session made last, and what has been written so far.
-pub(super) struct Logs {
+pub(crate) struct Logs {
     random: Random,
     images: images::Images,
     wanted: u64,
@@ -96,7 +96,7 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(seed: u64, bytes: u64) -> Self {
+    pub(crate) fn new(seed: u64, bytes: u64) -> Self {
         Self {
             random: Random::new(seed),
             images: images::Images::new(seed),

@@ -5,20 +5,17 @@
 //! and `grok` only know how each agent writes it down. Nothing here reads the formats back: the readers are tested against it,
 //! so it must not share code with them.
 
-mod claude;
-mod clock;
-mod codex;
-mod grok;
-mod images;
-mod json;
+pub(crate) mod clock;
+pub(crate) mod images;
+pub(crate) mod json;
 mod logs;
-mod patch;
-mod random;
-mod scene;
-mod step;
+pub(crate) mod patch;
+pub(crate) mod random;
+pub(crate) mod scene;
+pub(crate) mod step;
 mod story;
-mod text;
-mod words;
+pub(crate) mod text;
+pub(crate) mod words;
 
 /// One generated source file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ mod notes;
 mod shop;
 
 use super::SampleFile;
-use super::claude::{self, Claude, Era};
-use super::codex::{self, Codex, Generation};
-use super::grok::{self, Grok};
 use super::random::Random;
 use super::step::{Step, Transcript};
+use crate::claude_code::sample::{self as claude, Claude, Era};
+use crate::codex::sample::{self as codex, Codex, Generation};
+use crate::grok::sample::{self as grok, Grok};
 
 const HOUR: i64 = 3_600_000;
 
@@ -117,7 +117,7 @@ const SESSIONS: &[Session] = &[
 ];
 
 /// The files of the story, which ends at `end`.
-pub(super) fn files(end: i64) -> Vec<SampleFile> {
+pub(crate) fn files(end: i64) -> Vec<SampleFile> {
     let mut files = Vec::new();
     for (number, session) in SESSIONS.iter().enumerate() {
         // How long a session takes is known once it is written, so it is written twice: the second time to end when it should.
