@@ -23,6 +23,6 @@ mod shell;
 mod time;
 
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
-pub use reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, is_agent, reader};
+pub use reader::{Places, Reader, Reading, Shape, SourceName, is_agent, reader};
 pub use readers::READERS;
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};

@@ -1,15 +1,13 @@
 //! What it takes to read an agent's logs.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::edit::FileEdit;
 use crate::hook::Agent;
 use crate::json;
 use crate::readers::READERS;
 use crate::record::Record;
-use backstory_event::Output;
+use backstory_event::{EventBody, Output, Telemetry, ToolClass};
 
 /// The reader of an agent.
 pub fn reader(agent: &str) -> Option<&'static dyn Reader> {
@@ -52,22 +50,26 @@ pub trait Reader: Sync {
         None
     }
 
-    /// Texts of the events that have these parts of a span, from the stored bytes of the span. A span is parsed once for all of
-    /// them: a record may have thousands of parts.
-    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String>;
+    /// Reads the bodies of all events of a span again from its stored bytes, each with its part. They equal those that
+    /// [`Reading::record`] put out, and the extensions of a streamed text appended.
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)>;
 
-    /// What an event did to files, from the record of its span: a call as it was asked, a result as it was done. Whether it was
-    /// done at all only the result tells.
-    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit>;
+    /// Returns what the telemetry record in a span says.
+    fn telemetry(&self, _span: &[u8]) -> Vec<Telemetry> {
+        Vec::new()
+    }
+
+    /// Returns the class of a tool, by the agent's own name of it.
+    fn tool_class(&self, tool: &str) -> ToolClass;
 }
 
 /// The record of a span, parsed once for the edits of all its events.
 #[derive(Debug)]
-pub struct SpanRecord(pub(crate) serde_json::Value);
+pub(crate) struct SpanRecord(pub(crate) serde_json::Value);
 
 impl SpanRecord {
     /// Parses the stored bytes of a span; `None` when they hold no JSON.
-    pub fn parse(span: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(span: &[u8]) -> Option<Self> {
         let mut found = None;
         json::values(span, |text, _| {
             if found.is_none() {
@@ -76,24 +78,6 @@ impl SpanRecord {
         });
         found
     }
-}
-
-/// Finds the text of each of `parts` among the numbered texts of a record.
-pub(crate) fn texts_of_parts(
-    parts: &[u16],
-    numbered: impl IntoIterator<Item = (u16, String)>,
-) -> Vec<String> {
-    let mut numbered = numbered.into_iter();
-    if let [only] = parts {
-        let found = numbered.find(|(part, _)| part == only);
-        return vec![found.map(|(_, text)| text).unwrap_or_default()];
-    }
-    let mut found: HashMap<u16, String> = HashMap::new();
-    for (part, text) in numbered {
-        found.entry(part).or_insert(text);
-    }
-    let texts = parts.iter().map(|part| found.get(part).cloned());
-    texts.map(Option::unwrap_or_default).collect()
 }
 
 /// One source file being read. Records come in their order; what is understood goes to the output.
@@ -174,4 +158,11 @@ pub(crate) fn trailing_uuid(name: &str) -> Option<Arc<str>> {
         _ => byte.is_ascii_hexdigit(),
     });
     shaped.then(|| Arc::from(tail))
+}
+
+/// Reads the text of one part of a span again.
+#[cfg(test)]
+pub(crate) fn reread_text(reader: &dyn Reader, span: &[u8], part: u16) -> String {
+    let found = reader.reread(span).into_iter().find(|(at, _)| *at == part);
+    found.map(|(_, body)| body.text).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_event::{Kind, Touch};
+use backstory_event::{EventBody, Kind, Touch};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
     SessionHead, SessionRow, Store, StreamRow,
@@ -224,10 +224,13 @@ fn texts_or_damage(
     let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
     let damage = match (span, rows.first()) {
         (Ok(span), Some(row)) if is_whole(row, &span) => {
-            let parts: Vec<u16> = rows.iter().map(|row| row.span.part).collect();
             let reader = backstory_agents::reader(agent);
-            let texts = reader.map(|reader| reader.texts(&span, &parts));
-            return Ok((texts.unwrap_or_else(|| no_texts(rows)), None));
+            let bodies = reader.map(|reader| reader.reread(&span));
+            let mut bodies: HashMap<u16, EventBody> =
+                bodies.unwrap_or_default().into_iter().collect();
+            let texts = rows.iter().map(|row| bodies.remove(&row.span.part));
+            let texts = texts.map(|body| body.unwrap_or_default().text);
+            return Ok((texts.collect(), None));
         }
         (Ok(_), Some(row)) => Box::new(missing_bytes(row)),
         (_, None) => return Ok((Vec::new(), None)),

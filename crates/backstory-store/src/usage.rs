@@ -69,6 +69,7 @@ pub(crate) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Us
         cache_read: row.get(first + 2)?,
         cache_write: row.get(first + 3)?,
         reasoning: row.get(first + 4)?,
+        ..Usage::default()
     })
 }
 

@@ -20,10 +20,9 @@ use self::line::Line;
 use self::session::FileIds;
 use self::transcript::Transcript;
 use super::shared::LastName;
-use crate::edit::FileEdit;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, texts_of_parts};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord};
 use crate::record::{Record, read_document};
-use backstory_event::Output;
+use backstory_event::{EventBody, Output, ToolClass};
 
 /// Reads the logs of Claude Code.
 pub(crate) struct ClaudeCode;
@@ -97,17 +96,35 @@ impl Reader for ClaudeCode {
         })
     }
 
-    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
-        // Repaired by the code that repaired it when it was first read.
-        let mut again = Again::default();
-        read_document(&mut again, span, &mut Output::default());
-        let numbered = again.parts.into_iter().map(|part| (part.part, part.text));
-        texts_of_parts(parts, numbered)
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
+        let record = SpanRecord::parse(span);
+        let body = |(part, text): (u16, String)| {
+            let edits = record
+                .as_ref()
+                .map(|record| edits::of_record(&record.0, part))
+                .unwrap_or_default();
+            (
+                part,
+                EventBody {
+                    edits,
+                    ..EventBody::from_text(text)
+                },
+            )
+        };
+        numbered_texts(span).into_iter().map(body).collect()
     }
 
-    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
-        edits::of_record(&record.0, part)
+    fn tool_class(&self, _tool: &str) -> ToolClass {
+        ToolClass::Other
     }
+}
+
+fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
+    // Repaired by the code that repaired it when it was first read.
+    let mut again = Again::default();
+    read_document(&mut again, span, &mut Output::default());
+    let parts = again.parts.into_iter();
+    parts.map(|part| (part.part, part.text)).collect()
 }
 
 /// A span that is read again for the texts of its events.

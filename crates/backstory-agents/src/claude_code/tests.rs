@@ -50,7 +50,10 @@ fn read(path: &str, log: &[u8]) -> Output {
     for event in &whole.events {
         let start = event.span.offset as usize;
         let span = &log[start..start + event.span.length as usize];
-        assert_eq!(ClaudeCode.texts(span, &[event.span.part])[0], event.text);
+        assert_eq!(
+            crate::reader::reread_text(&ClaudeCode, span, event.span.part),
+            event.body.text
+        );
     }
     whole
 }
@@ -112,10 +115,17 @@ fn render_event(event: &Event) -> String {
     if &*event.session != SESSION {
         line.push_str(&format!("{}: ", event.session));
     }
-    line.push_str(&format!("{} {:?}", event.kind.name(), event.text));
+    line.push_str(&format!("{} {:?}", event.kind.name(), event.body.text));
     line.extend(event.model.iter().map(|model| format!(" by {model}")));
     line.extend(event.tool.iter().map(|tool| format!(" tool={tool}")));
-    line.extend(event.call.iter().map(|call| format!(" call={call}")));
+    line.extend(
+        event
+            .body
+            .identity
+            .tool_use_id
+            .iter()
+            .map(|call| format!(" call={call}")),
+    );
     let command = event.command.iter();
     line.extend(command.map(|command| format!(" $ {command:?}")));
     for touch in &event.touches {

@@ -110,6 +110,7 @@ impl Counts {
             cache_read,
             cache_write,
             reasoning: self.reasoning,
+            ..Usage::default()
         }
     }
 

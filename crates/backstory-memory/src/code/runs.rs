@@ -52,7 +52,7 @@ impl Runs {
             fed.last = stored.seq;
             let event = &stored.event;
             if event.kind == Kind::ToolResult {
-                look(&event.text, stored.seq, event.at, &mut fed.runs);
+                look(&event.body.text, stored.seq, event.at, &mut fed.runs);
             }
         }
         for session in &taken.extended {

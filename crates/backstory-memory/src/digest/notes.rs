@@ -141,7 +141,7 @@ impl<'a> From<&'a Stored> for Seen<'a> {
             turn: stored.turn,
             at: event.at,
             kind: event.kind,
-            text: &event.text,
+            text: &event.body.text,
             tool: event.tool.as_deref(),
             call: stored.call,
             command: event.command.as_deref(),

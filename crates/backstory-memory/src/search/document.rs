@@ -156,7 +156,7 @@ impl<'a> From<&'a Event> for Source<'a> {
             kind: event.kind,
             tool: event.tool.as_deref(),
             command: event.command.as_deref(),
-            text: &event.text,
+            text: &event.body.text,
             files,
         }
     }

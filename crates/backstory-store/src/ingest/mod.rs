@@ -325,7 +325,7 @@ impl Batch<'_> {
 
     /// Joins a tool result to its call; returns the call's seq.
     fn join_call(&mut self, agent: &'static str, event: &Event, seq: u64) -> Result<Option<u64>> {
-        let Some(call) = &event.call else {
+        let Some(call) = &event.body.identity.tool_use_id else {
             return Ok(None);
         };
         let session = self.session(agent, &event.session)?;

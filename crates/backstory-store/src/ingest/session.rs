@@ -135,7 +135,7 @@ impl Session {
         if event.kind == Kind::Prompt {
             self.turns += 1;
             if self.title.is_none() {
-                self.entitle(&Title::Prompt(event.text.clone()));
+                self.entitle(&Title::Prompt(event.body.text.clone()));
             }
         }
     }

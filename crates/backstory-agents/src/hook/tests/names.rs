@@ -149,7 +149,7 @@ fn prompts_are_what_the_log_will_have() {
             let prompts = events
                 .into_iter()
                 .filter(|event| event.kind == Kind::Prompt);
-            let found: String = prompts.map(|event| event.text).collect();
+            let found: String = prompts.map(|event| event.body.text).collect();
             assert_eq!(prompt_text(agent, prompt), found, "{agent:?} {prompt:?}");
         }
     }
@@ -249,6 +249,6 @@ fn tools_do_what_the_log_says_they_do() {
         assert_eq!(call.command, told.command, "{}", recorded.name);
         assert_eq!(call.touches, told.touches, "{}", recorded.name);
         assert_eq!(call.tool.as_deref(), Some(&*told.name), "{}", recorded.name);
-        assert_eq!(call.call, told.id, "{}", recorded.name);
+        assert_eq!(call.body.identity.tool_use_id, told.id, "{}", recorded.name);
     }
 }
