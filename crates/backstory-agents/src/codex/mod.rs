@@ -19,6 +19,7 @@ mod edits;
 mod entry;
 pub(crate) mod message;
 
+pub(crate) mod hooks;
 mod origin;
 mod output;
 mod reading;
@@ -43,10 +44,6 @@ use backstory_event::{EventBody, ToolClass};
 pub(crate) struct Codex;
 
 impl Reader for Codex {
-    fn agent(&self) -> &'static str {
-        "codex"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let homes = places.from_variable_or_home("CODEX_HOME", ".codex");
         homes

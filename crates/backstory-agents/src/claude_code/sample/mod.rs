@@ -1,7 +1,10 @@
 //! Sessions as Claude Code writes them: `~/.claude/projects/<project>/<session>.jsonl`.
 
+mod generate;
 mod record;
 mod tools;
+
+pub(crate) use self::generate::ClaudeSample;
 
 use self::record::Response;
 use crate::sample::SampleFile;

@@ -1,6 +1,9 @@
 //! Sessions as Codex writes them: `~/.codex/sessions/2026/10/02/rollout-<time>-<thread>.jsonl`, and two earlier generations.
 
+mod generate;
 mod tools;
+
+pub(crate) use self::generate::CodexSample;
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,9 @@
 //! Sessions as Grok writes them: a folder with `updates.jsonl`, the log of everything that was shown, and `summary.json`.
 
+mod generate;
 mod tools;
+
+pub(crate) use self::generate::GrokSample;
 
 use crate::sample::SampleFile;
 use crate::sample::clock::Clock;
