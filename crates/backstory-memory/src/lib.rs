@@ -69,7 +69,7 @@ use std::path::{Path, PathBuf};
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
-pub use backstory_agents::{Places, READERS};
+pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
     Skipped, Symbol,
@@ -123,14 +123,14 @@ pub use read::{
     TurnTelemetry, UsageRecord,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use retention::{AgentFiles, Cleanup, Retention, retention};
+pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
 };
 pub use setup::{
-    HOOK_AGENTS, HookAgent, PLUGIN, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome,
-    SetupStatus, make_plugin, set_up, tear_down,
+    PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
+    make_plugin, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use tokens::count_tokens;

@@ -230,7 +230,7 @@ impl SessionFilter {
 }
 
 impl Store {
-    /// Sessions, those active last first.
+    /// Sessions, those active last first. One of which only hooks told is among them once there was a prompt.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
         let (conditions, values) = filter.conditions();
         let limit = if filter.limit == 0 {
@@ -238,8 +238,11 @@ impl Store {
         } else {
             format!(" LIMIT {}", filter.limit.min(i64::MAX as usize))
         };
-        let query =
-            format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, sessions.session{limit}");
+        // Agents start sessions in which nobody ever asks anything; hooks hear of them, logs do not.
+        let is_listed = "(sessions.events > 0 OR live.turns > 0)";
+        let query = format!(
+            "{SELECT} WHERE {conditions} AND {is_listed} ORDER BY ended_at DESC, sessions.session{limit}"
+        );
         let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map(params_from_iter(values), session_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -159,7 +159,7 @@ impl From<backstory_memory::Error> for Error {
             Memory::SourceGone { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("its text is gone for good; `backstory digest` tells what it was"),
             Memory::UnknownAgent(_) => {
-                let agents: Vec<&str> = backstory_memory::READERS.iter().map(|reader| reader.agent()).collect();
+                let agents: Vec<&str> = backstory_memory::AGENTS.iter().map(|agent| agent.name).collect();
                 Error::usage(message).hint(format!("known agents are {}", agents.join(", ")))
             }
             Memory::UnknownRole(_) => Error::usage(message)

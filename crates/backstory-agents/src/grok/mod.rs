@@ -9,8 +9,10 @@
 mod edits;
 mod fields;
 mod history;
+pub(crate) mod hooks;
 mod note;
 mod open_text;
+pub(crate) mod sample;
 pub(crate) mod stream;
 mod summary;
 pub(crate) mod tools;
@@ -39,10 +41,6 @@ use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, ToolClass}
 pub(crate) struct Grok;
 
 impl Reader for Grok {
-    fn agent(&self) -> &'static str {
-        "grok"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let folders = places.from_variable_or_home("GROK_HOME", ".grok");
         folders

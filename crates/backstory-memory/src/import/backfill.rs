@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_agents::{Reader, Shape, SourceName, read_document, read_lines};
+use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
 use backstory_event::Output;
 use backstory_store::{BackfillCursor, Store};
 
@@ -32,12 +32,12 @@ impl Memory {
 
 /// Reads the next piece of a stream again; returns its length.
 fn backfill_piece(store: &mut Store, cursor: &BackfillCursor) -> Result<u64> {
-    let reader = backstory_agents::reader(&cursor.agent);
+    let log_agent = LogAgent::find(&cursor.agent);
     let path = Path::new(&cursor.path);
     let mut output = Output::default();
     let mut state = String::new();
     let mut piece = Vec::new();
-    if let Some(reader) = reader {
+    if let Some(LogAgent { reader, .. }) = log_agent {
         let shape = find_shape(store, reader, cursor)?;
         piece = read_piece(store, cursor, shape)?;
         let mut reading = reader.begin(&SourceName { path }, cursor.state.as_deref());
@@ -50,7 +50,7 @@ fn backfill_piece(store: &mut Store, cursor: &BackfillCursor) -> Result<u64> {
         }
         state = reading.state();
     }
-    let agent = reader.map_or("", Reader::agent);
+    let agent = log_agent.map_or("", |log_agent| log_agent.agent.name);
     let mut batch = store.batch()?;
     batch.backfill(cursor, agent, &piece, output, &state)?;
     batch.commit()?;

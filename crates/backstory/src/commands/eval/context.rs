@@ -5,7 +5,7 @@ use std::io::Write;
 use backstory_memory::ContextTrial;
 use serde_json::{Value, json};
 
-use crate::config::most_characters;
+use crate::config::limits_of;
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{counted, one_line, print_json, print_table, stdout, table};
@@ -24,7 +24,7 @@ pub(super) fn run(
         project,
         sessions,
         context.tokens,
-        most_characters(None),
+        limits_of(None).characters,
         context.shares,
     )?;
     let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();

@@ -9,7 +9,9 @@ mod question;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{Answer, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event};
+use backstory_memory::{
+    Agent, Answer, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event,
+};
 
 use self::found::Found;
 #[cfg(unix)]
@@ -125,10 +127,15 @@ fn options(
     }
     let mut typed = |name: &str, option: &Option<String>| typed(query, name, option);
     let time = |text: Option<String>| text.map(|text| parse_time(&text, now())).transpose();
+    let agent = typed("agent", &arguments.filter.agent);
+    let known = |name: String| match Agent::find(&name) {
+        Some(agent) => Ok(agent.name.to_string()),
+        None => Err(backstory_memory::Error::UnknownAgent(name)),
+    };
     let project = typed("project", &arguments.filter.project);
     let session = typed("session", &arguments.session);
     let filter = SearchFilter {
-        agent: typed("agent", &arguments.filter.agent),
+        agent: agent.map(known).transpose()?,
         project: project.map(|project| project_filter_from(&project, folder)),
         branch: typed("branch", &arguments.filter.branch),
         since: time(typed("since", &arguments.filter.since))?,
@@ -142,11 +149,6 @@ fn options(
         people_only: arguments.filter.people,
         meta_equals,
     };
-    if let Some(agent) = &filter.agent
-        && !backstory_agents::is_agent(agent)
-    {
-        return Err(backstory_memory::Error::UnknownAgent(agent.clone()).into());
-    }
     Ok(SearchOptions {
         each_turn: filter.sessions.is_some(),
         filter,

@@ -75,12 +75,12 @@ impl Claude {
     }
 
     /// Starts the conversation's tree anew, as a compaction or an inline subagent does. Returns the parent it had.
-    pub(in crate::sample) fn detach(&mut self) -> Option<String> {
+    pub(crate) fn detach(&mut self) -> Option<String> {
         self.parent.take()
     }
 
     /// Goes on below `parent`.
-    pub(in crate::sample) fn attach(&mut self, parent: Option<String>) {
+    pub(crate) fn attach(&mut self, parent: Option<String>) {
         self.parent = parent;
     }
 

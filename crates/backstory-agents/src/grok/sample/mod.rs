@@ -1,29 +1,32 @@
 //! Sessions as Grok writes them: a folder with `updates.jsonl`, the log of everything that was shown, and `summary.json`.
 
+mod generate;
 mod tools;
 
-use super::SampleFile;
-use super::clock::Clock;
-use super::json::{Json, Object, object};
-use super::random::Random;
-use super::step::{Step, Transcript};
+pub(crate) use self::generate::GrokSample;
+
+use crate::sample::SampleFile;
+use crate::sample::clock::Clock;
+use crate::sample::json::{Json, Object, object};
+use crate::sample::random::Random;
+use crate::sample::step::{Step, Transcript};
 
 /// What fits into the context of the model, in tokens.
 const LARGEST_INPUT: u64 = 200_000;
 
 /// What is fixed for a session from its start.
 #[derive(Clone)]
-pub(super) struct Setup {
-    pub(super) cwd: String,
-    pub(super) branch: &'static str,
-    pub(super) model: &'static str,
+pub(crate) struct Setup {
+    pub(crate) cwd: String,
+    pub(crate) branch: &'static str,
+    pub(crate) model: &'static str,
 }
 
 /// A session being written.
-pub(super) struct Grok {
+pub(crate) struct Grok {
     setup: Setup,
     random: Random,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     start: Clock,
     session: String,
     prompt: String,
@@ -36,7 +39,7 @@ pub(super) struct Grok {
 }
 
 impl Grok {
-    pub(super) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
         Self {
             setup,
             session: random.uuid_at(start),
@@ -53,7 +56,7 @@ impl Grok {
     }
 
     /// The finished files, the log first.
-    pub(super) fn finish(self, title: &str) -> Vec<SampleFile> {
+    pub(crate) fn finish(self, title: &str) -> Vec<SampleFile> {
         // The folder is the working directory in percent-encoding, and ours hold nothing else that needs it.
         let folder = format!(
             ".grok/sessions/{}/{}",

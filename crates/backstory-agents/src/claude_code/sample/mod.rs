@@ -1,19 +1,22 @@
 //! Sessions as Claude Code writes them: `~/.claude/projects/<project>/<session>.jsonl`.
 
+mod generate;
 mod record;
 mod tools;
 
+pub(crate) use self::generate::ClaudeSample;
+
 use self::record::Response;
-use super::SampleFile;
-use super::clock::Clock;
-use super::json::{Json, fields, list, object};
-use super::random::Random;
-use super::step::{Step, Transcript};
-use super::text;
+use crate::sample::SampleFile;
+use crate::sample::clock::Clock;
+use crate::sample::json::{Json, fields, list, object};
+use crate::sample::random::Random;
+use crate::sample::step::{Step, Transcript};
+use crate::sample::text;
 
 /// Which generation of the program writes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     /// 1.0: subagents inside the main file, nothing but conversation.
     First,
     /// 2.0: progress records, snapshots, subagents in files beside the session.
@@ -24,28 +27,28 @@ pub(super) enum Era {
 
 /// What is fixed for a session from its start.
 #[derive(Clone)]
-pub(super) struct Setup {
-    pub(super) era: Era,
-    pub(super) cwd: String,
-    pub(super) branch: &'static str,
-    pub(super) model: &'static str,
+pub(crate) struct Setup {
+    pub(crate) era: Era,
+    pub(crate) cwd: String,
+    pub(crate) branch: &'static str,
+    pub(crate) model: &'static str,
     /// Started by another program, without a user at the terminal.
-    pub(super) background: bool,
+    pub(crate) background: bool,
     /// Whether to write the long listings of tools and skills that open real sessions.
-    pub(super) listings: bool,
+    pub(crate) listings: bool,
 }
 
 /// A session being written.
 #[derive(Clone)]
-pub(super) struct Claude {
+pub(crate) struct Claude {
     setup: Setup,
-    pub(super) random: Random,
-    pub(super) clock: Clock,
+    pub(crate) random: Random,
+    pub(crate) clock: Clock,
     session: String,
     /// The subagent whose file this is.
     agent: Option<String>,
     /// Whether the lines written now are a subagent's.
-    pub(super) sidechain: bool,
+    pub(crate) sidechain: bool,
     parent: Option<String>,
     title: String,
     last_prompt: String,
@@ -63,7 +66,7 @@ pub(super) struct Claude {
 }
 
 impl Claude {
-    pub(super) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
         let session = random.uuid();
         Self {
             setup,
@@ -87,7 +90,7 @@ impl Claude {
     }
 
     /// The transcript of the subagent that was sent off last.
-    pub(super) fn subagent(&mut self, agent: &str) -> Self {
+    pub(crate) fn subagent(&mut self, agent: &str) -> Self {
         let mut child = Self::new(self.setup.clone(), self.random.split(), self.delegated);
         child.session.clone_from(&self.session);
         child.agent = Some(agent.to_owned());
@@ -97,7 +100,7 @@ impl Claude {
     }
 
     /// A new session that goes on from here: it replays every line that has an identifier, changing nothing but the session's.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(crate) fn fork(&mut self) -> Self {
         let mut child = self.clone();
         child.random = self.random.split();
         child.session = child.random.uuid();
@@ -113,7 +116,7 @@ impl Claude {
     }
 
     /// The lines that come before the first prompt.
-    pub(super) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         if self.setup.era != Era::Current || self.sidechain {
             return;
         }
@@ -139,18 +142,18 @@ impl Claude {
     }
 
     /// A line that earlier versions wrote first: the title of another session.
-    pub(super) fn summary(&mut self, title: &str) {
+    pub(crate) fn summary(&mut self, title: &str) {
         let leaf = self.random.uuid();
         self.bare(fields! {"type": "summary", "summary": title, "leafUuid": leaf});
     }
 
     /// Names the session. The program repeats the name after every turn.
-    pub(super) fn title(&mut self, title: &str) {
+    pub(crate) fn title(&mut self, title: &str) {
         title.clone_into(&mut self.title);
     }
 
     /// The finished files: the transcript, what belongs to it, and for a subagent its description.
-    pub(super) fn finish(mut self, description: &str) -> Vec<SampleFile> {
+    pub(crate) fn finish(mut self, description: &str) -> Vec<SampleFile> {
         self.bookkeeping();
         let folder = self.folder();
         let mut files = std::mem::take(&mut self.saved);

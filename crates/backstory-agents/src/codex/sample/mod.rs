@@ -1,15 +1,18 @@
 //! Sessions as Codex writes them: `~/.codex/sessions/2026/10/02/rollout-<time>-<thread>.jsonl`, and two earlier generations.
 
+mod generate;
 mod tools;
+
+pub(crate) use self::generate::CodexSample;
 
 use std::sync::LazyLock;
 
-use super::SampleFile;
-use super::clock::Clock;
-use super::json::{Fields, Json, Object, fields, list, object};
-use super::random::Random;
-use super::step::{Step, Transcript};
-use super::text;
+use crate::sample::SampleFile;
+use crate::sample::clock::Clock;
+use crate::sample::json::{Fields, Json, Object, fields, list, object};
+use crate::sample::random::Random;
+use crate::sample::step::{Step, Transcript};
+use crate::sample::text;
 
 /// The instructions every session opens with: long, and the same for all.
 static INSTRUCTIONS: LazyLock<String> = LazyLock::new(|| {
@@ -24,7 +27,7 @@ const LARGEST_INPUT: u64 = 230_000;
 
 /// Which generation of the program writes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Generation {
+pub(crate) enum Generation {
     /// The TypeScript program: one JSON object for the whole session.
     Whole,
     /// The first Rust versions: bare items, no times.
@@ -35,21 +38,21 @@ pub(super) enum Generation {
 
 /// What is fixed for a session from its start.
 #[derive(Clone)]
-pub(super) struct Setup {
-    pub(super) generation: Generation,
-    pub(super) cwd: String,
-    pub(super) branch: &'static str,
-    pub(super) model: &'static str,
+pub(crate) struct Setup {
+    pub(crate) generation: Generation,
+    pub(crate) cwd: String,
+    pub(crate) branch: &'static str,
+    pub(crate) model: &'static str,
     /// Whether to write the instructions in their real length.
-    pub(super) long_instructions: bool,
+    pub(crate) long_instructions: bool,
 }
 
 /// A session being written.
 #[derive(Clone)]
-pub(super) struct Codex {
+pub(crate) struct Codex {
     setup: Setup,
     random: Random,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     start: Clock,
     thread: String,
     turn: Option<String>,
@@ -60,7 +63,7 @@ pub(super) struct Codex {
 }
 
 impl Codex {
-    pub(super) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
         let mut codex = Self {
             setup,
             thread: random.uuid_at(start),
@@ -77,7 +80,7 @@ impl Codex {
     }
 
     /// A new thread that goes on from here: its own description, then a copy of everything so far with the time of copying.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(crate) fn fork(&mut self) -> Self {
         let mut child = Self::new(self.setup.clone(), self.random.split(), self.clock.now);
         child.bytes.clear();
         let parent = self.thread.clone();
@@ -96,7 +99,7 @@ impl Codex {
     }
 
     /// Writes what a resumed session repeats: its own description.
-    pub(super) fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         self.clock.wait(&mut self.random, 600_000, 7_200_000);
         if self.setup.generation == Generation::Enveloped {
             self.describe(None);
@@ -104,7 +107,7 @@ impl Codex {
     }
 
     /// The finished file.
-    pub(super) fn finish(mut self) -> SampleFile {
+    pub(crate) fn finish(mut self) -> SampleFile {
         let thread = &self.thread;
         let path = match self.setup.generation {
             Generation::Whole => {

@@ -13,7 +13,7 @@ use crate::json;
 ///
 /// A list and not a struct, because a derived struct refuses a record over one odd or doubled field.
 #[derive(Debug)]
-pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     /// Reads an object. Fails when the JSON is damaged or something else.
