@@ -121,7 +121,8 @@ impl Environment {
         text.push_str(&format!("{:#}\n", self.json(&["usage", "daily"])));
         // Exits with 1 when there is none.
         text.push_str(&self.run(&["changes", "--limit", "0", "--json"]).stdout);
-        text
+        // Logs lie in another folder in each environment.
+        text.replace(&self.home().display().to_string(), "~")
     }
 
     /// The events of a session as `kind: text`.
