@@ -21,7 +21,7 @@ mod shared;
 mod shell;
 mod time;
 
-pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
+pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, without_context};
 pub use reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, is_agent, reader};
 pub use readers::READERS;
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};

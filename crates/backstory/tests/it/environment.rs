@@ -34,6 +34,16 @@ impl Environment {
         self.folder.path().join("store")
     }
 
+    /// Lines of today's event log.
+    pub(crate) fn logged_events(&self) -> Vec<serde_json::Value> {
+        let path = self.store().join("logs/events.jsonl");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
     /// Writes a file below the home folder.
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.home().join(path);
@@ -267,8 +277,15 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
     format!("{line}\n")
 }
 
+/// Makes the table of the event log what it was at first.
+pub(crate) const FIRST_EVENT_LOG: &str = "DROP VIEW event_log; ALTER TABLE logged_events DROP COLUMN session_id; \
+     ALTER TABLE logged_events DROP COLUMN tokens_in; ALTER TABLE logged_events RENAME COLUMN event_type TO name; \
+     ALTER TABLE logged_events RENAME COLUMN tokens_out TO tokens; ALTER TABLE logged_events RENAME COLUMN data TO detail; \
+     ALTER TABLE logged_events RENAME TO event_log;";
+
 /// Removes checksums and what came after them from a database, to make an older store of it.
 pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
+    database.execute_batch(FIRST_EVENT_LOG).unwrap();
     let older = "DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE queue DROP COLUMN sum; \
          ALTER TABLE settings DROP COLUMN sum; ALTER TABLE source_files DROP COLUMN content_hash; \
          ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 7;";
