@@ -1,5 +1,6 @@
 //! A line of the log files: how it is written, and how lines of this and of older versions are read.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use backstory_redact::Redactor;
@@ -14,7 +15,7 @@ use crate::text;
 #[derive(Serialize)]
 struct Line<'a> {
     timestamp: String,
-    session_id: Option<&'a str>,
+    session_id: Option<Cow<'a, str>>,
     event_type: &'static str,
     data: Map<String, Value>,
     duration_ms: Option<f64>,
@@ -32,25 +33,57 @@ pub(super) fn write_line(event: &LogEvent, redactor: &Redactor) -> std::io::Resu
     }
     // Redacted before it is cut: half a secret is a secret that no rule knows.
     let error = event.error.as_deref().map(|error| {
-        let clean = redactor.redact(error.as_bytes(), &[]).bytes;
-        text::beginning(&String::from_utf8_lossy(&clean), MAX_ERROR_BYTES).to_string()
+        let clean = redacted(error, redactor);
+        text::beginning(&clean, MAX_ERROR_BYTES).to_string()
     });
     let status = error.as_ref().map_or("success", |_| "error");
     set("status", status.into());
     set("error", error.into());
+    for value in data.values_mut() {
+        redact_strings(value, redactor);
+    }
+    let session_id = event.session_id.as_deref();
     let line = Line {
         timestamp: format!("{at:.3}"),
-        session_id: event.session_id.as_deref(),
+        session_id: session_id.map(|id| redacted(id, redactor)),
         event_type: event.event_type.name(),
         data,
         duration_ms: event.duration.map(to_ms),
         tokens_in: event.tokens_in,
         tokens_out: event.tokens_out,
     };
-    let line = serde_json::to_vec(&line)?;
-    let mut bytes = redactor.redact(&line, &[]).bytes.into_owned();
+    let mut bytes = serde_json::to_vec(&line)?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+/// Takes secrets out of all strings of a value, each for itself: beside the names of our fields, a plain word could look like one.
+fn redact_strings(value: &mut Value, redactor: &Redactor) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redacted(text, redactor) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                redact_strings(item, redactor);
+            }
+        }
+        Value::Object(fields) => {
+            for value in fields.values_mut() {
+                redact_strings(value, redactor);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn redacted<'t>(text: &'t str, redactor: &Redactor) -> Cow<'t, str> {
+    match redactor.redact(text.as_bytes(), &[]).bytes {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
 }
 
 fn to_ms(duration: Duration) -> f64 {
