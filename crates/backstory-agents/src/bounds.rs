@@ -102,7 +102,7 @@ fn bound_event(event: &mut Event) {
         bound_shared(model, MAX_NAME_BYTES);
     }
     bound_option(&mut event.tool, MAX_NAME_BYTES);
-    bound_option(&mut event.call, MAX_CALL_ID_BYTES);
+    bound_option(&mut event.body.identity.tool_use_id, MAX_CALL_ID_BYTES);
     bound_touches(&mut event.touches);
 }
 

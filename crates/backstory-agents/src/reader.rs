@@ -1,34 +1,15 @@
 //! What it takes to read an agent's logs.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::edit::FileEdit;
-use crate::hook::Agent;
 use crate::json;
-use crate::readers::READERS;
 use crate::record::Record;
-use backstory_event::Output;
-
-/// The reader of an agent.
-pub fn reader(agent: &str) -> Option<&'static dyn Reader> {
-    READERS
-        .iter()
-        .copied()
-        .find(|reader| reader.agent() == agent)
-}
-
-/// Whether sessions of such an agent can be there: its logs are read, or it calls hooks.
-pub fn is_agent(name: &str) -> bool {
-    reader(name).is_some() || Agent::named(name).is_some()
-}
+use crate::time;
+use backstory_event::{EventBody, Output, Telemetry, ToolClass};
 
 /// Knows how one agent writes its sessions down.
 pub trait Reader: Sync {
-    /// The agent's name in the store, in JSON and on the command line.
-    fn agent(&self) -> &'static str;
-
     /// The folders below which the agent keeps its logs.
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf>;
 
@@ -43,6 +24,12 @@ pub trait Reader: Sync {
         None
     }
 
+    /// The first and the last time that a piece of a file names, in unix milliseconds. Files are read in their order, so that of
+    /// two that share history the older one comes first.
+    fn times(&self, piece: &[u8]) -> (Option<i64>, Option<i64>) {
+        times_after(b"\"timestamp\":\"", piece)
+    }
+
     /// Begins to read a source file, or goes on where `state`, from [`Reading::state`], left off.
     fn begin(&self, source: &SourceName<'_>, state: Option<&str>) -> Box<dyn Reading>;
 
@@ -52,22 +39,38 @@ pub trait Reader: Sync {
         None
     }
 
-    /// Texts of the events that have these parts of a span, from the stored bytes of the span. A span is parsed once for all of
-    /// them: a record may have thousands of parts.
-    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String>;
+    /// Reads the bodies of all events of a span again from its stored bytes, each with its part. They equal those that
+    /// [`Reading::record`] put out, and the extensions of a streamed text appended.
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)>;
 
-    /// What an event did to files, from the record of its span: a call as it was asked, a result as it was done. Whether it was
-    /// done at all only the result tells.
-    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit>;
+    /// Returns what the telemetry record in a span says.
+    fn telemetry(&self, _span: &[u8]) -> Vec<Telemetry> {
+        Vec::new()
+    }
+
+    /// Returns the class of a tool, by the agent's own name of it.
+    fn tool_class(&self, tool: &str) -> ToolClass;
+}
+
+/// The times in quotes after the first and after the last mark.
+pub(crate) fn times_after(mark: &[u8], piece: &[u8]) -> (Option<i64>, Option<i64>) {
+    let time_at = |at: usize| {
+        let text = &piece[at + mark.len()..];
+        let end = memchr::memchr(b'"', text)?;
+        time::milliseconds(std::str::from_utf8(&text[..end]).ok()?)
+    };
+    let first = memchr::memmem::find(piece, mark).and_then(time_at);
+    let last = memchr::memmem::rfind(piece, mark).and_then(time_at);
+    (first, last)
 }
 
 /// The record of a span, parsed once for the edits of all its events.
 #[derive(Debug)]
-pub struct SpanRecord(pub(crate) serde_json::Value);
+pub(crate) struct SpanRecord(pub(crate) serde_json::Value);
 
 impl SpanRecord {
     /// Parses the stored bytes of a span; `None` when they hold no JSON.
-    pub fn parse(span: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(span: &[u8]) -> Option<Self> {
         let mut found = None;
         json::values(span, |text, _| {
             if found.is_none() {
@@ -76,24 +79,6 @@ impl SpanRecord {
         });
         found
     }
-}
-
-/// Finds the text of each of `parts` among the numbered texts of a record.
-pub(crate) fn texts_of_parts(
-    parts: &[u16],
-    numbered: impl IntoIterator<Item = (u16, String)>,
-) -> Vec<String> {
-    let mut numbered = numbered.into_iter();
-    if let [only] = parts {
-        let found = numbered.find(|(part, _)| part == only);
-        return vec![found.map(|(_, text)| text).unwrap_or_default()];
-    }
-    let mut found: HashMap<u16, String> = HashMap::new();
-    for (part, text) in numbered {
-        found.entry(part).or_insert(text);
-    }
-    let texts = parts.iter().map(|part| found.get(part).cloned());
-    texts.map(Option::unwrap_or_default).collect()
 }
 
 /// One source file being read. Records come in their order; what is understood goes to the output.
@@ -174,4 +159,11 @@ pub(crate) fn trailing_uuid(name: &str) -> Option<Arc<str>> {
         _ => byte.is_ascii_hexdigit(),
     });
     shaped.then(|| Arc::from(tail))
+}
+
+/// Reads the text of one part of a span again.
+#[cfg(test)]
+pub(crate) fn reread_text(reader: &dyn Reader, span: &[u8], part: u16) -> String {
+    let found = reader.reread(span).into_iter().find(|(at, _)| *at == part);
+    found.map(|(_, body)| body.text).unwrap_or_default()
 }

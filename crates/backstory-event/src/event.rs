@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::body::EventBody;
+use crate::telemetry::TelemetryRecord;
+
 /// What a reader understood of the records it was given, in their order.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -13,6 +16,8 @@ pub struct Output {
     pub extensions: Vec<Extension>,
     /// API responses and what they used.
     pub responses: Vec<Response>,
+    /// Records that say how the agent worked rather than what was said.
+    pub telemetry: Vec<TelemetryRecord>,
     /// What was learned about sessions.
     pub facts: Vec<SessionFacts>,
     /// Records that could not be read.
@@ -39,40 +44,38 @@ pub struct Fragment {
 pub struct Event {
     /// The agent's own id of the session that the record was found in.
     pub session: Arc<str>,
-    /// The content id: the same record, replayed anywhere, has the same key.
+    /// Content id: the same record, replayed anywhere, has the same key.
     pub key: EventKey,
-    /// The key that this event has in the session it may be a replay of (a Codex fork repeats its parent's history).
+    /// Key that this event has in the session it may be a replay of (a Codex fork repeats its parent's history).
     pub replay: Option<EventKey>,
     /// The event that this one answers, where that is not simply the one before it: rewinds and retries branch here.
     pub parent: Option<EventKey>,
-    /// What it is.
+    /// Kind of event.
     pub kind: Kind,
-    /// When, in unix milliseconds, if the log says.
+    /// Time in unix milliseconds, if the log says.
     pub at: Option<i64>,
-    /// Where its text lies in the stored bytes of the source file.
+    /// Place of its record in the stored bytes of the source file.
     pub span: Span,
-    /// What was said, decoded; what tools were asked; what they answered.
-    pub text: String,
     /// The model that wrote it.
     pub model: Option<Arc<str>>,
     /// The tool called, or whose result this is.
     pub tool: Option<String>,
-    /// The agent's id of the tool call, by which call and result are joined.
-    pub call: Option<String>,
     /// The shell command that a tool call runs.
     pub command: Option<String>,
-    /// The files that a tool call names.
+    /// Files that a tool call names.
     pub touches: Vec<Touch>,
     /// Whether a tool result is an error.
     pub error: bool,
-    /// The exit code of the command, where the result tells.
+    /// Exit code of the command, where the result has one.
     pub exit_code: Option<i64>,
-    /// How long the tool took, where the result tells.
+    /// Duration of the tool call, where the log allows to tell.
     pub duration_ms: Option<i64>,
+    /// Everything that the bytes of its span determine.
+    pub body: EventBody,
 }
 
 impl Event {
-    /// An event with nothing but its place and kind.
+    /// Returns an event with nothing but its place and kind.
     pub fn new(session: &Arc<str>, key: EventKey, kind: Kind, at: Option<i64>, span: Span) -> Self {
         Event {
             session: session.clone(),
@@ -82,20 +85,19 @@ impl Event {
             kind,
             at,
             span,
-            text: String::new(),
             model: None,
             tool: None,
-            call: None,
             command: None,
             touches: Vec::new(),
             error: false,
             exit_code: None,
             duration_ms: None,
+            body: EventBody::default(),
         }
     }
 }
 
-/// What kind of record an event is.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// What a person asked.
@@ -217,19 +219,25 @@ pub enum Action {
 pub struct Response {
     /// The session that it was found in.
     pub session: Arc<str>,
-    /// The content id of the response.
+    /// Content id of the response.
     pub key: EventKey,
     /// Its key in the session that this may be a replay of.
     pub replay: Option<EventKey>,
-    /// When.
+    /// First event of the message that the response is; `None` when it has none, or none is known.
+    pub event: Option<EventKey>,
+    /// Time in unix milliseconds.
     pub at: Option<i64>,
     /// The model that answered.
     pub model: Arc<str>,
-    /// What it used.
+    /// The git branch that was checked out.
+    pub branch: Option<Arc<str>>,
+    /// Tokens and server-side tools.
     pub usage: Usage,
+    /// What its price depends on beside tokens.
+    pub billing: Billing,
 }
 
-/// Tokens, each counted in exactly one column.
+/// Tokens, each counted in exactly one column, and requests to server-side tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Input that no cache held.
@@ -238,20 +246,46 @@ pub struct Usage {
     pub output: u64,
     /// Input read from a cache.
     pub cache_read: u64,
-    /// Input written to a cache.
+    /// Input written to a cache, for whatever time.
     pub cache_write: u64,
-    /// How much of the output was reasoning, where the log says. Not part of the total, for `output` holds it already.
+    /// Part of `cache_write` that is kept for an hour; the rest is kept for five minutes.
+    pub cache_write_1h: u64,
+    /// Part of the output that was reasoning, where the log says. Not part of the total, for `output` holds it already.
     pub reasoning: u64,
+    /// Web searches that the provider ran.
+    pub web_searches: u64,
+    /// Web pages that the provider fetched.
+    pub web_fetches: u64,
 }
 
 impl Usage {
-    /// All tokens.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
+        self.input_total().saturating_add(self.output)
+    }
+
+    /// Returns the tokens of the request: input, read from a cache or not.
+    pub fn input_total(&self) -> u64 {
         self.input
-            .saturating_add(self.output)
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write)
     }
+
+    /// Returns the part of `cache_write` that is kept for five minutes.
+    pub fn cache_write_5m(&self) -> u64 {
+        self.cache_write.saturating_sub(self.cache_write_1h)
+    }
+}
+
+/// What the price of a response depends on beside its tokens, as the log names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Billing {
+    /// Service tier: `standard`, `priority`, `batch`, ….
+    pub service_tier: Option<Arc<str>>,
+    /// Speed: `standard`, `fast`.
+    pub speed: Option<Arc<str>>,
+    /// Where the model ran: `us`, ….
+    pub inference_geo: Option<Arc<str>>,
 }
 
 /// What a log tells about a session. Fields that are `None` say nothing.
@@ -277,6 +311,16 @@ pub struct SessionFacts {
     pub machine: Option<bool>,
     /// When it began and was last active, for formats whose records carry no time.
     pub period: Option<(i64, i64)>,
+    /// Version of the agent.
+    pub agent_version: Option<String>,
+    /// Permission mode, by the agent's own name: `default`, `plan`, `bypassPermissions`, `on-request`, ….
+    pub permission_mode: Option<String>,
+    /// Size of the model's context window in tokens.
+    pub context_window: Option<u64>,
+    /// The agent's own record of the session, as JSON, verbatim; of several the last one counts.
+    pub meta: Option<String>,
+    /// Place of the record that says so in the stored bytes; set by whoever cuts the log into records.
+    pub span: Option<Span>,
 }
 
 /// A session's title; of several, the one of the highest variant wins, then the latest.

@@ -2,11 +2,19 @@
 //!
 //! Types only: nothing here parses, opens files or depends on an agent.
 
+mod body;
 mod edit;
 mod event;
+mod telemetry;
+mod tool;
+mod view;
 
+pub use body::{EventBody, Identity, Image, Marks, TurnContext};
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
 pub use event::{
-    Action, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind, Response,
-    SessionFacts, Skipped, Span, Title, Touch, Usage,
+    Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
+    Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
+pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
+pub use tool::ToolClass;
+pub use view::{EventView, Origin};

@@ -140,7 +140,7 @@ fn is_ours(setting: &Setting, input: &HookInput) -> bool {
     let below_store = |folder: &str| Path::new(folder).starts_with(&setting.store);
     own_session()
         || input.cwd.as_deref().is_some_and(below_store)
-        || !setting.config.is_enabled(input.agent.name())
+        || !setting.config.is_enabled(input.agent.name)
 }
 
 /// Where a capture ended up, and what went wrong.
@@ -270,7 +270,7 @@ fn read_log_or_files(
             events.extend(scans.iter().flat_map(|scan| scan.events(at)));
         }
         (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
-            let agent = capture.input.agent.name();
+            let agent = capture.input.agent.name;
             let mut options = sweep_options(setting, &[], Some(agent));
             options.workers = 1;
             // When it does not say which, few of all the agent's logs will have grown.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ClaudeCode;
-use crate::READERS;
+use crate::LogAgent;
 use crate::reader::{Places, Reader, Shape, SourceName};
 use crate::record::{read_document, read_lines};
 use backstory_event::{Action, Event, EventKey, Output, ParentKind, Response, SessionFacts, Title};
@@ -50,7 +50,10 @@ fn read(path: &str, log: &[u8]) -> Output {
     for event in &whole.events {
         let start = event.span.offset as usize;
         let span = &log[start..start + event.span.length as usize];
-        assert_eq!(ClaudeCode.texts(span, &[event.span.part])[0], event.text);
+        assert_eq!(
+            crate::reader::reread_text(&ClaudeCode, span, event.span.part),
+            event.body.text
+        );
     }
     whole
 }
@@ -112,10 +115,17 @@ fn render_event(event: &Event) -> String {
     if &*event.session != SESSION {
         line.push_str(&format!("{}: ", event.session));
     }
-    line.push_str(&format!("{} {:?}", event.kind.name(), event.text));
+    line.push_str(&format!("{} {:?}", event.kind.name(), event.body.text));
     line.extend(event.model.iter().map(|model| format!(" by {model}")));
     line.extend(event.tool.iter().map(|tool| format!(" tool={tool}")));
-    line.extend(event.call.iter().map(|call| format!(" call={call}")));
+    line.extend(
+        event
+            .body
+            .identity
+            .tool_use_id
+            .iter()
+            .map(|call| format!(" call={call}")),
+    );
     let command = event.command.iter();
     line.extend(command.map(|command| format!(" $ {command:?}")));
     for touch in &event.touches {
@@ -1253,12 +1263,11 @@ fn files_are_known_by_name() {
 #[test]
 fn each_agent_knows_its_own_logs_only() {
     let claims = |path: &str, head: &str| {
-        let known = READERS.iter().filter(|reader| {
-            reader
-                .recognises(Path::new(path), head.as_bytes())
-                .is_some()
+        let known = LogAgent::all().filter(|known| {
+            let shape = known.reader.recognises(Path::new(path), head.as_bytes());
+            shape.is_some()
         });
-        known.map(|reader| reader.agent()).collect::<Vec<_>>()
+        known.map(|known| known.agent.name).collect::<Vec<_>>()
     };
     let claude = ["claude-code"];
     assert_eq!(claims("x.jsonl", &user("u1", r#""go""#)), claude);

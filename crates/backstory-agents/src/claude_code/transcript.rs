@@ -176,7 +176,7 @@ impl Transcript {
 
     /// Joins calls and results and takes over what the part knows of tools.
     fn fill(&mut self, event: &mut Event, part: Part, line: &Line<'_>) {
-        event.text = part.text;
+        event.body.text = part.text;
         match (part.kind, &part.call) {
             (Kind::ToolCall, Some(call)) => {
                 let tool = part.tool.as_deref().unwrap_or_default();
@@ -187,7 +187,7 @@ impl Transcript {
             }
             (Kind::ToolResult, Some(call)) => {
                 let opened = self.state.calls.close(call);
-                let outcome = tools::outcome(&event.text, part.error, line.tool_use_result);
+                let outcome = tools::outcome(&event.body.text, part.error, line.tool_use_result);
                 event.error = outcome.error;
                 event.exit_code = outcome.exit_code;
                 let elapsed = opened
@@ -199,7 +199,7 @@ impl Transcript {
             }
             _ => event.error = part.error,
         }
-        event.call = part.call;
+        event.body.identity.tool_use_id = part.call;
     }
 }
 

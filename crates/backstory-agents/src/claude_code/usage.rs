@@ -10,7 +10,7 @@ use super::line::Line;
 use super::transcript::Transcript;
 use crate::record::Record;
 use crate::shared::{items, string};
-use backstory_event::{EventKey, Output, Response, Usage};
+use backstory_event::{Billing, EventKey, Output, Response, Usage};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -54,6 +54,7 @@ impl Counts<'_> {
             cache_read: number(self.cache_read_input_tokens),
             cache_write: number(self.cache_creation_input_tokens),
             reasoning: number(details.thinking_tokens),
+            ..Usage::default()
         }
     }
 }
@@ -129,6 +130,9 @@ impl Transcript {
                 session: session.clone(),
                 key,
                 replay: None,
+                event: None,
+                branch: None,
+                billing: Billing::default(),
                 at,
                 model: self.models.share(model),
                 usage,

@@ -18,11 +18,13 @@ pub(crate) mod call;
 mod edits;
 mod entry;
 pub(crate) mod message;
-pub(crate) mod object;
+
+pub(crate) mod hooks;
 mod origin;
 mod output;
 mod reading;
 mod recognise;
+pub(crate) mod sample;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -32,22 +34,16 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::object::Object;
 use self::reading::CodexReading;
-use crate::edit::FileEdit;
 use crate::json;
-use crate::reader::{
-    Places, Reader, Reading, Shape, SourceName, SpanRecord, texts_of_parts, trailing_uuid,
-};
+use crate::object::Object;
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
+use backstory_event::{EventBody, ToolClass};
 
 /// Reads the rollouts of Codex.
 pub(crate) struct Codex;
 
 impl Reader for Codex {
-    fn agent(&self) -> &'static str {
-        "codex"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let homes = places.from_variable_or_home("CODEX_HOME", ".codex");
         homes
@@ -83,37 +79,49 @@ impl Reader for Codex {
         Box::new(CodexReading::new(id_of(source), state))
     }
 
-    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
-        let json = String::from_utf8_lossy(span);
-        // Repaired only if it was repaired when it was first read: else raw JSON in a text would differ.
-        let repaired = match Object::parse(&json) {
-            Ok(_) => None,
-            Err(_) => json::repair_surrogates(&json),
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
+        let record = SpanRecord::parse(span);
+        let body = |(part, text): (u16, String)| {
+            let edits = record
+                .as_ref()
+                .map(|record| edits::of_record(&record.0, part))
+                .unwrap_or_default();
+            (
+                part,
+                EventBody {
+                    edits,
+                    ..EventBody::from_text(text)
+                },
+            )
         };
-        let json = repaired.as_deref().unwrap_or(&json);
-        let Ok(record) = Object::parse(json) else {
-            return vec![String::new(); parts.len()];
-        };
-        if is_document(&record) {
-            // Only a document with damaged text is a span as a whole: see `CodexReading::document`.
-            let items = record.list("items");
-            let text = |part: &u16| {
-                let item = Object::of(items.get(usize::from(*part))?)?;
-                Some(entry::item(&item)?.text)
-            };
-            let texts = parts.iter().map(text);
-            return texts.map(Option::unwrap_or_default).collect();
-        }
-        let (_, entries) = entry::entries(&record);
-        texts_of_parts(
-            parts,
-            (0..u16::MAX).zip(entries.into_iter().map(|entry| entry.text)),
-        )
+        numbered_texts(span).into_iter().map(body).collect()
     }
 
-    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
-        edits::of_record(&record.0, part)
+    fn tool_class(&self, _tool: &str) -> ToolClass {
+        ToolClass::Other
     }
+}
+
+fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
+    let json = String::from_utf8_lossy(span);
+    // Repaired only if it was repaired when it was first read: else raw JSON in a text would differ.
+    let repaired = match Object::parse(&json) {
+        Ok(_) => None,
+        Err(_) => json::repair_surrogates(&json),
+    };
+    let json = repaired.as_deref().unwrap_or(&json);
+    let Ok(record) = Object::parse(json) else {
+        return Vec::new();
+    };
+    if is_document(&record) {
+        // Only a document with damaged text is a span as a whole: see `CodexReading::document`.
+        let items = (0..u16::MAX).zip(record.list("items"));
+        let text = |(part, item)| Some((part, entry::item(&Object::of(item)?)?.text));
+        return items.filter_map(text).collect();
+    }
+    let (_, entries) = entry::entries(&record);
+    let texts = entries.into_iter().map(|entry| entry.text);
+    (0..u16::MAX).zip(texts).collect()
 }
 
 /// The session's id as the file or its folder is named; a log without a first record has no other.

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, Channel, Entry};
 use super::is_document;
-use super::object::Object;
 use super::origin::Origin;
 use super::state::State;
 use super::usage;
 use crate::bounds::bound_session_id;
 use crate::injected;
+use crate::object::Object;
 use crate::reader::Reading;
 use crate::record::Record;
 use crate::shared::LastName;
@@ -193,6 +193,9 @@ impl CodexReading {
         let key =
             |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &counted.identity]);
         out.responses.push(Response {
+            event: None,
+            branch: None,
+            billing: backstory_event::Billing::default(),
             key: key(&session),
             replay: self.state.replays.as_deref().map(key),
             session,
@@ -261,8 +264,8 @@ impl CodexReading {
                 .as_deref()
                 .map(|model| self.model.share(model));
         }
-        event.text = entry.text;
-        event.call = entry.call;
+        event.body.text = entry.text;
+        event.body.identity.tool_use_id = entry.call;
         event.command = entry.command;
         event.touches = entry.touches;
         event.error = entry.error;

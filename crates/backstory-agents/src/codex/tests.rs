@@ -57,7 +57,10 @@ fn assert_texts(stored: &[u8], out: &Output) {
     for event in &out.events {
         let start = event.span.offset as usize;
         let span = &stored[start..start + event.span.length as usize];
-        assert_eq!(Codex.texts(span, &[event.span.part])[0], event.text);
+        assert_eq!(
+            crate::reader::reread_text(&Codex, span, event.span.part),
+            event.body.text
+        );
     }
 }
 
@@ -109,10 +112,17 @@ fn render(out: &Output) -> String {
 }
 
 fn render_event(event: &Event) -> String {
-    let mut line = format!("{} {:?}", event.kind.name(), event.text);
+    let mut line = format!("{} {:?}", event.kind.name(), event.body.text);
     line.extend(event.model.iter().map(|model| format!(" by {model}")));
     line.extend(event.tool.iter().map(|tool| format!(" tool={tool}")));
-    line.extend(event.call.iter().map(|call| format!(" call={call}")));
+    line.extend(
+        event
+            .body
+            .identity
+            .tool_use_id
+            .iter()
+            .map(|call| format!(" call={call}")),
+    );
     line.extend(
         event
             .command
@@ -1133,7 +1143,7 @@ proptest! {
         read_lines(&mut *reading, &log, 0, 1, &mut out);
         for event in &out.events {
             let start = event.span.offset as usize;
-            Codex.texts(&log[start..start + event.span.length as usize], &[event.span.part]);
+            Codex.reread(&log[start..start + event.span.length as usize]);
         }
         Codex.recognises(Path::new("x"), &log);
         Codex.begin(&SourceName { path: Path::new("") }, Some(&String::from_utf8_lossy(&log)));

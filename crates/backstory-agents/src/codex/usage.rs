@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::object::Object;
+use crate::object::Object;
 use backstory_event::Usage;
 
 /// The counts of one `TokenUsage`, as Codex writes them.
@@ -110,6 +110,7 @@ impl Counts {
             cache_read,
             cache_write,
             reasoning: self.reasoning,
+            ..Usage::default()
         }
     }
 

@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 use super::fields::Fields;
 use super::open_text::place_fragments;
 use super::{Line, Session, span_of, stream, tools};
-use crate::reader::texts_of_parts;
 use crate::record::Record;
 use crate::shared::{items, kept, string};
 use backstory_event::{Event, EventKey, Kind, Output};
@@ -56,15 +55,13 @@ pub(super) fn begins(first: &str, old: bool) -> bool {
     }
 }
 
-/// Texts of these parts of a message.
-pub(super) fn texts(json: &str, parts: &[u16]) -> Vec<String> {
+/// Texts of the parts of a message.
+pub(super) fn texts(json: &str) -> Vec<(u16, String)> {
     let found = Message::read(json)
         .map(|message| message.parts())
         .unwrap_or_default();
-    texts_of_parts(
-        parts,
-        found.into_iter().map(|found| (found.part, found.call.text)),
-    )
+    let parts = found.into_iter();
+    parts.map(|part| (part.part, part.call.text)).collect()
 }
 
 impl Session {
@@ -112,9 +109,9 @@ impl Session {
                 }
                 _ => {}
             }
-            event.call = named.map(str::to_string);
+            event.body.identity.tool_use_id = named.map(str::to_string);
             event.model = model.clone().filter(|_| part.kind.role() == "assistant");
-            event.text = part.call.text;
+            event.body.text = part.call.text;
             event.command = part.call.command;
             event.touches = part.call.touches;
             self.put(event, out);

@@ -9,8 +9,10 @@
 mod edits;
 mod fields;
 mod history;
+pub(crate) mod hooks;
 mod note;
 mod open_text;
+pub(crate) mod sample;
 pub(crate) mod stream;
 mod summary;
 pub(crate) mod tools;
@@ -31,19 +33,14 @@ use self::open_text::OpenText;
 use self::updates::{Again, Run};
 use super::shared::{LastName, OpenCalls};
 use crate::bounds::bound_session_id;
-use crate::edit::FileEdit;
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
 use crate::record::{Record, read_lines};
-use backstory_event::{Event, EventKey, Kind, Output, Span};
+use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, ToolClass};
 
 /// Reads the logs of Grok Build.
 pub(crate) struct Grok;
 
 impl Reader for Grok {
-    fn agent(&self) -> &'static str {
-        "grok"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let folders = places.from_variable_or_home("GROK_HOME", ".grok");
         folders
@@ -106,17 +103,35 @@ impl Reader for Grok {
         open.iter().map(|text| text.since).min()
     }
 
-    fn texts(&self, span: &[u8], parts: &[u16]) -> Vec<String> {
-        // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
-        // line and lone surrogates are then the same.
-        let mut again = Again::new(parts);
-        read_lines(&mut again, span, 0, 1, &mut Output::default());
-        again.texts
+    fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
+        let record = SpanRecord::parse(span);
+        let body = |(part, text): (u16, String)| {
+            let edits = record
+                .as_ref()
+                .map(|record| edits::of_record(&record.0, part))
+                .unwrap_or_default();
+            (
+                part,
+                EventBody {
+                    edits,
+                    ..EventBody::from_text(text)
+                },
+            )
+        };
+        numbered_texts(span).into_iter().map(body).collect()
     }
 
-    fn edits(&self, record: &SpanRecord, part: u16) -> Vec<FileEdit> {
-        edits::of_record(&record.0, part)
+    fn tool_class(&self, _tool: &str) -> ToolClass {
+        ToolClass::Other
     }
+}
+
+fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
+    // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
+    // line and lone surrogates are then the same.
+    let mut again = Again::default();
+    read_lines(&mut again, span, 0, 1, &mut Output::default());
+    again.texts
 }
 
 /// A source file being read. What a record is mostly shows in the record, so one type reads all three files.

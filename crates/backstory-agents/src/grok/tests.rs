@@ -48,7 +48,7 @@ fn whole(event: &Event, out: &Output) -> (Event, usize) {
         .filter(|extension| extension.key == event.key);
     let mut count = 0;
     for extension in more {
-        event.text.push_str(&extension.text);
+        event.body.text.push_str(&extension.text);
         event.span.length = extension.end - event.span.offset;
         count += 1;
     }
@@ -71,7 +71,7 @@ fn render(out: &Output) -> String {
         show("at=", event.at.map(|at| at.to_string()));
         show("model=", event.model.map(|model| model.to_string()));
         show("tool=", event.tool);
-        show("call=", event.call);
+        show("call=", event.body.identity.tool_use_id);
         show("exit=", event.exit_code.map(|code| code.to_string()));
         show("took=", event.duration_ms.map(|took| took.to_string()));
         show("", event.error.then(|| "error".to_string()));
@@ -85,7 +85,12 @@ fn render(out: &Output) -> String {
             };
             show(action, Some(touch.path));
         }
-        let said = event.text.escape_debug().to_string().replace("\\\"", "\"");
+        let said = event
+            .body
+            .text
+            .escape_debug()
+            .to_string()
+            .replace("\\\"", "\"");
         writeln!(text, "{}", format!(" | {said}").trim_end()).unwrap();
     }
     for response in &out.responses {
@@ -170,11 +175,11 @@ fn check_invariants(path: &Path, input: &str, out: &Output) {
         let start = event.span.offset as usize;
         let span = &input.as_bytes()[start..start + event.span.length as usize];
         assert_eq!(
-            Grok.texts(span, &[event.span.part])[0],
-            event.text,
+            crate::reader::reread_text(&Grok, span, event.span.part),
+            event.body.text,
             "text of {event:?}"
         );
-        assert_eq!(event.text.trim(), event.text, "trimmed");
+        assert_eq!(event.body.text.trim(), event.body.text, "trimmed");
     }
 }
 
@@ -934,8 +939,8 @@ fn deep_values_do_no_harm() {
                 let out = read(&source("updates.jsonl"), &input);
                 for event in &out.events {
                     assert_eq!(
-                        Grok.texts(input.as_bytes(), &[event.span.part])[0],
-                        event.text
+                        crate::reader::reread_text(&Grok, input.as_bytes(), event.span.part),
+                        event.body.text
                     );
                 }
             }
@@ -1002,7 +1007,7 @@ proptest::proptest! {
             let (event, _) = whole(event, &out);
             let start = event.span.offset as usize;
             let span = &input.as_bytes()[start..start + event.span.length as usize];
-            proptest::prop_assert_eq!(&Grok.texts(span, &[event.span.part])[0], &event.text);
+            proptest::prop_assert_eq!(&crate::reader::reread_text(&Grok, span, event.span.part), &event.body.text);
         }
     }
 }

@@ -43,46 +43,37 @@ pub(super) struct Run {
 }
 
 /// A span that is read again for the texts of its events.
-pub(super) struct Again<'p> {
-    parts: &'p [u16],
-    pub(super) texts: Vec<String>,
+#[derive(Default)]
+pub(super) struct Again {
+    pub(super) texts: Vec<(u16, String)>,
     begun: bool,
     streaming: Option<(Speaker, Stream)>,
 }
 
-impl<'p> Again<'p> {
-    pub(super) fn new(parts: &'p [u16]) -> Self {
-        Again {
-            parts,
-            texts: vec![String::new(); parts.len()],
-            begun: false,
-            streaming: None,
-        }
-    }
-}
-
-impl Reading for Again<'_> {
+impl Reading for Again {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
         let begins = !std::mem::replace(&mut self.begun, true);
         let Some(note) = line.note() else {
             if begins {
-                self.texts = history::texts(record.json, self.parts);
+                self.texts = history::texts(record.json);
             }
             return Ok(());
         };
         let speaker = Speaker::of(&note.kind());
         if begins {
             self.streaming = speaker.map(|speaker| (speaker, Stream::new(speaker)));
-            if speaker.is_none() {
-                let texts = self.parts.iter().map(|part| single_text(&note, *part));
-                self.texts = texts.collect();
-            }
+            self.texts = match speaker {
+                Some(_) => vec![(0, String::new())],
+                None => [CALL_PART, RESULT_PART]
+                    .map(|part| (part, single_text(&note, part)))
+                    .to_vec(),
+            };
         }
         if let (Some((streaming, stream)), Some(speaker)) = (&mut self.streaming, speaker)
             && *streaming == speaker
             // A streamed text is one event.
-            && let Some(text) = self.texts.first_mut()
+            && let Some((_, text)) = self.texts.first_mut()
         {
             text.push_str(&stream.add(&stream::content(note.update.content)));
         }
@@ -159,7 +150,7 @@ impl Session {
                 if let Some((kind, text)) = note.notice() {
                     let key = self.note_key(note, &session, record);
                     let mut event = Event::new(&session, key, kind, note.at, span_of(record, 0));
-                    event.text = text;
+                    event.body.text = text;
                     self.put(event, out);
                 }
                 if kind == "rewind_marker" {
@@ -253,7 +244,7 @@ impl Session {
             part: 0,
         };
         let mut event = Event::new(session, EventKey(run.key), kind, run.at, span);
-        event.text = text;
+        event.body.text = text;
         if kind.role() == "assistant" {
             event.model = self.model();
         }
@@ -322,7 +313,7 @@ impl Session {
                 self.first_time(call_key);
                 let (tool, at) = announced.map_or((None, None), |call| (Some(call.tool), call.at));
                 let mut call = self.call(note, tool, call_key, session, record);
-                call.call = Some(id.to_string());
+                call.body.identity.tool_use_id = Some(id.to_string());
                 call.at = at.or(note.at);
                 self.state
                     .calls
@@ -363,9 +354,9 @@ impl Session {
             note.at,
             span_of(record, RESULT_PART),
         );
-        event.text = single_text(note, RESULT_PART);
+        event.body.text = single_text(note, RESULT_PART);
         event.tool = call.map(|call| call.tool);
-        event.call = Some(id.to_string());
+        event.body.identity.tool_use_id = Some(id.to_string());
         event.error = outcome.error;
         event.exit_code = outcome.exit_code;
         event.duration_ms = outcome.duration_ms.or(took);
@@ -403,7 +394,7 @@ impl Session {
             span_of(record, CALL_PART),
         );
         event.model = self.model();
-        event.text = single_text(note, CALL_PART);
+        event.body.text = single_text(note, CALL_PART);
         event.tool = Some(call.tool);
         event.command = call.command;
         event.touches = call.touches;
@@ -442,6 +433,9 @@ impl Session {
                 session: session.clone(),
                 key,
                 replay: None,
+                event: None,
+                branch: None,
+                billing: backstory_event::Billing::default(),
                 at: note.at,
                 model,
                 usage,
@@ -465,6 +459,7 @@ fn tokens(usage: &Fields<'_>) -> Usage {
         cache_read,
         cache_write,
         reasoning: usage.count("reasoningTokens"),
+        ..Usage::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where mutation starts from: pieces of generated logs, small enough to be read many thousand times.
 
-use backstory_agents::sample;
+use backstory_agents::{Agent, sample};
 use backstory_redact::{RULES, planted};
 use serde_json::json;
 
@@ -12,13 +12,11 @@ const GENERATED_BYTES: u64 = 300_000;
 
 /// Pieces of the logs of one agent: whole lines, in their order.
 pub(crate) fn pieces(agent: &str, seed: u64) -> Vec<Vec<u8>> {
-    let folder = match agent {
-        "claude-code" => ".claude/",
-        "codex" => ".codex/",
-        _ => ".grok/",
+    let Some(agent) = Agent::find(agent) else {
+        panic!("no agent {agent}")
     };
     let mut pieces = Vec::new();
-    for file in sample::logs(seed, GENERATED_BYTES).filter(|file| file.path.starts_with(folder)) {
+    for file in sample::logs_of_agent(agent, seed, GENERATED_BYTES) {
         let mut piece = Vec::new();
         for line in file.bytes.split_inclusive(|byte| *byte == b'\n') {
             // A line that is longer by itself holds an image or a listing, of which other lines have shorter ones.

@@ -10,7 +10,7 @@ use backstory_store::{LoggedEvent, is_store_entry};
 
 use super::line::{read_line, write_line};
 use super::{DAY_MS, DAYS_KEPT, LogEvent};
-use crate::sweep::random_key;
+use crate::random::random_key;
 use crate::trusted::open_regular;
 
 /// Number of lines that are read at once.

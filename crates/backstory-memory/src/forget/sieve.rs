@@ -361,7 +361,7 @@ impl<'a> Sieve<'a> {
                     let is_prompt = |event: &&Event| event.kind == Kind::Prompt;
                     for event in output.events.iter().filter(is_prompt) {
                         if !prompts.iter().any(|(session, _)| *session == event.session) {
-                            prompts.push((event.session.clone(), event.text.clone()));
+                            prompts.push((event.session.clone(), event.body.text.clone()));
                         }
                     }
                     facts.extend(output.facts);

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use backstory_agents::without_context;
-use backstory_event::Kind;
+use backstory_event::{EventView, Kind, Origin};
 use backstory_store::{EventRange, LiveSession, Store};
 
 use super::functions::Functions;
 use super::{ObservationSource, Prompt, ToolUse};
 use crate::capture::{is_omission, live_events};
 use crate::error::Result;
-use crate::read::{ShownEvent, visit};
+use crate::read::{is_in_range, visit};
 
 /// So many calls may wait for their result; agents run a few tools at once.
 const MOST_OPEN: usize = 256;
@@ -40,7 +40,7 @@ pub(crate) fn observed_items(
         uses.take(event).map_or(Ok(()), &mut each)
     })?;
     let live = live_events(store, session)?.into_iter();
-    for event in live.filter(|event| event.is_in(range)) {
+    for event in live.filter(|event| is_in_range(event, range)) {
         uses.take(event).map_or(Ok(()), &mut each)?;
     }
     Ok(())
@@ -51,7 +51,7 @@ pub(super) struct Uses {
     functions: Functions,
     /// Whether no person typed into the session.
     is_headless: bool,
-    open: HashMap<u64, ShownEvent>,
+    open: HashMap<u64, EventView<'static>>,
 }
 
 impl Uses {
@@ -65,19 +65,19 @@ impl Uses {
     }
 
     /// Takes the next event; a result completes a tool use.
-    pub(super) fn take(&mut self, event: ShownEvent) -> Option<ObservedItem> {
-        if event.live && is_omission(&event.text) {
+    pub(super) fn take(&mut self, event: EventView<'static>) -> Option<ObservedItem> {
+        if event.origin == Origin::Hook && is_omission(event.text()) {
             return None;
         }
-        match event.row.kind {
+        match event.event.kind {
             Kind::Prompt => Some(ObservedItem {
-                call: event.row.seq,
-                result: event.row.seq,
-                turn: event.row.turn,
-                at: event.row.at,
+                call: event.seq,
+                result: event.seq,
+                turn: event.turn,
+                at: event.event.at,
                 source: ObservationSource::Prompt(Prompt {
                     // Readers take it out of logs; agents may hand it to hooks.
-                    text: without_context(&event.text).into_owned(),
+                    text: without_context(event.text()).into_owned(),
                     is_headless: self.is_headless,
                 }),
             }),
@@ -86,11 +86,11 @@ impl Uses {
                     let oldest = self.open.keys().min().copied();
                     oldest.and_then(|oldest| self.open.remove(&oldest));
                 }
-                self.open.insert(event.row.seq, event);
+                self.open.insert(event.seq, event);
                 None
             }
             Kind::ToolResult => {
-                let call = self.open.remove(&event.row.call?)?;
+                let call = self.open.remove(&event.call?)?;
                 Some(joined(call, event, &self.functions))
             }
             _ => None,
@@ -98,21 +98,26 @@ impl Uses {
     }
 }
 
-fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> ObservedItem {
-    let failed = result.row.error || result.row.exit_code.is_some_and(|code| code != 0);
-    let functions = functions.changed(call.row.turn, &call.touches, &call.text);
+fn joined(
+    call: EventView<'static>,
+    result: EventView<'static>,
+    functions: &Functions,
+) -> ObservedItem {
+    let failed = result.is_failure();
+    let functions = functions.changed(call.turn, &call.event.touches, call.text());
+    let (asked, answer) = (call.event.into_owned(), result.event.into_owned());
     ObservedItem {
-        call: call.row.seq,
-        result: result.row.seq,
-        turn: call.row.turn,
-        at: result.row.at.or(call.row.at),
+        call: call.seq,
+        result: result.seq,
+        turn: call.turn,
+        at: answer.at.or(asked.at),
         source: ObservationSource::ToolUse(ToolUse {
-            tool: call.row.tool.unwrap_or_default(),
-            input: call.text,
-            command: call.row.command,
-            output: result.text,
+            tool: asked.tool.unwrap_or_default(),
+            input: asked.body.text,
+            command: asked.command,
+            output: answer.body.text,
             failed,
-            touches: call.touches,
+            touches: asked.touches,
             functions,
         }),
     }

@@ -123,7 +123,7 @@ impl Batch<'_> {
         }
         if event.kind == Kind::Prompt && turn == 1 {
             let session = self.session(agent, &event.session)?;
-            session.entitle(&Title::Prompt(event.text.clone()));
+            session.entitle(&Title::Prompt(event.body.text.clone()));
         }
         self.mark_text_changed(session, seq)
     }

@@ -81,10 +81,15 @@ impl Untold {
 /// What a log calls an event, hashed as [`EventKey::of`] the kind and the words.
 fn name_of(event: &Event) -> Option<EventKey> {
     match event.kind {
-        Kind::Prompt => Some(said("prompt", &event.text)),
-        Kind::Reply => Some(said("reply", &event.text)),
+        Kind::Prompt => Some(said("prompt", &event.body.text)),
+        Kind::Reply => Some(said("reply", &event.body.text)),
         // A tool that takes long is called in the log before its hook runs, and answers after it.
-        Kind::ToolCall | Kind::ToolResult => event.call.as_deref().map(|call| said("call", call)),
+        Kind::ToolCall | Kind::ToolResult => event
+            .body
+            .identity
+            .tool_use_id
+            .as_deref()
+            .map(|call| said("call", call)),
         _ => None,
     }
 }

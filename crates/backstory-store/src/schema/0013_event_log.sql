@@ -8,9 +8,6 @@ ALTER TABLE logged_events RENAME COLUMN detail TO data;
 ALTER TABLE logged_events ADD COLUMN session_id TEXT;
 ALTER TABLE logged_events ADD COLUMN tokens_in INTEGER;
 
--- Its checksums are of other columns from here on; the next sweep makes them anew.
-DELETE FROM checksums WHERE scope = 17;
-
 -- The documented columns. Rows of before have agent and error elsewhere, and no status.
 CREATE VIEW event_log (timestamp, session_id, event_type, data, duration_ms, tokens_in, tokens_out) AS
 SELECT

@@ -24,7 +24,7 @@ pub(super) fn capture_event(capture: &Capture, at: i64, bytes: u64) -> LogEvent 
         .with("tool", tool.filter(|name| name.len() <= MAX_PATH_BYTES))
         .with("raw_size", bytes)
         .with("paths", Vec::<String>::new());
-    event.agent = Some(capture.input.agent.name().to_string());
+    event.agent = Some(capture.input.agent.name.to_string());
     event
 }
 

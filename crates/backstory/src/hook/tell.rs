@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, LogEvent, Occasion, Surroundings, escape_json};
-use serde_json::{Value, json};
+use backstory_memory::hook::{ContextMoment, Happening, HookInput};
+use backstory_memory::{Agent, Context, LogEvent, Occasion, Surroundings, escape_json};
+use serde_json::Value;
 
 use super::log::context_events;
 use crate::commands::context::{options, redactor};
@@ -69,7 +69,7 @@ fn context(
         .memory()
         .map_err(|error| error.message().to_string())?;
     let redactor = redactor(setting);
-    let agent = input.agent.name();
+    let agent = input.agent.name;
     let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
@@ -84,16 +84,10 @@ fn context(
 }
 
 /// The answer as the agent wants it; `None` for those that do not listen.
-fn answer(agent: Agent, occasion: Occasion, text: &str) -> Option<Value> {
-    let is_prompt = occasion == Occasion::Prompt;
-    let event = match (agent, is_prompt) {
-        (Agent::Grok, _) | (Agent::Cursor, true) => return None,
-        (Agent::Cursor, false) => return Some(json!({ "additional_context": text })),
-        (_, false) => "SessionStart",
-        (Agent::Gemini, true) => "BeforeAgent",
-        (_, true) => "UserPromptSubmit",
+fn answer(agent: &Agent, occasion: Occasion, text: &str) -> Option<Value> {
+    let moment = match occasion {
+        Occasion::Prompt => ContextMoment::Prompt,
+        _ => ContextMoment::Start,
     };
-    Some(json!({
-        "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
-    }))
+    agent.hooks?.context_answer(moment, text)
 }

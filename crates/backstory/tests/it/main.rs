@@ -27,6 +27,7 @@ mod meaning;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
+mod past_stores;
 mod patterns;
 mod plugin;
 #[cfg(unix)]
@@ -37,6 +38,7 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod short_ids;
 mod streams;
 #[cfg(unix)]
 mod worker;

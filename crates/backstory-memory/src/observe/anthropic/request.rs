@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::price::Price;
 use super::redacted;
 use crate::observe::ObservationSource;
-use crate::sweep::random_key;
+use crate::random::random_key;
 use crate::text::{beginning, ending};
 use backstory_store::Spending;
 
