@@ -29,7 +29,7 @@ mod time;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
 pub use arguments::{ArgumentUse, each_argument};
-pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
+pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, without_context};
 pub use reader::{Places, Reader, Reading, Shape, SourceName};
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};
 pub use resume::Resume;

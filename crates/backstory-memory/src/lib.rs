@@ -55,6 +55,7 @@ mod retention;
 mod search;
 mod setup;
 mod sweep;
+mod sweep_log;
 mod text;
 mod tokens;
 #[cfg(test)]
@@ -87,9 +88,9 @@ pub use backstory_store::{
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
-    SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
-    last_name, repository_around, scan_file, scan_folder,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileScan, FileState, FileSymbols, LifeEvent,
+    RunCall, SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges,
+    call_graph, last_name, repository_around, scan_file, scan_folder,
 };
 pub use compress::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
@@ -101,7 +102,9 @@ pub use context::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
-pub use event_log::{LogEvent, log_event};
+pub use event_log::{
+    EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
+};
 pub use forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
     RewrittenFile,
@@ -109,7 +112,8 @@ pub use forget::{
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{
-    Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
+    ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
+    Price, Retry, SessionSummary, Sizes, ToolUse,
 };
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
@@ -133,6 +137,7 @@ pub use setup::{
     make_plugin, set_up, tear_down,
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use sweep_log::SweepPass;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

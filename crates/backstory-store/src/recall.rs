@@ -46,6 +46,8 @@ pub struct ChangedName {
     pub file: String,
     /// The symbol.
     pub name: String,
+    /// What became of it, by the number that the writer gave it.
+    pub change: u8,
 }
 
 const SELECT: &str = "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN 2 THEN NULL ELSE title END, sessions.project, root, \
@@ -117,7 +119,7 @@ impl Store {
 
     /// The symbols that turns of a session changed.
     pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
-        let query = "SELECT turn, code_files.name, symbol_changes.name FROM symbol_changes \
+        let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
              JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([session], |row| {
@@ -125,6 +127,7 @@ impl Store {
                 turn: row.get(0)?,
                 file: row.get(1)?,
                 name: row.text(2)?,
+                change: row.get(3)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

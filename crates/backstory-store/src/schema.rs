@@ -34,10 +34,11 @@ const TABLES: [(&str, Lifetime); 41] = [
     ("digests", Lifetime::Repair),
     ("embedded", Lifetime::Eviction),
     ("event_keys", Lifetime::Rereading),
-    ("event_log", Lifetime::Shared),
     ("events", Lifetime::Eviction),
     ("forgotten", Lifetime::Shared),
     ("kept_observations", Lifetime::Forgetting),
+    // The session is in `session_id`, as its agent names it; `forget.rs` deletes by that and by what the data says.
+    ("logged_events", Lifetime::Shared),
     ("loose_titles", Lifetime::Shared),
     ("names", Lifetime::Shared),
     ("notes", Lifetime::Repair),

@@ -6,6 +6,15 @@ use backstory_store::{ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
 
+/// How the text ends that stands for one that was not kept.
+const OMITTED: &str =
+    " bytes not kept: they could not be redacted in time; the agent's log has them]";
+
+/// Returns whether a text only says that another one was not kept.
+pub(crate) fn is_omission(text: &str) -> bool {
+    text.ends_with(OMITTED)
+}
+
 /// Events of a session that only hooks told of. They are numbered as if the log went on with them.
 pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<EventView<'static>>> {
     let mut items = store.items(&ItemFilter {
@@ -66,9 +75,7 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
                 event.body.identity.tool_use_id = tool.id;
             }
             Ok(Happening::Omitted { bytes, .. }) => {
-                let text = format!(
-                    "[{bytes} bytes not kept: they could not be redacted in time; the agent's log has them]"
-                );
+                let text = format!("[{bytes}{OMITTED}");
                 match item.kind {
                     ItemKind::Prompt => {
                         live.turn += 1;

@@ -264,7 +264,7 @@ impl Scope {
             Scope::Paths => grows("paths", 6),
             Scope::Projects => grows("projects", 4),
             Scope::CodeFiles => grows("code_files", 6),
-            Scope::EventLog => grows("event_log", 8),
+            Scope::EventLog => grows("logged_events", 8),
             Scope::Compressions => grows("compressions", 6),
             Scope::RunEdges => Units::Chunk {
                 table: "run_edges",
@@ -333,8 +333,8 @@ impl Scope {
                 "file > ?2 AND file <= ?3"
             ),
             Scope::EventLog => one_part!(
-                "event_log",
-                "id, at, name, agent, duration_us, tokens, detail",
+                "logged_events",
+                "id, at, event_type, agent, duration_us, tokens_out, data, session_id, tokens_in",
                 NUMBERED
             ),
             Scope::Compressions => one_part!(

@@ -51,8 +51,8 @@ CREATE TEMP TRIGGER IF NOT EXISTS code_files_delete AFTER DELETE ON main.code_fi
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_insert AFTER INSERT ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = NEW.file >> 3; END;
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_update AFTER UPDATE ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = OLD.file >> 3; END;
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_delete AFTER DELETE ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = OLD.file >> 3; END;
-CREATE TEMP TRIGGER IF NOT EXISTS event_log_update AFTER UPDATE ON main.event_log BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
-CREATE TEMP TRIGGER IF NOT EXISTS event_log_delete AFTER DELETE ON main.event_log BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
+CREATE TEMP TRIGGER IF NOT EXISTS logged_events_update AFTER UPDATE ON main.logged_events BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
+CREATE TEMP TRIGGER IF NOT EXISTS logged_events_delete AFTER DELETE ON main.logged_events BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
 CREATE TEMP TRIGGER IF NOT EXISTS compressions_update AFTER UPDATE ON main.compressions BEGIN DELETE FROM checksums WHERE scope = 18 AND unit = OLD.id >> 6; END;
 CREATE TEMP TRIGGER IF NOT EXISTS compressions_delete AFTER DELETE ON main.compressions BEGIN DELETE FROM checksums WHERE scope = 18 AND unit = OLD.id >> 6; END;
 CREATE TEMP TRIGGER IF NOT EXISTS settings_insert AFTER INSERT ON main.settings BEGIN DELETE FROM checksums WHERE scope = 19 AND unit = 0; END;

@@ -3,7 +3,8 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_memory::{
-    AnswerRows, Damage, EventRange, EventView, Kind, Memory, SessionRow, StoreError, StreamRow,
+    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
+    StoreError, StreamRow, log_event, opened_hit,
 };
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, one_line, stdout, talk};
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 /// How many lines of a tool's output, of reasoning or of injected text are shown.
 const SHORT_LINES: usize = 12;
@@ -33,6 +34,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     if format == Format::Original {
         return original(&memory, &session, turn);
     }
+    log_opened(setting, &session, turn);
     let range = turn.map_or(EventRange::All, EventRange::Turn);
     if arguments.turns {
         if format != Format::Json {
@@ -63,6 +65,19 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
         print_text(&session, &events, arguments.full)
     }?;
     report_damage(&memory, &damage)
+}
+
+/// Logs which hit of a search this is, if it follows one.
+fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<u64>) {
+    let at = now();
+    if let Some(hit) = opened_hit(&setting.store, &session.session, turn, at) {
+        let event = LogEvent::new(EventType::SearchResult, at)
+            .in_session(Some(&hit.session))
+            .with("session", hit.session.as_str())
+            .with("turn", hit.turn)
+            .with("rank", hit.rank);
+        log_event(&setting.store, &event);
+    }
 }
 
 /// Says so when there is less to show than there was.

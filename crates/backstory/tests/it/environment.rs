@@ -34,6 +34,16 @@ impl Environment {
         self.folder.path().join("store")
     }
 
+    /// Lines of today's event log.
+    pub(crate) fn logged_events(&self) -> Vec<serde_json::Value> {
+        let path = self.store().join("logs/events.jsonl");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
     /// Writes a file below the home folder.
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.home().join(path);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod environment;
+mod event_log;
 
 mod blame;
 mod changes;

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::environment::Environment;
+use crate::event_log;
 
 /// Sessions that all copies have.
 const SESSIONS: [&str; 4] = [
@@ -108,5 +109,30 @@ fn past_stores_answer_like_one_of_today() {
         }
         let doctor = environment.run(&["doctor", "--deep"]);
         assert_eq!(doctor.code, 0, "{}: {}", copy.display(), doctor.stdout);
+    }
+}
+
+#[test]
+fn their_event_log_has_the_columns_of_today() {
+    for copy in copies().iter().skip(4) {
+        let environment = load_copy(copy);
+        environment.json(&["sessions"]);
+        let rows = event_log::rows(&environment);
+        let hook = rows
+            .iter()
+            .find(|row| row["event_type"] == "hook.capture")
+            .unwrap();
+        assert_eq!(hook["data"]["agent"], "claude-code", "{hook}");
+        assert_eq!(hook["data"]["event"], "UserPromptSubmit", "{hook}");
+        assert_eq!(hook["data"]["status"], "success", "{hook}");
+        assert!(
+            hook["data"].get("error").is_some_and(Value::is_null),
+            "{hook}"
+        );
+        assert!(hook["duration_ms"].as_f64() > Some(1.0), "{hook}");
+        assert!(
+            hook["timestamp"].as_str().unwrap().starts_with("2026-11-"),
+            "{hook}"
+        );
     }
 }

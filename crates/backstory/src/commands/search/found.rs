@@ -4,10 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::time::Duration;
 
-use backstory_memory::{Answer, Hit, Memory, Mode, Snippet};
+use backstory_memory::{
+    Answer, EventType, Hit, LogEvent, MAX_REMEMBERED_HITS, Memory, Mode, Snippet,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::naming::short_id;
@@ -23,6 +25,9 @@ pub(super) struct Found {
     /// Whether people have been told that there are models, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) told_of_models: Option<bool>,
+    /// Whether a regular expression was looked for.
+    #[serde(skip)]
+    pub(super) is_regex: bool,
 }
 
 /// A hit.
@@ -63,7 +68,20 @@ impl Found {
             mode: answer.mode.name().to_string(),
             warnings: answer.warnings.clone(),
             told_of_models: None,
+            is_regex: false,
         }
+    }
+
+    /// The event of the search: how it was done and what it found, never what was looked for.
+    pub(super) fn query_event(&self, at: i64) -> LogEvent {
+        let mode = if self.is_regex { "regex" } else { &self.mode };
+        let hits = self.hits.iter().take(MAX_REMEMBERED_HITS);
+        let hits = hits.map(|hit| json!({ "session": hit.session, "turn": hit.turn }));
+        LogEvent::new(EventType::SearchQuery, at)
+            .with("type", mode)
+            .with("result_count", self.hits.len())
+            .with("top_score", self.hits.first().map(|hit| hit.score))
+            .with("hits", hits.collect::<Vec<Value>>())
     }
 
     /// Prints the document for machines.

@@ -2,10 +2,10 @@
 //!
 //! What depends on who asks is settled before: the worker has another folder, maybe another time zone and configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Memory, Query};
+use backstory_memory::{Memory, Query, log_event};
 use clap::ValueEnum;
 use serde_json::Value;
 
@@ -104,10 +104,11 @@ fn no_arguments() -> SearchArgs {
     }
 }
 
-/// Answers a question, with the model of the configuration if it names none; `None` when something is lost and `search` had
+/// Answers a question of a client of the store at `home`, with the model of the configuration if it names none; `None` when something is lost and `search` had
 /// better look itself, tell so and make it anew.
 pub(crate) fn answer(
     memory: &mut Memory,
+    home: &Path,
     configured: impl FnOnce() -> Option<String>,
     question: &SearchQuestion,
 ) -> Result<Option<Value>, Error> {
@@ -117,6 +118,8 @@ pub(crate) fn answer(
     let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
     let mut found = Found::new(memory, &answer);
     if !question.for_search {
+        let event = found.query_event(now()).with("by", "worker");
+        log_event(home, &event.taking(started.elapsed()));
         return found.json(started.elapsed()).map(Some);
     }
     if answer.index_is_lost || answer.vectors_are_lost {

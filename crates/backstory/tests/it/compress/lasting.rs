@@ -34,7 +34,8 @@ fn a_run_that_is_killed_loses_nothing_and_doubles_nothing() {
     let state = desk.state();
     assert_eq!(
         (&state["compressed"], &state["raw"]),
-        (&json!(2), &json!(2))
+        // Two tool uses and the prompt.
+        (&json!(2), &json!(3))
     );
     assert_eq!(state["today"]["tokens"], 2 * TOKENS + most);
     let report = desk.compressed();
