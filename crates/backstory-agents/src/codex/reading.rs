@@ -142,7 +142,7 @@ impl CodexReading {
                 true
             }
             Topic::CompactionNotice => !std::mem::take(&mut self.state.compacted),
-            Topic::RepeatedTiming | Topic::RepeatedOther => {
+            Topic::RepeatedTiming => {
                 let Some(payload) = &line.payload else {
                     return false;
                 };

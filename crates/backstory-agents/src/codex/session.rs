@@ -21,7 +21,7 @@ impl CodexReading {
         let id = meta.name("id").or_else(|| meta.name("session_id"));
         let id = id.map(|id| bound_session_id(&id).into_owned());
         let own_facts = || SessionFacts {
-            agent_version: meta.name("cli_version").map(bounded_name),
+            agent_version: bounded_name(meta, "cli_version"),
             meta: (raw.len() <= MAX_META_BYTES).then(|| raw.to_string()),
             ..SessionFacts::default()
         };
@@ -66,12 +66,14 @@ impl CodexReading {
 
     /// Reads the settings of a turn or of the thread.
     pub(super) fn read_context(&mut self, context: &Object<'_>, out: &mut Output) {
-        let model = context.name("model").map(bounded_name);
+        let model = bounded_name(context, "model");
         self.state.model = model.or_else(|| self.state.model.take());
+        let policy = approval_policy(context);
         self.learn(
             SessionFacts {
                 cwd: context.name("cwd"),
-                permission_mode: approval_policy(context).map(bounded_name),
+                permission_mode: policy
+                    .map(|policy| bound_name(&policy, MAX_NAME_BYTES).into_owned()),
                 ..SessionFacts::default()
             },
             out,
@@ -90,7 +92,7 @@ impl CodexReading {
             Some("task_started" | "turn_started") => self.learn_window(event, out),
             Some("thread_settings_applied") => {
                 if let Some(settings) = event.object("thread_settings") {
-                    self.state.service_tier = settings.name("service_tier").map(bounded_name);
+                    self.state.service_tier = bounded_name(&settings, "service_tier");
                     self.read_context(&settings, out);
                 }
             }
@@ -176,6 +178,7 @@ impl CodexReading {
 }
 
 /// A name as it may be remembered from record to record.
-fn bounded_name(name: String) -> String {
-    bound_name(&name, MAX_NAME_BYTES).into_owned()
+fn bounded_name(fields: &Object<'_>, name: &str) -> Option<String> {
+    let name = fields.word(name).filter(|name| !name.is_empty())?;
+    Some(bound_name(&name, MAX_NAME_BYTES).into_owned())
 }

@@ -31,8 +31,6 @@ pub(super) enum Topic {
     /// The same for tools whose result mostly says it too.
     RepeatedTiming,
     Other,
-    /// The same for what a tool call mostly says too.
-    RepeatedOther,
 }
 
 /// Events that are not telemetry: those that are read as text, beginnings of what has an end, and what only screens need.
@@ -58,6 +56,8 @@ const NO_TELEMETRY: &[&str] = &[
     "thread_rolled_back",
     "turn_diff",
     "user_message",
+    "view_image_tool_call",
+    "web_search_end",
 ];
 
 /// Requests for approval whose names do not end like those of others.
@@ -104,7 +104,6 @@ fn event_topic(kind: &str, event: &Object<'_>) -> Option<Topic> {
         "context_compacted" => Some(Topic::CompactionNotice),
         "mcp_tool_call_end" | "dynamic_tool_call_response" => Some(Topic::ToolTiming),
         "exec_command_end" | "patch_apply_end" => Some(Topic::RepeatedTiming),
-        "web_search_end" | "view_image_tool_call" => Some(Topic::RepeatedOther),
         "error" => if_has("codex_error_info", Topic::Other),
         "item_completed" => match turn_item::type_name(&event.object("item")?).as_str() {
             "contextcompaction" => Some(Topic::CompactionNotice),
@@ -185,7 +184,7 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
         Topic::ToolTiming | Topic::RepeatedTiming => {
             vec![tool_timing(line.payload_kind.as_deref(), payload)]
         }
-        Topic::Other | Topic::RepeatedOther => vec![TelemetryItem::Other {
+        Topic::Other => vec![TelemetryItem::Other {
             name: name(),
             value: whole(),
         }],

@@ -1,6 +1,12 @@
 //! Each test is a log of a few lines and what is understood of it. Every log is also read in two pieces, cut after each
 //! record, and every body is read again from its span: see `read`.
 
+mod bodies;
+mod details;
+mod facts;
+mod nothing_lost;
+mod telemetry;
+
 use std::path::Path;
 
 use proptest::prelude::*;
