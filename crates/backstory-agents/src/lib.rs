@@ -4,6 +4,7 @@
 //! whole, only a counted skip. [`READERS`] is the list of agents; [`read_lines`] drives a reader over a chunk of a log;
 //! [`hook::read`] parses the input of hooks.
 
+mod arguments;
 pub mod bounds;
 mod claude_code;
 mod codex;
@@ -21,6 +22,7 @@ mod shared;
 mod shell;
 mod time;
 
+pub use arguments::{ArgumentUse, each_argument};
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
 pub use reader::{Places, Reader, Reading, Shape, SourceName, is_agent, reader};
 pub use readers::READERS;

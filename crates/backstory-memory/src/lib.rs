@@ -16,7 +16,7 @@
 //! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
 //!     for event in memory.tail(session, 20)? {
-//!         println!("{} {}", event.row.kind.name(), event.text);
+//!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
 //! # Ok(())
@@ -37,6 +37,7 @@ mod event_log;
 mod forget;
 mod git;
 mod hidden;
+mod import;
 mod models;
 mod observe;
 mod path_text;
@@ -73,10 +74,13 @@ pub use backstory_code::{
     Skipped, Symbol,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
-pub use backstory_event::{Kind, Usage};
+pub use backstory_event::{
+    Event, EventBody, EventView, Identity, Image, Kind, Marks, Origin, ToolClass, TurnContext,
+    Usage,
+};
 pub use backstory_store::{
-    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
-    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
+    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, Health, Item,
+    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals, SessionFilter, SessionHead,
     SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
@@ -112,7 +116,10 @@ pub use patterns::{
     measure, publish, unpublish,
 };
 pub use project::project_root;
-pub use read::ShownEvent;
+pub use read::{
+    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
+    TurnTelemetry, UsageRecord,
+};
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, Cleanup, Retention, retention};
 pub use search::{

@@ -102,6 +102,8 @@ pub struct SweepReport {
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
     pub agents: Vec<(&'static str, u64, u64)>,
+    /// Stored bytes that an older version read and that later sweeps will read again, for what that version did not store.
+    pub backfill_bytes_left: u64,
     /// Why the full-text index could not be brought up to date, if it could not. All is stored; search is slower.
     pub index_problem: Option<String>,
 }
@@ -155,6 +157,7 @@ impl Memory {
         )?;
         self.backfill_content_hashes(&discovery)?;
         self.store.finish_rereading()?;
+        report.backfill_bytes_left = self.backfill()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;

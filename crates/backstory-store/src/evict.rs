@@ -244,7 +244,10 @@ impl Store {
 pub(crate) fn remove_rows(connection: &Connection, session: i64) -> Result<()> {
     for stream in only_of(connection, session)? {
         // What remains of these streams comes again with the next generation of their files.
-        connection.execute("DELETE FROM blocks WHERE stream = ?1", [stream])?;
+        for table in ["blocks", "block_lines", "backfill"] {
+            let delete = format!("DELETE FROM {table} WHERE stream = ?1");
+            connection.execute(&delete, [stream])?;
+        }
         connection.execute("UPDATE streams SET length = 0 WHERE id = ?1", [stream])?;
     }
     for table in [
@@ -255,6 +258,8 @@ pub(crate) fn remove_rows(connection: &Connection, session: i64) -> Result<()> {
         "event_keys",
         "responses",
         "usage",
+        "telemetry",
+        "session_meta",
     ] {
         let delete = format!("DELETE FROM {table} WHERE session = ?1");
         connection.execute(&delete, [session])?;
@@ -289,7 +294,7 @@ impl Evictor<'_> {
             .prepare_cached("SELECT DISTINCT path FROM touches WHERE session = ?1")?
             .query_map([session], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        for table in ["events", "touches", "open_calls", "embedded"] {
+        for table in ["events", "touches", "open_calls", "embedded", "telemetry"] {
             transaction
                 .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
                 .execute([session])?;
@@ -304,6 +309,11 @@ impl Evictor<'_> {
         index::mark(&transaction, session, 1)?;
         let mut unused: HashMap<i64, u64> = HashMap::new();
         for stream in only_of(&transaction, session)? {
+            for table in ["block_lines", "backfill"] {
+                transaction
+                    .prepare_cached(&format!("DELETE FROM {table} WHERE stream = ?1"))?
+                    .execute([stream])?;
+            }
             let mut statement = transaction
                 .prepare_cached("DELETE FROM blocks WHERE stream = ?1 RETURNING cuts")?;
             let mut rows = statement.query([stream])?;

@@ -314,6 +314,12 @@ impl Forgetting<'_> {
                 Ok(())
             },
         )?;
+        // Forks name the session that they were copied from.
+        self.transaction.execute_batch(
+            "UPDATE session_meta SET fields = replace(fields, gone.session, substr(hex(zeroblob(length(gone.session))), 1, \
+               length(gone.session))) FROM sessions AS gone WHERE gone.id IN going AND length(gone.session) >= 8 \
+               AND session_meta.session NOT IN going AND instr(fields, gone.session) > 0;",
+        )?;
         let mut folders = Vec::new();
         self.each(
             "SELECT DISTINCT cwd FROM sessions WHERE id IN going AND cwd IS NOT NULL",
@@ -372,7 +378,9 @@ impl Forgetting<'_> {
             "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
-             DELETE FROM skipped_records WHERE stream IN going_streams;",
+             DELETE FROM skipped_records WHERE stream IN going_streams; \
+             DELETE FROM block_lines WHERE stream IN going_streams; \
+             DELETE FROM backfill WHERE stream IN going_streams;",
         )?;
         for table in tables {
             let delete = format!("DELETE FROM {table} WHERE session IN going");
@@ -418,7 +426,9 @@ impl Forgetting<'_> {
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
              DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
                SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
-               SELECT model FROM usage UNION SELECT model FROM responses); \
+               SELECT model FROM usage UNION SELECT model FROM responses UNION SELECT branch FROM usage UNION \
+               SELECT branch FROM responses); \
+             DELETE FROM billing WHERE id NOT IN (SELECT billing FROM usage UNION SELECT billing FROM responses); \
              DELETE FROM attachments WHERE id NOT IN \
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",

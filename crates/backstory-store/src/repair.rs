@@ -112,7 +112,7 @@ impl Store {
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = 0, parent = NULL, \
              parent_kind = NULL, parent_seq = NULL, project = NULL, cwd = NULL, branch = NULL, started_at = NULL, ended_at = NULL, \
-             machine = 0, compressed = 0 WHERE id = ?1",
+             machine = 0, compressed = 0, agent_version = NULL, permission_mode = NULL, context_window = NULL WHERE id = ?1",
             [session],
         )?;
         transaction.execute("DELETE FROM damaged WHERE session = ?1", [session])?;
@@ -139,7 +139,15 @@ impl Store {
             if transaction.query_row(newest, [stream], |row| row.get(0))? {
                 continue;
             }
-            for table in ["blocks", "session_streams", "skipped_records", "damaged"] {
+            for table in [
+                "blocks",
+                "session_streams",
+                "skipped_records",
+                "telemetry",
+                "block_lines",
+                "backfill",
+                "damaged",
+            ] {
                 let delete = format!("DELETE FROM {table} WHERE stream = ?1");
                 transaction.execute(&delete, [stream])?;
             }

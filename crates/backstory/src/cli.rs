@@ -201,6 +201,9 @@ pub(crate) struct FilterArgs {
     /// Without subagents and headless runs.
     #[arg(long)]
     pub(crate) people: bool,
+    /// Only sessions whose agent recorded this, e.g. git.branch=main; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) meta: Vec<String>,
 }
 
 /// List sessions, those active last first.
@@ -234,6 +237,9 @@ pub(crate) struct ShowArgs {
     /// Print JSON; the same as --format json.
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: print turns, each with its settings, actions, telemetry and usage.
+    #[arg(long)]
+    pub(crate) turns: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use backstory_store::{ChangedName, RecalledSession, Store};
 use super::quote::named;
 use crate::capture::live_events;
 use crate::digest::{
-    CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
+    CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
 };
 use crate::error::Result;
 use crate::observe::SessionSummary;
@@ -57,7 +57,7 @@ impl Past {
         let mut notes = noted(store, &row)?;
         for live in store.live_sessions(Some(row.id))? {
             for event in live_events(store, &live)? {
-                notes.take(&Seen::from(&event));
+                notes.take(&event);
             }
         }
         let summary = unless_damaged(store, store.summary(row.id))?;

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, Digest, FileChange, Outcome, SessionSummary, Statement};
+use backstory_memory::{
+    AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
+};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
@@ -23,7 +25,7 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let digest = memory.digest(&session)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
-        let answer = digest_json(&digest);
+        let answer = digest_json(&memory, &digest)?;
         print_answer(answer, &damage)
     } else {
         print_text(&digest)
@@ -32,8 +34,8 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
 }
 
 /// A digest for machines.
-pub(crate) fn digest_json(digest: &Digest) -> Value {
-    let mut value = session_json(&digest.session);
+pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Error> {
+    let mut value = session_json(memory, &digest.session)?;
     let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
     let goal_events: Vec<u64> = digest
         .goal
@@ -60,7 +62,7 @@ pub(crate) fn digest_json(digest: &Digest) -> Value {
             value.insert("summary".to_string(), json!(summary));
         }
     }
-    value
+    Ok(value)
 }
 
 fn print_text(digest: &Digest) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_memory::{AnswerRows, SessionFilter, SessionRow};
+use backstory_memory::{AnswerRows, Memory, MetaEquals, SessionFilter, SessionRow, SessionStatus};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
@@ -36,13 +36,16 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
             .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
             .transpose()?,
         people_only: arguments.filter.people,
+        meta_equals: meta_filters(&arguments.filter.meta)?,
         limit: arguments.limit,
     };
     let rows = memory.sessions(&filter)?;
     let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
-        let sessions: Vec<Value> = rows.iter().map(session_json).collect();
+        let sessions: Result<Vec<Value>, Error> =
+            rows.iter().map(|row| session_json(&memory, row)).collect();
+        let sessions = sessions?;
         let answer = json!({ "sessions": sessions });
         print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
@@ -120,9 +123,29 @@ pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     text.to_string()
 }
 
+/// Reads the values of `--meta`.
+pub(super) fn meta_filters(typed: &[String]) -> Result<Vec<MetaEquals>, Error> {
+    let filter = |typed: &String| match typed.split_once('=') {
+        Some((key, value)) => meta_filter(key, value),
+        None => Err(Error::usage(format!(
+            "invalid --meta {typed:?}: use KEY=VALUE, e.g. git.branch=main"
+        ))),
+    };
+    typed.iter().map(filter).collect()
+}
+
+/// Reads a filter by the agent's own record of a session.
+pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
+    MetaEquals::new(key, value).ok_or_else(|| {
+        Error::usage(format!("invalid metadata key {key:?}"))
+            .hint("keys are names joined by dots, e.g. meta.git.branch:main")
+    })
+}
+
 /// A session for machines.
-pub(super) fn session_json(row: &SessionRow) -> Value {
-    json!({
+pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, Error> {
+    let meta = memory.session_meta(row)?;
+    Ok(json!({
         "session": row.session,
         "agent": row.agent,
         "title": row.title,
@@ -145,5 +168,11 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "machine": row.machine,
         "captured_at": rfc3339(row.captured_at),
         "closed_at": rfc3339(row.closed_at),
-    })
+        "status": SessionStatus::at(row, now()).name(),
+        "agent_version": row.agent_version,
+        "permission_mode": row.permission_mode,
+        "context_window": row.context_window,
+        "tokens_summarized": row.tokens_summarized,
+        "meta": meta,
+    }))
 }

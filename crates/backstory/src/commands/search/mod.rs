@@ -14,7 +14,7 @@ use backstory_memory::{Answer, LogEvent, Memory, Query, SearchFilter, SearchOpti
 use self::found::Found;
 #[cfg(unix)]
 pub(crate) use self::question::{SearchQuestion, answer};
-use super::sessions::project_filter_from;
+use super::sessions::{meta_filter, meta_filters, project_filter_from};
 use crate::cli::{Mode, SearchArgs};
 use crate::error::Error;
 use crate::output::{parse_time, progress_bar, talk, warn};
@@ -118,6 +118,10 @@ fn options(
     query: &mut Query,
     folder: Option<&Path>,
 ) -> Result<SearchOptions, Error> {
+    let mut meta_equals = meta_filters(&arguments.filter.meta)?;
+    for (key, value) in &query.meta {
+        meta_equals.push(meta_filter(key, value)?);
+    }
     let mut typed = |name: &str, option: &Option<String>| typed(query, name, option);
     let time = |text: Option<String>| text.map(|text| parse_time(&text, now())).transpose();
     let project = typed("project", &arguments.filter.project);
@@ -135,6 +139,7 @@ fn options(
             .map(|session| memory.session(&session).map(|row| vec![row.id]))
             .transpose()?,
         people_only: arguments.filter.people,
+        meta_equals,
     };
     if let Some(agent) = &filter.agent
         && !backstory_agents::is_agent(agent)
