@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use crate::hook::{Happening, HookInput};
 use crate::shared::cut;
-use backstory_event::{Event, Output, Response, SessionFacts, Title, Touch};
+use backstory_event::{
+    Event, EventBody, Output, Response, SessionFacts, Title, Touch, TurnContext,
+};
 
 /// Maximum length of a session's id. Agents use UUIDs; a subagent's is that of its parent and its own.
 pub const MAX_SESSION_ID_BYTES: usize = 200;
@@ -28,6 +30,8 @@ pub const MAX_PATH_BYTES: usize = 4096;
 pub const MAX_REMOTE_BYTES: usize = 4096;
 /// Maximum length of a title. The store keeps the beginning of its first line.
 pub const MAX_TITLE_BYTES: usize = 4096;
+/// Maximum length of an agent's own record of a session. No part of one is JSON, so a longer one is not kept.
+pub const MAX_META_BYTES: usize = 64 << 10;
 /// Maximum length of the reason why a record could not be read.
 pub const MAX_REASON_BYTES: usize = 1024;
 
@@ -64,6 +68,7 @@ pub(crate) fn bound_session_id(id: &str) -> Cow<'_, str> {
 pub(crate) struct Bounded {
     events: usize,
     responses: usize,
+    telemetry: usize,
     facts: usize,
     skipped: usize,
 }
@@ -73,6 +78,7 @@ impl Bounded {
         Bounded {
             events: output.events.len(),
             responses: output.responses.len(),
+            telemetry: output.telemetry.len(),
             facts: output.facts.len(),
             skipped: output.skipped.len(),
         }
@@ -84,9 +90,11 @@ pub(crate) fn bound_output(output: &mut Output, before: &Bounded) {
     for event in output.events.iter_mut().skip(before.events) {
         bound_event(event);
     }
-    for Response { session, model, .. } in output.responses.iter_mut().skip(before.responses) {
-        bound_session(session);
-        bound_shared(model, MAX_NAME_BYTES);
+    for response in output.responses.iter_mut().skip(before.responses) {
+        bound_response(response);
+    }
+    for record in output.telemetry.iter_mut().skip(before.telemetry) {
+        bound_session(&mut record.session);
     }
     for facts in output.facts.iter_mut().skip(before.facts) {
         bound_facts(facts);
@@ -102,8 +110,56 @@ fn bound_event(event: &mut Event) {
         bound_shared(model, MAX_NAME_BYTES);
     }
     bound_option(&mut event.tool, MAX_NAME_BYTES);
-    bound_option(&mut event.body.identity.tool_use_id, MAX_CALL_ID_BYTES);
     bound_touches(&mut event.touches);
+    bound_body(&mut event.body);
+}
+
+/// Bounds the names in a body. Readers do so too when they read one again.
+pub(crate) fn bound_body(body: &mut EventBody) {
+    let identity = &mut body.identity;
+    bound_option(&mut identity.uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.parent_uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.tool_use_id, MAX_CALL_ID_BYTES);
+    bound_option(&mut body.status, MAX_NAME_BYTES);
+    bound_option(&mut body.stop_reason, MAX_NAME_BYTES);
+    bound_option(&mut body.effort, MAX_NAME_BYTES);
+    for image in &mut body.images {
+        bound_option(&mut image.media_type, MAX_NAME_BYTES);
+        bound_option(&mut image.source, MAX_PATH_BYTES);
+    }
+    if let Some(context) = body.context.take() {
+        body.context = Some(Box::new(bound_context(*context)));
+    }
+}
+
+/// Returns settings whose names are bounded.
+pub(crate) fn bound_context(mut context: TurnContext) -> TurnContext {
+    bound_option(&mut context.cwd, MAX_PATH_BYTES);
+    bound_option(&mut context.branch, MAX_BRANCH_BYTES);
+    bound_option(&mut context.model, MAX_NAME_BYTES);
+    bound_option(&mut context.effort, MAX_NAME_BYTES);
+    bound_option(&mut context.approval_policy, MAX_NAME_BYTES);
+    bound_option(&mut context.sandbox_mode, MAX_NAME_BYTES);
+    bound_option(&mut context.permission_mode, MAX_NAME_BYTES);
+    bound_option(&mut context.agent_version, MAX_NAME_BYTES);
+    context
+}
+
+fn bound_response(response: &mut Response) {
+    bound_session(&mut response.session);
+    bound_shared(&mut response.model, MAX_NAME_BYTES);
+    let billing = &mut response.billing;
+    let names = [
+        &mut billing.service_tier,
+        &mut billing.speed,
+        &mut billing.inference_geo,
+    ];
+    for name in names.into_iter().flatten() {
+        bound_shared(name, MAX_NAME_BYTES);
+    }
+    if let Some(branch) = &mut response.branch {
+        bound_shared(branch, MAX_BRANCH_BYTES);
+    }
 }
 
 fn bound_facts(facts: &mut SessionFacts) {
@@ -114,6 +170,9 @@ fn bound_facts(facts: &mut SessionFacts) {
     bound_option(&mut facts.branch, MAX_BRANCH_BYTES);
     bound_option(&mut facts.repository, MAX_PATH_BYTES);
     bound_option(&mut facts.remote, MAX_REMOTE_BYTES);
+    bound_option(&mut facts.agent_version, MAX_NAME_BYTES);
+    bound_option(&mut facts.permission_mode, MAX_NAME_BYTES);
+    facts.meta.take_if(|meta| meta.len() > MAX_META_BYTES);
     if let Some(Title::Prompt(title) | Title::Generated(title) | Title::Given(title)) =
         &mut facts.title
     {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::EventBody;
+use crate::body::{EventBody, Image};
 use crate::telemetry::TelemetryRecord;
 
 /// What a reader understood of the records it was given, in their order.
@@ -172,6 +172,8 @@ pub struct Extension {
     pub end: u64,
     /// The text to append.
     pub text: String,
+    /// Images that it adds.
+    pub images: Vec<Image>,
 }
 
 /// A content id: a hash of what makes a record the same record wherever it is copied to.

@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::body::result_marks;
+use super::content::{Content, content_text};
+use super::edits::asked_edits;
 use super::fields::Fields;
 use super::open_text::place_fragments;
 use super::{Line, Session, span_of, stream, tools};
 use crate::record::Record;
 use crate::shared::{items, kept, string};
-use backstory_event::{Event, EventKey, Kind, Output};
+use backstory_event::{Event, EventBody, EventKey, Kind, Output};
 
 /// The part that a message's own text is; its tool calls are those after it.
 const TEXT_PART: u16 = 0;
@@ -55,13 +58,15 @@ pub(super) fn begins(first: &str, old: bool) -> bool {
     }
 }
 
-/// Texts of the parts of a message.
-pub(super) fn texts(json: &str) -> Vec<(u16, String)> {
+/// Returns the bodies of the events of a message.
+pub(super) fn bodies(json: &str) -> Vec<(u16, EventBody)> {
     let found = Message::read(json)
         .map(|message| message.parts())
         .unwrap_or_default();
-    let parts = found.into_iter();
-    parts.map(|part| (part.part, part.call.text)).collect()
+    found
+        .into_iter()
+        .map(|part| (part.part, part.body))
+        .collect()
 }
 
 impl Session {
@@ -79,8 +84,8 @@ impl Session {
         let model = model.map(|model| self.models.share(&model));
         let place = self.place_key(&session, record.json);
         for part in parts {
-            let named = part.id.as_deref().filter(|id| !id.is_empty());
-            let key = match (part.kind, named) {
+            let id = part.body.identity.tool_use_id.as_deref();
+            let key = match (part.kind, id) {
                 (Kind::ToolCall, Some(id)) => {
                     EventKey::of(&[b"grok", session.as_bytes(), b"call", id.as_bytes()])
                 }
@@ -90,45 +95,40 @@ impl Session {
                 _ if part.part == TEXT_PART => place,
                 _ => EventKey::of(&[&place.0.to_le_bytes(), &part.part.to_le_bytes()]),
             };
-            if named.is_some() && !self.first_time(key) {
+            if id.is_some() && !self.first_time(key) {
                 continue;
             }
             let mut event = Event::new(&session, key, part.kind, None, span_of(record, part.part));
             match part.kind {
                 Kind::ToolCall => {
-                    if let Some(id) = named {
+                    if let Some(id) = id {
                         self.state.calls.open(id, &part.call.tool, None);
                     }
                     event.tool = Some(part.call.tool);
                 }
                 Kind::ToolResult => {
-                    event.tool = named
+                    event.tool = id
                         .and_then(|id| self.state.calls.close(id))
                         .map(|call| call.tool);
-                    event.error = says_failure(&part.call.text);
+                    event.error = says_failure(&part.body.text);
                 }
                 _ => {}
             }
-            event.body.identity.tool_use_id = named.map(str::to_string);
             event.model = model.clone().filter(|_| part.kind.role() == "assistant");
-            event.body.text = part.call.text;
             event.command = part.call.command;
             event.touches = part.call.touches;
+            event.body = part.body;
             self.put(event, out);
         }
     }
-}
 
-impl Session {
     /// Puts out where the blocks of a message lie that are read as one text.
     fn place_blocks(&self, message: &Message<'_>, record: Record<'_>, out: &mut Output) {
+        let is_list = |content: &&RawValue| content.get().starts_with('[');
         for content in [message.content, message.reasoning_content] {
-            let mut strings = Vec::new();
-            if content.is_some_and(|content| content.get().starts_with('[')) {
-                stream::content_and_strings(content, &mut strings);
-            }
-            if strings.len() > 1 {
-                place_fragments(BLOCKS_CHANNEL, true, &strings, record, out);
+            let content = Content::read(content.filter(is_list));
+            if content.strings.len() > 1 {
+                place_fragments(BLOCKS_CHANNEL, true, &content.strings, record, out);
             }
         }
     }
@@ -164,32 +164,57 @@ struct Message<'a> {
     tool_call_id: Option<&'a RawValue>,
     #[serde(borrow)]
     model_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reasoning_effort: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prior_turn_interrupt: Option<&'a RawValue>,
     /// In `backend_tool_call`.
     #[serde(borrow, rename = "kind")]
     backend: Option<&'a RawValue>,
 }
 
 /// What becomes one event.
-struct Part<'a> {
+struct Part {
     part: u16,
     kind: Kind,
-    /// The id of the tool call.
-    id: Option<Cow<'a, str>>,
-    /// Its text, and for tool calls what they ask.
+    body: EventBody,
+    /// For tool calls, what they ask.
     call: tools::Call,
 }
 
-impl<'a> Part<'a> {
+impl Part {
     fn said(part: u16, kind: Kind, text: &str) -> Option<Self> {
         Some(Part {
             part,
             kind,
-            id: None,
-            call: tools::Call {
-                text: kept(text)?,
-                ..tools::Call::default()
-            },
+            body: EventBody::from_text(kept(text)?),
+            call: tools::Call::default(),
         })
+    }
+
+    /// A call; its input is JSON.
+    fn called(part: u16, id: Option<Cow<'_, str>>, mut call: tools::Call, input: &str) -> Self {
+        let text = std::mem::take(&mut call.text);
+        let body = EventBody {
+            arguments: tools::arguments(input, &text),
+            text,
+            ..EventBody::default()
+        };
+        let part = Part {
+            part,
+            kind: Kind::ToolCall,
+            body,
+            call,
+        };
+        part.with_call_id(id)
+    }
+
+    fn with_call_id(mut self, id: Option<Cow<'_, str>>) -> Self {
+        let id = id.filter(|id| !id.is_empty()).map(Cow::into_owned);
+        self.body.identity.tool_use_id = id;
+        self
     }
 }
 
@@ -198,15 +223,14 @@ impl<'a> Message<'a> {
         serde_json::from_str(json).ok()
     }
 
-    fn parts(&self) -> Vec<Part<'a>> {
+    fn parts(&self) -> Vec<Part> {
         let kind = string(self.kind)
             .or_else(|| string(self.role))
             .unwrap_or_default();
-        match kind.as_ref() {
+        let mut parts: Vec<Part> = match kind.as_ref() {
             "system" | "developer" => {
-                Part::said(TEXT_PART, Kind::System, &stream::content(self.content))
-                    .into_iter()
-                    .collect()
+                let said = Part::said(TEXT_PART, Kind::System, &content_text(self.content));
+                said.into_iter().collect()
             }
             "user" => self.prompt().into_iter().collect(),
             "reasoning" => {
@@ -215,61 +239,61 @@ impl<'a> Message<'a> {
                     .map(items)
                     .unwrap_or_default()
                     .into_iter()
-                    .map(|item| stream::content(Some(item)))
+                    .map(|item| content_text(Some(item)))
                     .collect();
                 let text = if summary.is_empty() {
-                    stream::content(self.content)
+                    content_text(self.content)
                 } else {
                     summary.join("\n\n")
                 };
-                Part::said(TEXT_PART, Kind::Reasoning, &text)
-                    .into_iter()
-                    .collect()
+                let said = Part::said(TEXT_PART, Kind::Reasoning, &text);
+                said.into_iter().collect()
             }
             "assistant" => self.reply(),
-            "tool_result" | "tool" => {
-                let text = kept(&stream::content(self.content)).unwrap_or_default();
-                let call = tools::Call {
-                    text,
-                    ..tools::Call::default()
-                };
-                vec![Part {
-                    part: TEXT_PART,
-                    kind: Kind::ToolResult,
-                    id: string(self.tool_call_id),
-                    call,
-                }]
-            }
+            "tool_result" | "tool" => vec![self.result()],
             "backend_tool_call" => self.backend_call().into_iter().collect(),
             _ => Vec::new(),
+        };
+        let named = |raw| string(raw).filter(|name| !name.is_empty());
+        for part in &mut parts {
+            part.body.identity.uuid = named(self.id).map(Cow::into_owned);
+            if part.kind.role() == "assistant" {
+                part.body.effort = named(self.reasoning_effort).map(Cow::into_owned);
+            }
         }
+        parts
     }
 
-    fn prompt(&self) -> Option<Part<'a>> {
-        let text = stream::content(self.content);
+    fn prompt(&self) -> Option<Part> {
+        let content = Content::read(self.content);
         // What is said while the model works is marked as synthetic too.
-        if string(self.synthetic_reason).is_some_and(|reason| reason != "interjection") {
-            return Part::said(TEXT_PART, Kind::System, &text);
-        }
-        let (text, injected) = stream::whole_prompt(&text);
-        Part::said(
-            TEXT_PART,
-            if injected { Kind::System } else { Kind::Prompt },
-            &text,
-        )
+        let is_synthetic =
+            string(self.synthetic_reason).is_some_and(|reason| reason != "interjection");
+        let (text, injected) = if is_synthetic {
+            (content.text, true)
+        } else {
+            stream::whole_prompt(&content.text)
+        };
+        let kind = if injected { Kind::System } else { Kind::Prompt };
+        let mut part = Part::said(TEXT_PART, kind, &text)?;
+        part.body.images = content.images;
+        // Of a call that was not allowed, its result says so.
+        let interrupt = string(self.prior_turn_interrupt);
+        part.body.marks.interrupted = interrupt.is_some_and(|how| how != "permission_rejected");
+        Some(part)
     }
 
-    fn reply(&self) -> Vec<Part<'a>> {
+    fn reply(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         parts.extend(Part::said(
             REASONING_PART,
             Kind::Reasoning,
-            &stream::content(self.reasoning_content),
+            &content_text(self.reasoning_content),
         ));
         parts.extend(Part::said(
             TEXT_PART,
             Kind::Reply,
-            &stream::content(self.content),
+            &content_text(self.content),
         ));
         let calls = self.tool_calls.map(items).unwrap_or_default();
         for (call, part) in calls.into_iter().zip(1..REASONING_PART) {
@@ -287,29 +311,41 @@ impl<'a> Message<'a> {
                 Some(text) => text,
                 None => Cow::Borrowed(arguments.map(RawValue::get).unwrap_or_default()),
             };
-            let asked = tools::call(&tool, "", &input, &[]);
-            parts.push(Part {
-                part,
-                kind: Kind::ToolCall,
-                id: call.text(&["id"]),
-                call: asked,
-            });
+            let fields = Fields::read(&input);
+            let asked = tools::read_call(&tool, "", &input, &fields, &[]);
+            let mut called = Part::called(part, call.text(&["id"]), asked, &input);
+            called.body.edits = asked_edits(&tool, &fields);
+            parts.push(called);
         }
         parts
     }
 
+    fn result(&self) -> Part {
+        let text = kept(&content_text(self.content)).unwrap_or_default();
+        let marks = result_marks(&text, says_failure(&text));
+        let part = Part {
+            part: TEXT_PART,
+            kind: Kind::ToolResult,
+            body: EventBody {
+                text,
+                marks,
+                ..EventBody::default()
+            },
+            call: tools::Call::default(),
+        };
+        part.with_call_id(string(self.tool_call_id))
+    }
+
     /// A tool that ran on the server.
-    fn backend_call(&self) -> Option<Part<'a>> {
+    fn backend_call(&self) -> Option<Part> {
         let fields = Fields::of(self.backend);
         let tool = fields
             .text(&["tool_type"])
             .unwrap_or(Cow::Borrowed("backend_tool"));
-        let call = tools::call(&tool, "search", self.backend?.get(), &[]);
-        Some(Part {
-            part: TEXT_PART,
-            kind: Kind::ToolCall,
-            id: fields.text(&["id"]),
-            call,
-        })
+        let input = self.backend?.get();
+        let call = tools::read_call(&tool, "search", input, &fields, &[]);
+        let mut called = Part::called(TEXT_PART, fields.text(&["id"]), call, input);
+        called.body.status = fields.owned(&["status"]);
+        Some(called)
     }
 }

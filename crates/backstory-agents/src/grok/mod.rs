@@ -1,20 +1,30 @@
-//! Grok Build: `~/.grok/sessions/<folder>/<session>/`, of which three files hold a session.
+//! Grok Build: `~/.grok/sessions/<folder>/<session>/`, of which five files hold a session.
 //!
 //! `updates.jsonl` is the log that Grok itself resumes from: streamed text in fragments, tool calls, tokens. `summary.json` says
 //! where the session worked and what it is called. `chat_history.jsonl` is a cache of the model's messages, without times and
-//! cut at compactions, so it is read only where there is no log. The other files (events, signals, plans) hold no text.
+//! cut at compactions, so it is read only where there is no log. `events.jsonl` and `signals.json` hold no text: they say how long
+//! tools took, what the user allowed, and how full the context was. The other files (plans, points to rewind to) repeat the log.
 //!
 //! Checked against the program's source, xai-org/grok-build of August 2026.
 
+mod again;
+mod body;
+mod calls;
+mod content;
 mod edits;
+mod events;
 mod fields;
 mod history;
 mod note;
 mod open_text;
+mod signals;
 pub(crate) mod stream;
 mod summary;
+mod telemetry;
+mod tool_class;
 pub(crate) mod tools;
 mod updates;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -26,14 +36,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use self::again::Again;
+use self::events::BegunTurn;
 use self::note::Note;
 use self::open_text::OpenText;
-use self::updates::{Again, Run};
+use self::updates::Run;
 use super::shared::{LastName, OpenCalls};
-use crate::bounds::bound_session_id;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
+use crate::bounds::{bound_body, bound_session_id};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
 use crate::record::{Record, read_lines};
-use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, ToolClass};
+use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, Telemetry, ToolClass};
 
 /// Reads the logs of Grok Build.
 pub(crate) struct Grok;
@@ -53,8 +65,8 @@ impl Reader for Grok {
 
     fn named(&self, path: &Path) -> Option<Shape> {
         match path.file_name()?.to_str()? {
-            "updates.jsonl" | "chat_history.jsonl" => Some(Shape::Lines),
-            "summary.json" => Some(Shape::Document),
+            "updates.jsonl" | "chat_history.jsonl" | "events.jsonl" => Some(Shape::Lines),
+            "summary.json" | "signals.json" => Some(Shape::Document),
             _ => None,
         }
     }
@@ -65,6 +77,9 @@ impl Reader for Grok {
         if name == "summary.json" {
             return (found("\"info\"") && found("\"session_summary\"")).then_some(Shape::Document);
         }
+        if name == "signals.json" {
+            return signals::begins(head).then_some(Shape::Document);
+        }
         if !name.ends_with(".jsonl") {
             return None;
         }
@@ -73,6 +88,9 @@ impl Reader for Grok {
             .map(<[u8]>::trim_ascii)
             .find(|line| !line.is_empty())?;
         let first = String::from_utf8_lossy(first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first));
+        if name == "events.jsonl" {
+            return events::begins(&first).then_some(Shape::Lines);
+        }
         let history = match name {
             "chat_history.jsonl" => history::begins(&first, true),
             _ => name.starts_with("source-v") && history::begins(&first, false),
@@ -86,13 +104,15 @@ impl Reader for Grok {
 
     fn begin(&self, source: &SourceName<'_>, state: Option<&str>) -> Box<dyn Reading> {
         let folder = source.folder(1);
-        let is_summary = source
-            .path
-            .file_name()
-            .is_some_and(|name| name == "summary.json");
+        let name = source.path.file_name().and_then(|name| name.to_str());
         Box::new(Session {
             state: state.map(State::read).unwrap_or_default(),
-            is_summary,
+            file: match name {
+                Some("summary.json") => SessionFile::Summary,
+                Some("events.jsonl") => SessionFile::Events,
+                Some("signals.json") => SessionFile::Signals,
+                _ => SessionFile::Conversation,
+            },
             id: folder.and_then(trailing_uuid),
             other_name: Arc::from(folder.unwrap_or_else(|| source.stem())),
             names: LastName::default(),
@@ -106,41 +126,40 @@ impl Reader for Grok {
     }
 
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
-        let record = SpanRecord::parse(span);
-        let body = |(part, text): (u16, String)| {
-            let edits = record
-                .as_ref()
-                .map(|record| edits::of_record(&record.0, part))
-                .unwrap_or_default();
-            (
-                part,
-                EventBody {
-                    edits,
-                    ..EventBody::from_text(text)
-                },
-            )
-        };
-        numbered_texts(span).into_iter().map(body).collect()
+        // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
+        // line and lone surrogates are then the same.
+        let mut again = Again::default();
+        read_lines(&mut again, span, 0, 1, &mut Output::default());
+        let mut bodies = again.bodies;
+        for (_, body) in &mut bodies {
+            bound_body(body);
+        }
+        bodies
     }
 
-    fn tool_class(&self, _tool: &str) -> ToolClass {
-        ToolClass::Other
+    fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
+        telemetry::span_telemetry(span)
+    }
+
+    fn tool_class(&self, tool: &str) -> ToolClass {
+        tool_class::tool_class(tool)
     }
 }
 
-fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
-    // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
-    // line and lone surrogates are then the same.
-    let mut again = Again::default();
-    read_lines(&mut again, span, 0, 1, &mut Output::default());
-    again.texts
+/// Which of a session's files is read. What a record is shows in the record where texts are, and in the file's name elsewhere: old
+/// summaries have nothing else to be known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionFile {
+    Conversation,
+    Summary,
+    Events,
+    Signals,
 }
 
-/// A source file being read. What a record is mostly shows in the record, so one type reads all three files.
+/// A source file being read.
 struct Session {
     state: State,
-    /// Old summaries have nothing by which to know them but their name.
-    is_summary: bool,
+    file: SessionFile,
     /// The id of the session, from the folder.
     id: Option<Arc<str>>,
     /// What to call the session when neither folder nor records have an id.
@@ -179,6 +198,17 @@ struct State {
     last: Option<i64>,
     /// The event that the next prompt answers, after a rewind.
     branch: Option<i64>,
+    /// The first answer of the turn: what the turn used is counted there.
+    answer: Option<i64>,
+    /// Whether the turn of that answer has ended.
+    turn_over: bool,
+    /// The permission mode and the size of the context window last put out.
+    mode: Option<String>,
+    window: Option<u64>,
+    /// In `events.jsonl`, the turn that has begun.
+    begun_turn: Option<BegunTurn>,
+    /// The session that a file without events was said to be of.
+    linked: Option<String>,
 }
 
 impl State {
@@ -198,12 +228,17 @@ const MOST_REMEMBERED: usize = 256;
 impl Reading for Session {
     fn record(&mut self, record: Record<'_>, out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
-        if self.is_summary {
-            self.summary(record, out);
-        } else if let Some(note) = line.note() {
-            self.update(&note, record, out);
-        } else if line.kind.is_some() || line.role.is_some() {
-            self.message(record, out);
+        match self.file {
+            SessionFile::Summary => self.summary(record, out),
+            SessionFile::Events => self.event_line(record, out),
+            SessionFile::Signals => self.signals(record, out),
+            SessionFile::Conversation => {
+                if let Some(note) = line.note() {
+                    self.update(&note, record, out);
+                } else if line.kind.is_some() || line.role.is_some() {
+                    self.message(record, out);
+                }
+            }
         }
         Ok(())
     }
@@ -255,9 +290,16 @@ impl Session {
         ])
     }
 
-    /// Puts an event out. Whatever was streaming is over then, for its text would go on after something else.
-    fn put(&mut self, mut event: Event, out: &mut Output) {
+    /// Puts an event out, and returns whether it is the first answer of its turn. Whatever was streaming is over then, for its text
+    /// would go on after something else.
+    fn put(&mut self, mut event: Event, out: &mut Output) -> bool {
         self.state.run = None;
+        let is_answer = event.kind.role() == "assistant";
+        let is_first_answer = is_answer && (self.state.turn_over || self.state.answer.is_none());
+        if is_first_answer {
+            self.state.answer = Some(event.key.0);
+            self.state.turn_over = false;
+        }
         if event.kind == Kind::Prompt {
             event.parent = self.state.branch.take().map(EventKey);
             self.state.turn += 1;
@@ -265,6 +307,7 @@ impl Session {
         }
         self.state.last = Some(event.key.0);
         out.events.push(event);
+        is_first_answer
     }
 
     /// Whether this call or result was not put out before.

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use backstory_agents::{READERS, Reader, Shape, SourceName, read_document, read_lines};
-use backstory_event::{Event, Output};
+use backstory_event::{Event, Output, Span};
 use backstory_redact::Redactor;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -37,6 +37,8 @@ fn names(agent: &str) -> &'static [&'static str] {
             "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/updates.jsonl",
             "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/chat_history.jsonl",
             "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/summary.json",
+            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/events.jsonl",
+            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/signals.json",
         ],
         _ => &[],
     }
@@ -94,7 +96,7 @@ pub(crate) fn reader(agent: &str, data: &[u8]) {
             None => panic!("{agent} does not know its own file {name}"),
         };
         check_places(&whole, data);
-        check_texts(reader, &whole, data);
+        check_bodies(reader, &whole, data);
     }
 }
 
@@ -116,6 +118,7 @@ fn check_same(whole: &Output, pieces: &Output, how: &str) {
     assert_eq!(whole.events, pieces.events, "events, {how}");
     assert_eq!(whole.extensions, pieces.extensions, "extensions, {how}");
     assert_eq!(whole.responses, pieces.responses, "responses, {how}");
+    assert_eq!(whole.telemetry, pieces.telemetry, "telemetry, {how}");
     assert_eq!(whole.facts, pieces.facts, "facts, {how}");
     assert_eq!(whole.skipped, pieces.skipped, "skipped, {how}");
 }
@@ -138,6 +141,12 @@ fn check_places(output: &Output, data: &[u8]) {
         let known = output.events.iter().any(|event| event.key == extension.key);
         assert!(known, "extends no event: {extension:?}");
     }
+    for record in &output.telemetry {
+        assert!(
+            within(record.span.offset, record.span.length),
+            "outside of {length} bytes: {record:?}"
+        );
+    }
     for skipped in &output.skipped {
         assert!(
             within(skipped.offset, skipped.length),
@@ -146,8 +155,12 @@ fn check_places(output: &Output, data: &[u8]) {
     }
 }
 
-/// The text that is read again from an event's span is the text that was put out, with all that was added to it later.
-fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
+/// Readers whose bodies are compared whole; of the others, the texts are.
+const WHOLE_BODIES: [&str; 1] = ["grok"];
+
+/// The body that is read again from an event's span is the one that was put out, with all that was added to it later. A telemetry
+/// record says something.
+fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
     let mut events = output.events.clone();
     for extension in &output.extensions {
         // A record that occurs twice has the same key twice: what goes on is then the later event.
@@ -157,24 +170,33 @@ fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
         if let Some(event) = events.iter_mut().rev().find(extended) {
             event.span.length = extension.end - event.span.offset;
             event.body.text.push_str(&extension.text);
+            let images = extension.images.iter().cloned();
+            event.body.images.extend(images);
         }
     }
+    let bytes_of = |span: Span| &data[span.offset as usize..][..span.length as usize];
     for event in &events {
-        let start = event.span.offset as usize;
-        let span = &data[start..start + event.span.length as usize];
+        let span = bytes_of(event.span);
         let of_span = |other: &&Event| {
             (other.span.offset, other.span.length) == (event.span.offset, event.span.length)
         };
         let bodies = reader.reread(span);
         for event in events.iter().filter(of_span) {
             let found = bodies.iter().find(|(part, _)| *part == event.span.part);
-            assert_eq!(
-                found.map(|(_, body)| body.text.as_str()),
-                Some(event.body.text.as_str()),
-                "read again from {:?}",
-                String::from_utf8_lossy(span)
-            );
+            let shown = String::from_utf8_lossy(span);
+            if WHOLE_BODIES.contains(&reader.agent()) {
+                let found = found.map(|(_, body)| body);
+                assert_eq!(found, Some(&event.body), "read again from {shown:?}");
+            } else {
+                let found = found.map(|(_, body)| &body.text);
+                assert_eq!(found, Some(&event.body.text), "read again from {shown:?}");
+            }
         }
+    }
+    for record in &output.telemetry {
+        let span = bytes_of(record.span);
+        let shown = String::from_utf8_lossy(span);
+        assert!(!reader.telemetry(span).is_empty(), "nothing in {shown:?}");
     }
 }
 
