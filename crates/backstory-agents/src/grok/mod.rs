@@ -15,9 +15,12 @@ mod edits;
 mod events;
 mod fields;
 mod history;
+mod line;
+mod message;
 mod note;
 mod open_text;
 mod signals;
+mod state;
 pub(crate) mod stream;
 mod summary;
 mod telemetry;
@@ -29,19 +32,13 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-
 use self::again::Again;
-use self::events::BegunTurn;
-use self::note::Note;
-use self::open_text::OpenText;
-use self::updates::Run;
-use super::shared::{LastName, OpenCalls};
+use self::line::Line;
+use self::state::State;
+use super::shared::LastName;
 use crate::bounds::{bound_body, bound_session_id};
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
 use crate::record::{Record, read_lines};
@@ -168,60 +165,6 @@ struct Session {
     models: LastName,
 }
 
-/// What must be known of the records before.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct State {
-    /// The session that records name; counts only when the folder does not.
-    session: Option<String>,
-    /// The model last named.
-    model: Option<String>,
-    /// How many prompts there were.
-    turn: u64,
-    /// The records of this turn that have no id of their own, and how often each occurred.
-    seen: Vec<(i64, u32)>,
-    /// The text that is streaming.
-    run: Option<Run>,
-    /// Texts that later records may carry on.
-    open: Vec<OpenText>,
-    /// Calls that were announced before their input was known: no event yet.
-    announced: OpenCalls,
-    /// Calls that wait for their result.
-    calls: OpenCalls,
-    /// The keys of the newest calls and results put out: updates of a call may repeat its end.
-    told: VecDeque<i64>,
-    /// The prompts that can be rewound to: their number, and the event before each.
-    prompts: Vec<(u64, Option<i64>)>,
-    /// Whether prompts are numbered in this log; those without a number then are said within a turn.
-    numbered: bool,
-    /// The event last put out.
-    last: Option<i64>,
-    /// The event that the next prompt answers, after a rewind.
-    branch: Option<i64>,
-    /// The first answer of the turn: what the turn used is counted there.
-    answer: Option<i64>,
-    /// Whether the turn of that answer has ended.
-    turn_over: bool,
-    /// The permission mode and the size of the context window last put out.
-    mode: Option<String>,
-    window: Option<u64>,
-    /// In `events.jsonl`, the turn that has begun.
-    begun_turn: Option<BegunTurn>,
-    /// The session that a file without events was said to be of.
-    linked: Option<String>,
-}
-
-impl State {
-    fn read(state: &str) -> Self {
-        let mut state: State = serde_json::from_str(state).unwrap_or_default();
-        // Versions before did not keep which texts are open.
-        if state.open.is_empty() {
-            state.open.extend(state.run.as_ref().map(OpenText::of_run));
-        }
-        state
-    }
-}
-
 /// Bounds of what the state remembers. What is forgotten only loses a join.
 const MOST_REMEMBERED: usize = 256;
 
@@ -320,48 +263,6 @@ impl Session {
         }
         self.state.told.push_back(key.0);
         true
-    }
-}
-
-/// The outermost fields of a record, by which its kind shows.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    update: Option<&'a RawValue>,
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    role: Option<&'a RawValue>,
-    /// The record itself: old logs have notifications without an envelope.
-    #[serde(skip)]
-    whole: &'a str,
-}
-
-impl<'a> Line<'a> {
-    fn read(json: &'a str) -> serde_json::Result<Self> {
-        if !json.trim_start().starts_with('{') {
-            // Damaged JSON says so itself; a list would pass for the fields of a line, in their order.
-            serde_json::from_str::<&RawValue>(json)?;
-            return Err(serde::de::Error::custom("a record is an object"));
-        }
-        serde_json::from_str(json).map(|line| Line {
-            whole: json,
-            ..line
-        })
-    }
-
-    /// The notification that the record is, if it is one.
-    fn note(&self) -> Option<Note<'a>> {
-        match (self.params, self.update) {
-            (Some(params), _) => Note::read(params.get(), self.timestamp),
-            (None, Some(_)) => Note::read(self.whole, self.timestamp),
-            (None, None) => None,
-        }
     }
 }
 

@@ -1,3 +1,7 @@
+mod fields;
+mod kept;
+mod telemetry;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
