@@ -393,3 +393,15 @@ fn tools_have_classes() {
         assert_eq!(Grok.tool_class(tool).name(), class, "{tool}");
     }
 }
+
+#[test]
+fn what_older_versions_remembered_is_gone_on_with() {
+    let state = r#"{"session":null,"model":"grok-9","turn":1,"seen":[],"run":{"speaker":"Model","stream":{"speaker":"Model","begun":true,"space":" ","context":false,"query":false,"injected":false,"over":false},"key":5,"told":true,"offset":3,"at":1000,"mark":{"number":null,"hidden":false,"host":false}},"open":[],"announced":[],"calls":[],"told":[],"prompts":[],"numbered":false,"last":5,"branch":null}"#;
+    let path = source("updates.jsonl");
+    let mut reading = Grok.begin(&SourceName { path: &path }, Some(state));
+    let mut out = Output::default();
+    let input = [says("more"), thinks("hm")].join("\n");
+    read_lines(reading.as_mut(), input.as_bytes(), 100, 1, &mut out);
+    assert_eq!(out.extensions[0].text, " more");
+    assert_eq!(out.events[0].model.as_deref(), Some("grok-9"));
+}
