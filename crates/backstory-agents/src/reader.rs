@@ -3,30 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::hook::Agent;
 use crate::json;
-use crate::readers::READERS;
 use crate::record::Record;
+use crate::time;
 use backstory_event::{EventBody, Output, Telemetry, ToolClass};
-
-/// The reader of an agent.
-pub fn reader(agent: &str) -> Option<&'static dyn Reader> {
-    READERS
-        .iter()
-        .copied()
-        .find(|reader| reader.agent() == agent)
-}
-
-/// Whether sessions of such an agent can be there: its logs are read, or it calls hooks.
-pub fn is_agent(name: &str) -> bool {
-    reader(name).is_some() || Agent::named(name).is_some()
-}
 
 /// Knows how one agent writes its sessions down.
 pub trait Reader: Sync {
-    /// The agent's name in the store, in JSON and on the command line.
-    fn agent(&self) -> &'static str;
-
     /// The folders below which the agent keeps its logs.
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf>;
 
@@ -39,6 +22,12 @@ pub trait Reader: Sync {
     /// A file beside this one that holds the same session better: when it exists, this one is left alone.
     fn superseded_by(&self, _path: &Path) -> Option<PathBuf> {
         None
+    }
+
+    /// The first and the last time that a piece of a file names, in unix milliseconds. Files are read in their order, so that of
+    /// two that share history the older one comes first.
+    fn times(&self, piece: &[u8]) -> (Option<i64>, Option<i64>) {
+        times_after(b"\"timestamp\":\"", piece)
     }
 
     /// Begins to read a source file, or goes on where `state`, from [`Reading::state`], left off.
@@ -61,6 +50,18 @@ pub trait Reader: Sync {
 
     /// Returns the class of a tool, by the agent's own name of it.
     fn tool_class(&self, tool: &str) -> ToolClass;
+}
+
+/// The times in quotes after the first and after the last mark.
+pub(crate) fn times_after(mark: &[u8], piece: &[u8]) -> (Option<i64>, Option<i64>) {
+    let time_at = |at: usize| {
+        let text = &piece[at + mark.len()..];
+        let end = memchr::memchr(b'"', text)?;
+        time::milliseconds(std::str::from_utf8(&text[..end]).ok()?)
+    };
+    let first = memchr::memmem::find(piece, mark).and_then(time_at);
+    let last = memchr::memmem::rfind(piece, mark).and_then(time_at);
+    (first, last)
 }
 
 /// The record of a span, parsed once for the edits of all its events.

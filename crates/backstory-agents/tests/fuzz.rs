@@ -6,6 +6,7 @@ mod harness;
 
 use std::sync::LazyLock;
 
+use backstory_agents::LogAgent;
 use harness::mutate::Mutation;
 use harness::seeds;
 use proptest::prelude::*;
@@ -16,9 +17,7 @@ use proptest::test_runner::RngSeed;
 type Pieces = (&'static str, Vec<Vec<u8>>);
 
 static PIECES: LazyLock<Vec<Pieces>> = LazyLock::new(|| {
-    let agents = backstory_agents::READERS
-        .iter()
-        .map(|reader| reader.agent());
+    let agents = LogAgent::all().map(|known| known.agent.name);
     agents
         .map(|agent| (agent, seeds::pieces(agent, 1)))
         .collect()
@@ -105,8 +104,8 @@ proptest! {
 
     #[test]
     fn readers_survive_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        for reader in backstory_agents::READERS {
-            harness::reader(reader.agent(), &bytes);
+        for known in LogAgent::all() {
+            harness::reader(known.agent.name, &bytes);
         }
     }
 

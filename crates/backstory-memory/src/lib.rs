@@ -16,7 +16,7 @@
 //! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
 //!     for event in memory.tail(session, 20)? {
-//!         println!("{} {}", event.row.kind.name(), event.text);
+//!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
 //! # Ok(())
@@ -37,6 +37,7 @@ mod event_log;
 mod forget;
 mod git;
 mod hidden;
+mod import;
 mod models;
 mod observe;
 mod path_text;
@@ -44,6 +45,7 @@ mod patterns;
 mod pipeline;
 mod place;
 mod project;
+mod random;
 mod read;
 mod redaction;
 mod repair;
@@ -67,16 +69,19 @@ use std::path::{Path, PathBuf};
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
-pub use backstory_agents::{Places, READERS};
+pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
     Skipped, Symbol,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
-pub use backstory_event::{Kind, Usage};
+pub use backstory_event::{
+    Event, EventBody, EventView, Identity, Image, Kind, Marks, Origin, ToolClass, TurnContext,
+    Usage,
+};
 pub use backstory_store::{
-    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
-    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
+    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, Health, Item,
+    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals, SessionFilter, SessionHead,
     SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
@@ -112,18 +117,22 @@ pub use patterns::{
     measure, publish, unpublish,
 };
 pub use project::project_root;
-pub use read::ShownEvent;
+pub use random::random_key;
+pub use read::{
+    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
+    TurnTelemetry, UsageRecord,
+};
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use retention::{AgentFiles, Cleanup, Retention, retention};
+pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
 };
 pub use setup::{
-    HOOK_AGENTS, HookAgent, PLUGIN, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome,
-    SetupStatus, make_plugin, set_up, tear_down,
+    PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
+    make_plugin, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

@@ -11,6 +11,7 @@ use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
+use crate::random::random_key;
 use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
@@ -102,6 +103,8 @@ pub struct SweepReport {
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
     pub agents: Vec<(&'static str, u64, u64)>,
+    /// Stored bytes that an older version read and that later sweeps will read again, for what that version did not store.
+    pub backfill_bytes_left: u64,
     /// Why the full-text index could not be brought up to date, if it could not. All is stored; search is slower.
     pub index_problem: Option<String>,
 }
@@ -155,6 +158,7 @@ impl Memory {
         )?;
         self.backfill_content_hashes(&discovery)?;
         self.store.finish_rereading()?;
+        report.backfill_bytes_left = self.backfill()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
@@ -488,14 +492,4 @@ impl SweepReport {
         self.replayed = counts.replayed;
         self.skipped_records = counts.skipped;
     }
-}
-
-/// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-pub fn random_key() -> [u8; 32] {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = blake3::Hasher::new();
-    for _ in 0..8 {
-        hasher.update(&RandomState::new().build_hasher().finish().to_le_bytes());
-    }
-    *hasher.finalize().as_bytes()
 }

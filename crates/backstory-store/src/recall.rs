@@ -104,21 +104,6 @@ impl Store {
         Ok(found.optional()?)
     }
 
-    /// The shortest beginning of a session's id, of at least so many letters, that no other session's id has.
-    pub fn short_id(&self, session: &str, least: usize) -> Result<String> {
-        let query = "SELECT COUNT(*) FROM (SELECT 1 FROM sessions WHERE session >= ?1 AND session < ?1 || char(1114111) \
-             AND substr(session, 1, length(?2) + 1) != ?2 || '/' LIMIT 2)";
-        let mut statement = self.connection.prepare_cached(query)?;
-        for (end, _) in session.char_indices().skip(least).step_by(4) {
-            let start = &session[..end];
-            let count: u64 = statement.query_row((start, session), |row| row.get(0))?;
-            if count < 2 {
-                return Ok(start.to_string());
-            }
-        }
-        Ok(session.to_string())
-    }
-
     /// The last good look at a file of a project.
     pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<Snapshot>> {
         let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";

@@ -60,7 +60,7 @@ pub(crate) fn run(call: &Call) {
     match read {
         Ok(input) if is_ours(&setting, &input) => return,
         Ok(input) => {
-            event.agent = Some(input.agent.name().to_string());
+            event.agent = Some(input.agent.name.to_string());
             event = event.with("event", input.event.as_ref());
             let capture = Arc::new(Capture::new(input, event.at));
             let taken = take(&setting, &watchdog, &capture);
@@ -127,7 +127,7 @@ fn is_ours(setting: &Setting, input: &HookInput) -> bool {
     let below_store = |folder: &str| Path::new(folder).starts_with(&setting.store);
     own_session()
         || input.cwd.as_deref().is_some_and(below_store)
-        || !setting.config.is_enabled(input.agent.name())
+        || !setting.config.is_enabled(input.agent.name)
 }
 
 /// Where a capture ended up, and what went wrong.
@@ -240,7 +240,7 @@ fn read_log_or_files(
             }
         }
         (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
-            let agent = capture.input.agent.name();
+            let agent = capture.input.agent.name;
             let mut options = sweep_options(setting, &[], Some(agent));
             options.workers = 1;
             // When it does not say which, few of all the agent's logs will have grown.

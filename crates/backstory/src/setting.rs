@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::trusted::read_settings;
 use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
@@ -203,13 +202,6 @@ impl Setting {
         let url = compress.base_url.clone().or_else(elsewhere);
         let url = url.unwrap_or_else(|| "https://api.anthropic.com".to_string());
         (!key.trim().is_empty()).then_some((key, url))
-    }
-
-    /// Claude Code's settings, which say when it deletes logs.
-    pub(crate) fn claude_settings(&self) -> Option<String> {
-        let folder =
-            variable("CLAUDE_CONFIG_DIR").map_or_else(|| self.home.join(".claude"), PathBuf::from);
-        read_settings(&folder.join("settings.json")).ok().flatten()
     }
 }
 

@@ -6,7 +6,10 @@
 
 pub(crate) mod content;
 mod edits;
+pub(crate) mod hooks;
+mod lifetime;
 mod line;
+pub(crate) mod sample;
 pub(crate) mod session;
 pub(crate) mod tools;
 mod transcript;
@@ -14,11 +17,14 @@ mod usage;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use self::lifetime::LIFETIME;
+
 use self::content::Part;
 use self::line::Line;
 use self::session::FileIds;
 use self::transcript::Transcript;
 use super::shared::LastName;
+use crate::agents::AGENTS;
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord};
 use crate::record::{Record, read_document};
 use backstory_event::{EventBody, Output, ToolClass};
@@ -27,10 +33,6 @@ use backstory_event::{EventBody, Output, ToolClass};
 pub(crate) struct ClaudeCode;
 
 impl Reader for ClaudeCode {
-    fn agent(&self) -> &'static str {
-        "claude-code"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let mut folders = places.from_variable_or_home("CLAUDE_CONFIG_DIR", ".claude");
         if (places.variable)("CLAUDE_CONFIG_DIR").is_none() {
@@ -66,22 +68,22 @@ impl Reader for ClaudeCode {
             b"\"isSidechain\"",
             b"\"type\":\"queue-operation\"",
         ];
-        // Others name a sessionId too (Grok, Gemini, Copilot), quote such logs (OpenCode), or write Claude's envelope (Qwen).
-        const OTHERS: [&[u8]; 7] = [
-            b"\"sessionUpdate\"",
-            b"\"projectHash\"",
-            b"\"parts\":[",
-            b"\"usageMetadata\"",
-            b"\"payload\":",
-            b"\"providerID\"",
-            b"\"type\":\"session.start\"",
+        // Agents that are not in the table name a sessionId too (Copilot), quote such logs (OpenCode), or write Claude's
+        // envelope (Qwen).
+        const OTHERS: [&str; 4] = [
+            "\"parts\":[",
+            "\"usageMetadata\"",
+            "\"providerID\"",
+            "\"type\":\"session.start\"",
         ];
+        let marks_of_agents = AGENTS.iter().flat_map(|agent| agent.log_marks);
+        let mut others = OTHERS.iter().chain(marks_of_agents);
         let first_lines = &head[..head.len().min(32 << 10)];
         let found = |mark: &[u8]| memchr::memmem::find(first_lines, mark).is_some();
         let extension = path.extension().and_then(|extension| extension.to_str())?;
         (extension == "jsonl"
             && MARKS.iter().any(|mark| found(mark))
-            && !OTHERS.iter().any(|mark| found(mark)))
+            && !others.any(|mark| found(mark.as_bytes())))
         .then_some(Shape::Lines)
     }
 

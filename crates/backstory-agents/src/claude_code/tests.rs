@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ClaudeCode;
-use crate::READERS;
+use crate::LogAgent;
 use crate::reader::{Places, Reader, Shape, SourceName};
 use crate::record::{read_document, read_lines};
 use backstory_event::{Action, Event, EventKey, Output, ParentKind, Response, SessionFacts, Title};
@@ -1263,12 +1263,11 @@ fn files_are_known_by_name() {
 #[test]
 fn each_agent_knows_its_own_logs_only() {
     let claims = |path: &str, head: &str| {
-        let known = READERS.iter().filter(|reader| {
-            reader
-                .recognises(Path::new(path), head.as_bytes())
-                .is_some()
+        let known = LogAgent::all().filter(|known| {
+            let shape = known.reader.recognises(Path::new(path), head.as_bytes());
+            shape.is_some()
         });
-        known.map(|reader| reader.agent()).collect::<Vec<_>>()
+        known.map(|known| known.agent.name).collect::<Vec<_>>()
     };
     let claude = ["claude-code"];
     assert_eq!(claims("x.jsonl", &user("u1", r#""go""#)), claude);

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::object::{Object, string};
+use crate::object::{Object, string};
 use crate::shared::{command_column, patch_touches};
 use backstory_event::{Action, Touch};
 

@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 
 use super::call::{self, Effects};
 use super::message;
-use super::object::Object;
 use super::output::Answer;
 use super::turn_item;
 use crate::json;
+use crate::object::Object;
 use crate::shared::kept;
 use backstory_event::{Kind, Touch};
 

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::object::{Object, string};
+use crate::object::{Object, string};
 use crate::shared::kept;
 use backstory_event::Kind;
 

@@ -18,11 +18,13 @@ pub(crate) mod call;
 mod edits;
 mod entry;
 pub(crate) mod message;
-pub(crate) mod object;
+
+pub(crate) mod hooks;
 mod origin;
 mod output;
 mod reading;
 mod recognise;
+pub(crate) mod sample;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -32,9 +34,9 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::object::Object;
 use self::reading::CodexReading;
 use crate::json;
+use crate::object::Object;
 use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
 use backstory_event::{EventBody, ToolClass};
 
@@ -42,10 +44,6 @@ use backstory_event::{EventBody, ToolClass};
 pub(crate) struct Codex;
 
 impl Reader for Codex {
-    fn agent(&self) -> &'static str {
-        "codex"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let homes = places.from_variable_or_home("CODEX_HOME", ".codex");
         homes

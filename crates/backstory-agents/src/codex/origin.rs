@@ -1,6 +1,6 @@
 //! Where a session comes from: who or what started it.
 
-use super::object::Object;
+use crate::object::Object;
 use backstory_event::{Parent, ParentKind};
 
 /// Where a session comes from.

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::message;
-use super::object::{Object, string};
+use crate::object::{Object, string};
 use crate::shared::kept;
 
 /// How Codex begins an answer when a tool could not do its work; such answers have no other structure.

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, Channel, Entry};
 use super::is_document;
-use super::object::Object;
 use super::origin::Origin;
 use super::state::State;
 use super::usage;
 use crate::bounds::bound_session_id;
 use crate::injected;
+use crate::object::Object;
 use crate::reader::Reading;
 use crate::record::Record;
 use crate::shared::LastName;

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::call::{self, Effects};
 use super::entry::{self, Entry, Voice};
 use super::message::{self, Part};
-use super::object::{Object, string};
 use super::output::milliseconds;
+use crate::object::{Object, string};
 use crate::shared::kept;
 use backstory_event::{Action, Kind, Touch};
 

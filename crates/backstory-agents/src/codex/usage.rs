@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::object::Object;
+use crate::object::Object;
 use backstory_event::Usage;
 
 /// The counts of one `TokenUsage`, as Codex writes them.

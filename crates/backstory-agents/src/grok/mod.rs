@@ -15,10 +15,12 @@ mod edits;
 mod events;
 mod fields;
 mod history;
+pub(crate) mod hooks;
 mod line;
 mod message;
 mod note;
 mod open_text;
+pub(crate) mod sample;
 mod signals;
 mod state;
 pub(crate) mod stream;
@@ -48,10 +50,6 @@ use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, Telemetry,
 pub(crate) struct Grok;
 
 impl Reader for Grok {
-    fn agent(&self) -> &'static str {
-        "grok"
-    }
-
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let folders = places.from_variable_or_home("GROK_HOME", ".grok");
         folders

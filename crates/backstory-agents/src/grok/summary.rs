@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Session;
 use super::fields::Fields;
+use super::Session;
 use crate::record::Record;
 use crate::shared::{is_true, items, kept, string};
 use backstory_event::{Output, Parent, ParentKind, SessionFacts, Title};

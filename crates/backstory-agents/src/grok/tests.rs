@@ -117,6 +117,7 @@ fn render(out: &Output) -> String {
         }
         facts.session = None;
         facts.meta = None;
+        facts.span = None;
         let shown = format!("{facts:?}");
         let fields = shown
             .trim_start_matches("SessionFacts { session: None, leaf: None, ")

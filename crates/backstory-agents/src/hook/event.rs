@@ -2,98 +2,128 @@
 
 use std::borrow::Cow;
 
+use super::dialect::dialects;
 use crate::shared::cut;
 
-/// No event has a longer name; a longer one is no name.
-const MOST_BYTES: usize = 64;
+/// Maximum length of the name of an event; a longer one is no name.
+const MAX_NAME_BYTES: usize = 64;
 
-/// What an event tells.
+/// What an event means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub enum EventMeaning {
+    /// A session began or goes on.
     Started,
+    /// A person asked something.
     Prompted,
-    ToolUsed,
+    /// A tool ran. Where the input does not name it, which one.
+    ToolUsed(Option<ImpliedTool>),
+    /// A tool ran and failed.
     ToolFailed,
-    /// Cursor tells of edits and commands by themselves.
-    FileEdited,
-    ShellRan,
+    /// A call was not allowed.
+    ToolDenied,
+    /// The model said something.
     Replied,
+    /// The conversation is about to be summarized.
     Compacting,
+    /// The model has finished.
     Stopped,
+    /// A subagent has finished.
     SubagentStopped,
+    /// The session is over.
     Ended,
+    /// Nothing that is kept: it comes again in other events, or is nothing to remember.
     Nothing,
 }
 
-/// Events as agents spell them, without regard to case and underscores; what they tell; and what we call them.
-const EVENTS: &[(&str, Told, &str)] = &[
-    ("posttooluse", Told::ToolUsed, "PostToolUse"),
-    ("aftertool", Told::ToolUsed, "PostToolUse"),
-    ("aftermcpexecution", Told::ToolUsed, "PostToolUse"),
-    ("afterfileedit", Told::FileEdited, "PostToolUse"),
-    ("aftershellexecution", Told::ShellRan, "PostToolUse"),
-    ("posttoolusefailure", Told::ToolFailed, "PostToolUseFailure"),
-    ("userpromptsubmit", Told::Prompted, "UserPromptSubmit"),
-    ("beforeagent", Told::Prompted, "UserPromptSubmit"),
-    ("beforesubmitprompt", Told::Prompted, "UserPromptSubmit"),
-    ("sessionstart", Told::Started, "SessionStart"),
-    ("sessionend", Told::Ended, "SessionEnd"),
-    ("stop", Told::Stopped, "Stop"),
-    ("afteragent", Told::Stopped, "Stop"),
-    ("stopcancelled", Told::Stopped, "StopCancelled"),
-    ("subagentstop", Told::SubagentStopped, "SubagentStop"),
-    ("subagentend", Told::SubagentStopped, "SubagentStop"),
-    ("precompact", Told::Compacting, "PreCompact"),
-    ("precompress", Told::Compacting, "PreCompact"),
-    ("afteragentresponse", Told::Replied, "AfterAgentResponse"),
-    // What these tell comes again in others, or is nothing to remember.
-    ("pretooluse", Told::Nothing, "PreToolUse"),
-    ("beforetool", Told::Nothing, "PreToolUse"),
-    ("beforeshellexecution", Told::Nothing, "PreToolUse"),
-    ("beforemcpexecution", Told::Nothing, "PreToolUse"),
-    ("beforereadfile", Told::Nothing, "PreToolUse"),
-    ("permissionrequest", Told::Nothing, "PermissionRequest"),
-    ("permissiondenied", Told::Nothing, "PermissionDenied"),
-    ("notification", Told::Nothing, "Notification"),
-    ("subagentstart", Told::Nothing, "SubagentStart"),
-    ("postcompact", Told::Nothing, "PostCompact"),
-    ("beforemodel", Told::Nothing, "BeforeModel"),
-    ("aftermodel", Told::Nothing, "AfterModel"),
-    ("beforetoolselection", Told::Nothing, "BeforeToolSelection"),
-    ("afteragentthought", Told::Nothing, "AfterAgentThought"),
-    ("stopfailure", Told::Nothing, "StopFailure"),
-];
+/// The tool that an event is about by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImpliedTool {
+    /// Name of the tool.
+    pub name: &'static str,
+    /// Fields of the event that are the tool's input.
+    pub fields: &'static [&'static str],
+}
 
-/// What an event tells and what we call it: by the first of these names that is known.
-pub(super) fn of(names: [Option<&str>; 2]) -> (Told, Cow<'static, str>) {
-    match names.into_iter().flatten().find_map(known) {
-        Some((told, name)) => (told, Cow::Borrowed(name)),
-        None => {
-            let name = names[0].or(names[1]).filter(|name| is_name(name));
-            let name = cut(name.unwrap_or_default(), MOST_BYTES);
-            (Told::Nothing, Cow::Owned(name.to_string()))
+/// The name of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct EventName {
+    /// As the agent spells it, in lower case, without underscores and hyphens.
+    pub spelled: &'static str,
+    /// What it means.
+    pub meaning: EventMeaning,
+    /// What we call it.
+    pub name: &'static str,
+}
+
+impl EventName {
+    /// An event that is spelled and called so.
+    pub(crate) const fn new(
+        spelled: &'static str,
+        meaning: EventMeaning,
+        name: &'static str,
+    ) -> Self {
+        EventName {
+            spelled,
+            meaning,
+            name,
         }
     }
 }
 
-/// Returns what an event of this name tells.
-pub(super) fn told_by(name: &str) -> Told {
-    known(name).map_or(Told::Nothing, |(told, _)| told)
+/// Names that several agents use. These are what we call events, too.
+const COMMON_EVENTS: &[EventName] = &[
+    EventName::new("posttooluse", EventMeaning::ToolUsed(None), "PostToolUse"),
+    EventName::new(
+        "posttoolusefailure",
+        EventMeaning::ToolFailed,
+        "PostToolUseFailure",
+    ),
+    EventName::new(
+        "permissiondenied",
+        EventMeaning::ToolDenied,
+        "PermissionDenied",
+    ),
+    EventName::new(
+        "userpromptsubmit",
+        EventMeaning::Prompted,
+        "UserPromptSubmit",
+    ),
+    EventName::new("sessionstart", EventMeaning::Started, "SessionStart"),
+    EventName::new("sessionend", EventMeaning::Ended, "SessionEnd"),
+    EventName::new("stop", EventMeaning::Stopped, "Stop"),
+    EventName::new(
+        "subagentstop",
+        EventMeaning::SubagentStopped,
+        "SubagentStop",
+    ),
+    EventName::new("precompact", EventMeaning::Compacting, "PreCompact"),
+    EventName::new("pretooluse", EventMeaning::Nothing, "PreToolUse"),
+    EventName::new(
+        "permissionrequest",
+        EventMeaning::Nothing,
+        "PermissionRequest",
+    ),
+    EventName::new("notification", EventMeaning::Nothing, "Notification"),
+    EventName::new("subagentstart", EventMeaning::Nothing, "SubagentStart"),
+    EventName::new("postcompact", EventMeaning::Nothing, "PostCompact"),
+    EventName::new("stopfailure", EventMeaning::Nothing, "StopFailure"),
+];
+
+/// What an event means and what we call it: by the first of these names that is known.
+pub(super) fn read_event(names: [Option<&str>; 2]) -> (EventMeaning, Cow<'static, str>) {
+    match names.into_iter().flatten().find_map(find_event) {
+        Some(event) => (event.meaning, Cow::Borrowed(event.name)),
+        None => {
+            let name = names[0].or(names[1]).filter(|name| is_name(name));
+            let name = cut(name.unwrap_or_default(), MAX_NAME_BYTES);
+            (EventMeaning::Nothing, Cow::Owned(name.to_string()))
+        }
+    }
 }
 
-/// Whether only Gemini calls an event so.
-pub(super) fn is_gemini(event: &str) -> bool {
-    matches!(
-        event,
-        "BeforeAgent"
-            | "AfterAgent"
-            | "BeforeTool"
-            | "AfterTool"
-            | "BeforeModel"
-            | "AfterModel"
-            | "BeforeToolSelection"
-            | "PreCompress"
-    )
+/// Returns what an event of this name means.
+pub(super) fn meaning_of(name: &str) -> EventMeaning {
+    find_event(name).map_or(EventMeaning::Nothing, |event| event.meaning)
 }
 
 /// Whether an event could be called so. Names are logged, and whatever else stands in their place is nobody's business.
@@ -102,12 +132,13 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(is_part)
 }
 
-fn known(event: &str) -> Option<(Told, &'static str)> {
-    let letters = || event.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
-    let found = EVENTS.iter().find(|(spelled, ..)| {
-        letters()
-            .map(|byte| byte.to_ascii_lowercase())
-            .eq(spelled.bytes())
-    });
-    found.map(|(_, told, name)| (*told, *name))
+/// The event of this name, of whichever agent: agents run hooks that were registered by others.
+fn find_event(name: &str) -> Option<&'static EventName> {
+    let letters = || name.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+    let is_spelled = |event: &&EventName| {
+        let letters = letters().map(|byte| byte.to_ascii_lowercase());
+        letters.eq(event.spelled.bytes())
+    };
+    let of_agents = dialects().flat_map(|(_, dialect)| dialect.events());
+    COMMON_EVENTS.iter().chain(of_agents).find(is_spelled)
 }

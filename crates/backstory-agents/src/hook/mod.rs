@@ -1,6 +1,6 @@
 //! What agents tell hooks on standard input, whichever agent it is.
 //!
-//! Five agents say the same things in five dialects; [`read`] understands them all and gives one [`HookInput`]. What agents leave
+//! Agents say the same things in as many dialects; [`read`] understands them all and gives one [`HookInput`]. What agents leave
 //! out, misspell or give in a wrong type is missing in it, never an error: an agent that waits for its hook must not suffer
 //! from a version that we have not seen. Sessions, commands, touched files and prompts are what the readers of logs make of
 //! the same things, so that what was heard and what was read later can be recognised as one.
@@ -10,37 +10,42 @@
 //! Checked in November 2026 against the documentation of the agents and the sources of Codex and Grok Build (August 2026). Cursor's
 //! hooks are known from its documentation only.
 
-mod agent;
-mod event;
-mod fields;
-mod output;
-mod prompt;
-mod session;
+pub(crate) mod dialect;
+pub(crate) mod event;
+pub(crate) mod fields;
+pub(crate) mod output;
+pub(crate) mod registration;
 mod shorten;
 #[cfg(test)]
 mod tests;
-mod tool;
+pub(crate) mod tool;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use self::agent::Agent;
-pub use self::prompt::prompt_text;
+pub use self::dialect::{ContextMoment, HookDialect};
+pub use self::registration::{
+    ForeignHooks, HookLayout, HookRegistration, InstallPlace, PluginFacts, PluginLayout,
+    TimeoutUnit,
+};
 pub use self::tool::ToolUse;
 
-use self::event::Told;
-use self::fields::{name, text, time};
-use crate::codex::object::Object;
+use self::dialect::recognize_agent;
+use self::event::EventMeaning;
+use self::fields::{COMMON_FIELDS, name, text, time};
+use crate::agents::Agent;
 use crate::json::repair_surrogates;
+use crate::object::Object;
 use crate::shared::{kept, string};
 
 /// What an agent told a hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HookInput {
-    /// Who speaks.
-    pub agent: Agent,
+    /// Who speaks; written down by name.
+    #[serde(serialize_with = "write_agent", deserialize_with = "read_agent")]
+    pub agent: &'static Agent,
     /// What the event is called in Claude Code's words, or the agent's own name of an event that we do not know.
     pub event: Cow<'static, str>,
     /// The session, named as the reader of its log names it.
@@ -55,6 +60,15 @@ pub struct HookInput {
     pub happening: Happening,
 }
 
+fn write_agent<S: Serializer>(agent: &&'static Agent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(agent.name)
+}
+
+fn read_agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Agent, D::Error> {
+    let name = Cow::<'de, str>::deserialize(deserializer)?;
+    Agent::find(&name).ok_or_else(|| serde::de::Error::custom(format!("unknown agent {name:?}")))
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,12 +80,12 @@ pub enum Happening {
     },
     /// A person asked something.
     Prompted {
-        /// What they asked, as the log will have it; see [`prompt_text`].
+        /// What they asked, as the log will have it: without our own context, without what editors and agents put before it.
         text: String,
         /// The agent's id of the prompt or of the turn that it begins.
         id: Option<String>,
     },
-    /// A tool ran.
+    /// A tool ran, failed, or was not allowed to run.
     ToolUsed(ToolUse),
     /// The model said something, and may go on.
     Replied {
@@ -122,26 +136,31 @@ pub enum EventContent {
 impl HookInput {
     /// Returns the kind of content that the event brings, by its name alone; `None` for one that is not kept.
     pub fn content_by_name(&self) -> Option<EventContent> {
-        match event::told_by(&self.event) {
-            Told::Prompted => Some(EventContent::Prompt),
-            Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
+        match event::meaning_of(&self.event) {
+            EventMeaning::Prompted => Some(EventContent::Prompt),
+            EventMeaning::ToolUsed(_) | EventMeaning::ToolFailed | EventMeaning::ToolDenied => {
                 Some(EventContent::ToolUse)
             }
-            Told::Stopped | Told::SubagentStopped | Told::Replied => Some(EventContent::Reply),
-            Told::Compacting | Told::Ended => Some(EventContent::Nothing),
-            Told::Started | Told::Nothing => None,
+            EventMeaning::Stopped | EventMeaning::SubagentStopped | EventMeaning::Replied => {
+                Some(EventContent::Reply)
+            }
+            EventMeaning::Compacting | EventMeaning::Ended => Some(EventContent::Nothing),
+            EventMeaning::Started | EventMeaning::Nothing => None,
         }
     }
 
     /// Returns whether the model has finished for now, by the name of the event alone.
     pub fn is_stop_by_name(&self) -> bool {
-        let told = event::told_by(&self.event);
-        matches!(told, Told::Stopped | Told::SubagentStopped)
+        let meaning = event::meaning_of(&self.event);
+        matches!(
+            meaning,
+            EventMeaning::Stopped | EventMeaning::SubagentStopped
+        )
     }
 
     /// Returns whether the session is over, by the name of the event alone.
     pub fn is_session_end(&self) -> bool {
-        event::told_by(&self.event) == Told::Ended
+        event::meaning_of(&self.event) == EventMeaning::Ended
     }
 }
 
@@ -162,7 +181,7 @@ impl std::error::Error for Unreadable {}
 
 /// Reads what an agent told a hook. `agent` and `event` are what the hook was registered for, if that is known.
 ///
-/// The input has the last word on who speaks where it is Grok or Cursor, for these run the hooks of others too.
+/// The input has the last word on who speaks where it is certain, for some agents run the hooks of others too.
 pub fn read(
     agent: Option<&str>,
     event: Option<&str>,
@@ -209,85 +228,87 @@ fn first_object(text: &str) -> Result<Object<'_>, Unreadable> {
 }
 
 fn understand(
-    agent: Option<&str>,
+    registered: Option<&str>,
     event: Option<&str>,
     input: &Object<'_>,
     on_head: &mut dyn FnMut(&HookInput),
 ) -> HookInput {
-    let said = name(input, &["hook_event_name", "hookEventName"]);
-    let agent = Agent::of(agent, event.or(said.as_deref()), input);
-    let (told, event) = match agent {
-        // It runs hooks that others registered: `afterAgentResponse` of Cursor whenever a tool was used.
-        Agent::Grok => event::of([said.as_deref(), event]),
-        _ => event::of([event, said.as_deref()]),
+    let agent = recognize_agent(registered, event, input);
+    let dialect = agent.hooks;
+    let fields = dialect.map_or(&COMMON_FIELDS, HookDialect::fields);
+    let said = name(input, fields.event);
+    let (meaning, event) = match dialect.is_some_and(HookDialect::names_events_itself) {
+        true => event::read_event([said.as_deref(), event]),
+        false => event::read_event([event, said.as_deref()]),
     };
-    let subagent_log = || name(input, &["agent_transcript_path", "agentTranscriptPath"]);
-    let transcript = || name(input, &["transcript_path", "transcriptPath"]);
-    let transcript = if told == Told::SubagentStopped {
+    let subagent_log = || name(input, fields.subagent_transcript);
+    let transcript = || name(input, fields.transcript);
+    let transcript = if meaning == EventMeaning::SubagentStopped {
         subagent_log().or_else(transcript)
     } else {
         transcript()
     };
+    let first_folder = || {
+        let folders = fields.folders.iter().flat_map(|name| input.list(name));
+        let mut folders = folders.filter_map(|raw| string(Some(raw)));
+        let first = folders.find(|folder| !folder.is_empty());
+        first.map(Cow::into_owned)
+    };
+    let session = dialect.map(|dialect| dialect.session_id(input, transcript.as_deref()));
     let mut understood = HookInput {
         agent,
         event,
-        session: session::of(agent, input, transcript.as_deref()),
-        cwd: name(input, &["cwd", "workspaceRoot"]).or_else(|| {
-            let folders = input.list("workspace_roots");
-            let mut folders = folders.into_iter().filter_map(|raw| string(Some(raw)));
-            let first = folders.find(|folder| !folder.is_empty());
-            first.map(Cow::into_owned)
-        }),
-        at: time(input, "timestamp"),
+        session: session.flatten(),
+        cwd: name(input, fields.cwd).or_else(first_folder),
+        at: time(input, fields.time),
         happening: Happening::Other,
         transcript,
     };
     on_head(&understood);
-    understood.happening = happening(agent, told, input);
+    if let Some(dialect) = dialect {
+        understood.happening = read_happening(dialect, meaning, input);
+    }
     understood
 }
 
-fn happening(agent: Agent, told: Told, input: &Object<'_>) -> Happening {
-    const REPLIES: [&str; 4] = [
-        "last_assistant_message",
-        "lastAssistantMessage",
-        "prompt_response",
-        // Of a subagent of Cursor.
-        "summary",
-    ];
+fn read_happening(
+    dialect: &dyn HookDialect,
+    meaning: EventMeaning,
+    input: &Object<'_>,
+) -> Happening {
+    let fields = dialect.fields();
     let said = |names: &[&str]| text(input, names).and_then(|said| kept(&said));
-    match told {
-        Told::Started => Happening::Started {
-            source: name(input, &["source"]),
+    match meaning {
+        EventMeaning::Started => Happening::Started {
+            source: name(input, fields.source),
         },
-        Told::Prompted => {
-            const IDS: [&str; 4] = ["prompt_id", "promptId", "turn_id", "generation_id"];
-            let asked = text(input, &["prompt"]).map(|raw| prompt_text(agent, &raw));
+        EventMeaning::Prompted => {
+            let asked = text(input, fields.prompt).and_then(|raw| dialect.prompt_text(&raw));
             match asked {
                 Some(text) if !text.is_empty() => Happening::Prompted {
                     text,
-                    id: name(input, &IDS),
+                    id: name(input, fields.prompt_id),
                 },
                 // What programs say in a person's name is no prompt in the log either.
                 _ => Happening::Other,
             }
         }
-        Told::ToolUsed | Told::ToolFailed | Told::FileEdited | Told::ShellRan => {
-            Happening::ToolUsed(tool::of(agent, told, input))
+        EventMeaning::ToolUsed(_) | EventMeaning::ToolFailed | EventMeaning::ToolDenied => {
+            Happening::ToolUsed(tool::read_tool(dialect, meaning, input))
         }
-        Told::Replied => {
-            said(&["text"]).map_or(Happening::Other, |text| Happening::Replied { text })
+        EventMeaning::Replied => {
+            said(fields.message).map_or(Happening::Other, |text| Happening::Replied { text })
         }
-        Told::Compacting => Happening::Compacting {
-            trigger: name(input, &["trigger", "source"]),
+        EventMeaning::Compacting => Happening::Compacting {
+            trigger: name(input, fields.trigger),
         },
-        Told::Stopped | Told::SubagentStopped => Happening::Stopped {
-            reply: said(&REPLIES),
-            subagent: told == Told::SubagentStopped,
+        EventMeaning::Stopped | EventMeaning::SubagentStopped => Happening::Stopped {
+            reply: said(fields.reply),
+            subagent: meaning == EventMeaning::SubagentStopped,
         },
-        Told::Ended => Happening::Ended {
-            reason: name(input, &["reason"]),
+        EventMeaning::Ended => Happening::Ended {
+            reason: name(input, fields.reason),
         },
-        Told::Nothing => Happening::Other,
+        EventMeaning::Nothing => Happening::Other,
     }
 }

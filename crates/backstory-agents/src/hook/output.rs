@@ -2,53 +2,23 @@
 
 use serde_json::value::RawValue;
 
-use super::Agent;
+use super::dialect::ToolOutcome;
 use super::fields::{number, text};
 use super::shorten::compact;
-use crate::codex::object::{Object, string};
-use crate::grok;
+use crate::object::{Object, string};
 use crate::shared::{items, kept};
 
-/// How a tool ended.
-#[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) text: Option<String>,
-    pub(super) error: bool,
-    pub(super) duration_ms: Option<i64>,
-    /// The text of the file that was changed, before.
-    pub(super) before: Option<String>,
-}
-
-/// Reads the answer of a tool.
-pub(super) fn outcome(agent: Agent, response: Option<&RawValue>) -> Outcome {
-    let Some(response) = response else {
-        return Outcome::default();
-    };
-    if agent == Agent::Grok {
-        let outcome = grok::tools::outcome(Some(response), false);
-        return Outcome {
-            text: kept(&grok::tools::result_text(Some(response), None)),
-            error: outcome.error,
-            duration_ms: outcome.duration_ms,
-            before: None,
-        };
-    }
-    let said = string(response);
-    // Cursor gives JSON within a string.
-    let within = said
-        .as_deref()
-        .filter(|_| agent == Agent::Cursor)
-        .and_then(|said| serde_json::from_str(said).ok());
-    let response: &RawValue = within.unwrap_or(response);
+/// Reads the answer of a tool, in the forms that agents have for it.
+pub(crate) fn read_outcome(response: &RawValue) -> ToolOutcome {
     // Answers of edits repeat whole files, so they are taken apart only once.
     let Some(object) = Object::of(response) else {
-        return Outcome {
+        return ToolOutcome {
             text: readable(response, 0).and_then(|text| kept(&text)),
-            ..Outcome::default()
+            ..ToolOutcome::default()
         };
     };
     let duration = number(&object, &["duration_ms", "durationMs", "totalDurationMs"]);
-    Outcome {
+    ToolOutcome {
         text: of_object(&object, response, 0).and_then(|text| kept(&text)),
         error: is_failure(&object),
         duration_ms: duration.map(|duration| duration as i64),
@@ -56,7 +26,7 @@ pub(super) fn outcome(agent: Agent, response: Option<&RawValue>) -> Outcome {
     }
 }
 
-/// The text of the file before an edit, as Claude Code and Gemini tell it.
+/// The text of the file before an edit.
 fn before(response: Object<'_>) -> Option<String> {
     const BEFORE: [&str; 4] = [
         "originalFile",
@@ -104,7 +74,7 @@ fn readable(answer: &RawValue, depth: usize) -> Option<String> {
     Some(compact(answer.get()))
 }
 
-/// Where answers keep their text: Gemini's, then those of all others.
+/// Where answers keep their text.
 const TEXTS: [&str; 7] = [
     "llmContent",
     "returnDisplay",
@@ -154,7 +124,7 @@ fn placeholder(object: &Object<'_>) -> Option<&'static str> {
     }
 }
 
-/// The patch that an edit of Claude Code was, in the form of a unified diff.
+/// The patch that an edit was, in the form of a unified diff.
 fn patch(response: &Object<'_>) -> Option<String> {
     let mut lines = Vec::new();
     for hunk in response

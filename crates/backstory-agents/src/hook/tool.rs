@@ -1,19 +1,17 @@
-//! What a tool was asked and what it did, by the tables of the readers where there is a reader.
+//! What a tool was asked and what it did.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use super::event::Told;
+use super::dialect::{HookDialect, ToolEffects};
+use super::event::EventMeaning;
 use super::fields::{name, number, text, value};
-use super::output::outcome;
 use super::shorten::compact;
-use super::{Agent, Happening, HookInput};
-use crate::codex::object::{Object, string};
+use super::{Happening, HookInput};
+use crate::object::{Object, string};
 use crate::shared::{command_column, kept};
-use crate::{claude_code, codex, grok};
 use backstory_event::{Action, Touch};
 
-/// A tool that ran.
+/// A tool that ran, or was to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
     /// What the agent calls the tool; empty when it does not say.
@@ -30,8 +28,11 @@ pub struct ToolUse {
     pub touches: Vec<Touch>,
     /// The text of the touched file before, where the agent tells; empty for a file that was not there.
     pub before: Option<String>,
-    /// Whether it failed.
+    /// Whether it failed, or was not allowed to run.
     pub error: bool,
+    /// Whether it was not allowed to run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub denied: bool,
     /// How long it took.
     pub duration_ms: Option<i64>,
 }
@@ -43,49 +44,51 @@ impl HookInput {
         if let Happening::ToolUsed(tool) = &mut self.happening
             && tool.command.is_some()
         {
-            tool.command = effects(self.agent, &tool.name, &tool.input).command;
+            let dialect = self.agent.hooks;
+            let effects = dialect.map(|dialect| dialect.tool_effects(&tool.name, &tool.input));
+            tool.command = effects.and_then(|effects| effects.command);
         }
     }
 }
 
-/// Reads what was told of a tool.
-pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
-    const RESPONSES: [&str; 8] = [
-        "tool_response",
-        "toolResponse",
-        "tool_result",
-        "toolResult",
-        "tool_output",
-        "toolOutput",
-        "result_json",
-        "output",
-    ];
-    const ERRORS: [&str; 3] = ["error", "error_message", "errorMessage"];
-    let tool = name(input, &["tool_name", "toolName"]).unwrap_or_else(|| {
-        // As Cursor calls these when it tells of all tools alike.
-        let tool = match told {
-            Told::FileEdited => "Write",
-            Told::ShellRan => "Shell",
-            _ => "",
-        };
-        tool.to_string()
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Reads what an input says of a tool.
+pub(super) fn read_tool(
+    dialect: &dyn HookDialect,
+    meaning: EventMeaning,
+    input: &Object<'_>,
+) -> ToolUse {
+    let fields = dialect.fields();
+    let tool = name(input, fields.tool).unwrap_or_else(|| match meaning {
+        EventMeaning::ToolUsed(Some(implied)) => implied.name.to_string(),
+        _ => String::new(),
     });
-    let asked = asked(told, input);
-    let outcome = outcome(agent, value(input, &RESPONSES));
-    let failed = told == Told::ToolFailed;
-    let effects = effects(agent, &tool, &asked);
-    let duration = number(input, &["duration_ms", "durationMs", "duration"]);
+    let asked = read_asked(dialect, meaning, input);
+    let outcome = value(input, fields.tool_response)
+        .map(|response| dialect.tool_outcome(response))
+        .unwrap_or_default();
+    let denied = meaning == EventMeaning::ToolDenied
+        || meaning == EventMeaning::ToolFailed && dialect.is_denied(input);
+    let failed = denied || meaning == EventMeaning::ToolFailed;
+    let why = || {
+        let error = text(input, fields.tool_error).filter(|_| failed);
+        let why = error.or_else(|| text(input, fields.reason).filter(|_| denied));
+        kept(&why?)
+    };
+    let effects = dialect.tool_effects(&tool, &asked);
+    let duration = number(input, fields.duration);
     ToolUse {
         name: effects.name.unwrap_or(tool),
-        id: name(input, &["tool_use_id", "toolUseId"]),
-        output: outcome.text.or_else(|| {
-            let error = text(input, &ERRORS).filter(|_| failed)?;
-            kept(&error)
-        }),
+        id: name(input, fields.tool_id),
+        output: outcome.text.or_else(why),
         command: effects.command,
         touches: effects.touches,
         before: outcome.before,
         error: failed || outcome.error,
+        denied,
         duration_ms: duration
             .map(|duration| duration as i64)
             .or(outcome.duration_ms),
@@ -94,16 +97,14 @@ pub(super) fn of(agent: Agent, told: Told, input: &Object<'_>) -> ToolUse {
 }
 
 /// What the tool was asked, as JSON.
-fn asked(told: Told, input: &Object<'_>) -> String {
-    if let Some(given) = value(input, &["tool_input", "toolInput"]) {
+fn read_asked(dialect: &dyn HookDialect, meaning: EventMeaning, input: &Object<'_>) -> String {
+    if let Some(given) = value(input, dialect.fields().tool_input) {
         // Some give JSON within a string.
         let within = string(given).filter(|text| Object::parse(text).is_ok());
         return compact(within.as_deref().unwrap_or(given.get()));
     }
-    // Cursor has these beside everything else.
-    let names: &[&str] = match told {
-        Told::FileEdited => &["file_path", "edits"],
-        Told::ShellRan => &["command"],
+    let names = match meaning {
+        EventMeaning::ToolUsed(Some(implied)) => implied.fields,
         _ => &[],
     };
     let fields = names.iter().filter_map(|name| {
@@ -113,78 +114,13 @@ fn asked(told: Told, input: &Object<'_>) -> String {
     format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }
 
-/// What can be told of a call by its tool and input.
-#[derive(Default)]
-struct Effects {
-    /// The tool's name, where the input tells it better.
-    name: Option<String>,
-    command: Option<String>,
-    touches: Vec<Touch>,
-}
-
-fn effects(agent: Agent, tool: &str, input: &str) -> Effects {
-    match agent {
-        Agent::ClaudeCode => {
-            let raw: Option<&RawValue> = serde_json::from_str(input).ok();
-            let asked = claude_code::tools::input(tool, raw);
-            Effects {
-                name: None,
-                command: asked.command,
-                touches: asked.touches,
-            }
-        }
-        Agent::Codex => of_codex(tool, input),
-        Agent::Grok => {
-            let call = grok::tools::call(tool, "", input, &[]);
-            Effects {
-                name: Some(call.tool),
-                command: call.command,
-                touches: call.touches,
-            }
-        }
-        Agent::Gemini | Agent::Cursor => of_table(tool, input),
-    }
-}
-
-/// Hooks of Codex know its shells as `Bash` and get patches as a command.
-fn of_codex(tool: &str, input: &str) -> Effects {
-    let fields = Object::parse(input).ok();
-    let command = fields.as_ref().and_then(|fields| fields.get("command"));
-    let effects = match (tool, command) {
-        ("Bash", Some(command)) => codex::call::of_command(command),
-        ("apply_patch", Some(patch)) => codex::call::Effects {
-            command: None,
-            touches: codex::call::of_command(patch).touches,
-        },
-        _ => match serde_json::from_str::<String>(input) {
-            Ok(text) => codex::call::of_input(tool, &text),
-            Err(_) => codex::call::of_arguments(tool, input),
-        },
-    };
-    Effects {
-        name: None,
-        command: effects.command,
-        touches: effects.touches,
-    }
-}
-
-/// The tools of agents whose logs are not read: what they do to the file that they name.
-const ACTIONS: &[(&str, Action)] = &[
-    // Gemini
-    ("read_file", Action::Read),
-    ("write_file", Action::Write),
-    ("replace", Action::Write),
-    ("edit", Action::Write),
-    // Cursor
-    ("Read", Action::Read),
-    ("Write", Action::Write),
-    ("Edit", Action::Write),
-    ("StrReplace", Action::Write),
-    ("EditNotebook", Action::Write),
-    ("Delete", Action::Delete),
-];
-
-fn of_table(tool: &str, input: &str) -> Effects {
+/// What a call does by a table of tools: what each does to the file that it names, and which of them run commands.
+pub(crate) fn effects_by_table(
+    tool: &str,
+    input: &str,
+    actions: &[(&str, Action)],
+    shells: &[&str],
+) -> ToolEffects {
     const PATHS: [&str; 6] = [
         "file_path",
         "absolute_path",
@@ -194,19 +130,20 @@ fn of_table(tool: &str, input: &str) -> Effects {
         "notebook_path",
     ];
     let Ok(fields) = Object::parse(input) else {
-        return Effects::default();
+        return ToolEffects::default();
     };
-    let action = ACTIONS.iter().find(|(known, _)| *known == tool);
+    let action = actions.iter().find(|(known, _)| *known == tool);
     let touch = action.and_then(|(_, action)| {
         Some(Touch {
             path: name(&fields, &PATHS)?,
             action: *action,
         })
     });
-    let command = matches!(tool, "run_shell_command" | "Shell" | "Bash")
+    let command = shells
+        .contains(&tool)
         .then(|| name(&fields, &["command"]))
         .flatten();
-    Effects {
+    ToolEffects {
         name: None,
         command: command.as_deref().and_then(command_column),
         touches: touch.into_iter().collect(),

@@ -9,23 +9,23 @@ const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// A clock that moves only when told to. Unix milliseconds.
 #[derive(Clone)]
-pub(super) struct Clock {
-    pub(super) now: i64,
+pub(crate) struct Clock {
+    pub(crate) now: i64,
 }
 
 impl Clock {
     /// Moves on by a random part of `low..high` milliseconds.
-    pub(super) fn wait(&mut self, random: &mut Random, low: u64, high: u64) {
+    pub(crate) fn wait(&mut self, random: &mut Random, low: u64, high: u64) {
         self.now += random.between(low, high) as i64;
     }
 
     /// The time as agents write it: `2026-10-02T09:15:03.120Z`.
-    pub(super) fn stamp(&self) -> String {
+    pub(crate) fn stamp(&self) -> String {
         PRINTER.timestamp_to_string(&timestamp(self.now))
     }
 
     /// The time in the pattern of `strftime`, in UTC.
-    pub(super) fn pattern(&self, pattern: &str) -> String {
+    pub(crate) fn pattern(&self, pattern: &str) -> String {
         timestamp(self.now).strftime(pattern).to_string()
     }
 }

@@ -7,18 +7,18 @@ use super::random::Random;
 const HEADER: &str = "iVBORw0KGgoAAAANSUhEUgAA";
 
 /// A supply of pictures.
-pub(super) struct Images {
+pub(crate) struct Images {
     seed: u64,
     used: u64,
 }
 
 impl Images {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { seed, used: 0 }
     }
 
     /// The next picture, in base64: a new one every other time.
-    pub(super) fn next(&mut self) -> String {
+    pub(crate) fn next(&mut self) -> String {
         let mut random = Random::new(self.seed ^ (self.used / 2).wrapping_mul(0x1_0001));
         self.used += 1;
         // A multiple of four characters, so that it decodes.

@@ -6,18 +6,18 @@
 use std::io::Write as _;
 
 /// A value that can be written as JSON.
-pub(super) trait Json {
+pub(crate) trait Json {
     fn write(&self, out: &mut Vec<u8>);
 }
 
 /// An object, with its fields in this order.
-pub(super) struct Object<'a>(pub(super) Fields<'a>);
+pub(crate) struct Object<'a>(pub(crate) Fields<'a>);
 
 /// The fields of an object.
-pub(super) type Fields<'a> = &'a [(&'a str, &'a dyn Json)];
+pub(crate) type Fields<'a> = &'a [(&'a str, &'a dyn Json)];
 
 /// A list of unlike values.
-pub(super) struct List<'a>(pub(super) &'a [&'a dyn Json]);
+pub(crate) struct List<'a>(pub(crate) &'a [&'a dyn Json]);
 
 /// `fields! { "key": value, … }`: the fields of an object.
 macro_rules! fields {
@@ -40,17 +40,17 @@ macro_rules! list {
     };
 }
 
-pub(super) use {fields, list, object};
+pub(crate) use {fields, list, object};
 
 /// The value as text, for formats that keep JSON inside a JSON string.
-pub(super) fn text_of(value: &dyn Json) -> String {
+pub(crate) fn text_of(value: &dyn Json) -> String {
     let mut out = Vec::new();
     value.write(&mut out);
     String::from_utf8(out).unwrap_or_default()
 }
 
 /// Writes `"key":value` for every field, with commas between.
-pub(super) fn write_fields(fields: Fields<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_fields(fields: Fields<'_>, out: &mut Vec<u8>) {
     for (position, (key, value)) in fields.iter().enumerate() {
         if position > 0 {
             out.push(b',');

@@ -1,9 +1,9 @@
 //! The change an edit makes, as the lines of a patch.
 
 /// One changed place of a file, with up to three unchanged lines on each side.
-pub(super) struct Hunk<'a> {
+pub(crate) struct Hunk<'a> {
     /// Number of the first line, from 1.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     before: Vec<&'a str>,
     removed: Vec<&'a str>,
     added: Vec<&'a str>,
@@ -12,7 +12,7 @@ pub(super) struct Hunk<'a> {
 
 impl<'a> Hunk<'a> {
     /// The hunk that replaces `old` in `file` by `new`. Both are whole lines.
-    pub(super) fn new(file: &'a str, old: &'a str, new: &'a str) -> Self {
+    pub(crate) fn new(file: &'a str, old: &'a str, new: &'a str) -> Self {
         let offset = file.find(old).unwrap_or(0);
         let (head, rest) = file.split_at(offset);
         let tail = rest.strip_prefix(old).unwrap_or("");
@@ -31,16 +31,16 @@ impl<'a> Hunk<'a> {
         }
     }
 
-    pub(super) fn old_count(&self) -> usize {
+    pub(crate) fn old_count(&self) -> usize {
         self.before.len() + self.removed.len() + self.after.len()
     }
 
-    pub(super) fn new_count(&self) -> usize {
+    pub(crate) fn new_count(&self) -> usize {
         self.before.len() + self.added.len() + self.after.len()
     }
 
     /// The lines with their signs.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let parts = [
             (' ', &self.before),
             ('-', &self.removed),
@@ -54,7 +54,7 @@ impl<'a> Hunk<'a> {
     }
 
     /// The hunk as a unified diff without file names.
-    pub(super) fn unified(&self) -> String {
+    pub(crate) fn unified(&self) -> String {
         let counts = (self.start, self.old_count(), self.new_count());
         let (start, old, new) = counts;
         format!(

@@ -15,19 +15,19 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// A stream of pseudo-random numbers.
 #[derive(Clone)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// An independent stream, so that one session does not depend on how many numbers another one drew.
-    pub(super) fn split(&mut self) -> Self {
+    pub(crate) fn split(&mut self) -> Self {
         Self(self.next())
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -36,21 +36,21 @@ impl Random {
     }
 
     /// A number below `bound` (0 when `bound` is 0).
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number from `low` up to and without `high`.
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low))
     }
 
-    pub(super) fn percent(&mut self, chance: u64) -> bool {
+    pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
     /// One of `items`, the first ones more often than the last: words of real text are not evenly used either.
-    pub(super) fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         // The least of three draws, each from 21 bits of one number.
         let bits = self.next();
         let draw = |shift: u32| (bits >> shift) & 0x1f_ffff;
@@ -59,12 +59,12 @@ impl Random {
     }
 
     /// One of `items`, all equally often.
-    pub(super) fn any<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    pub(crate) fn any<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len() as u64) as usize]
     }
 
     /// A size whose logarithm is about normally distributed around that of `median`.
-    pub(super) fn log_normal(&mut self, median: u64) -> u64 {
+    pub(crate) fn log_normal(&mut self, median: u64) -> u64 {
         let position = self.below(16 * 1024);
         let (step, part) = ((position / 1024) as usize, position % 1024);
         let (low, high) = (LOG_NORMAL_PERCENT[step], LOG_NORMAL_PERCENT[step + 1]);
@@ -72,13 +72,13 @@ impl Random {
     }
 
     /// An identifier in the shape of a version 4 UUID.
-    pub(super) fn uuid(&mut self) -> String {
+    pub(crate) fn uuid(&mut self) -> String {
         let (high, low) = (self.next(), self.next());
         uuid_text(high >> 16, 0x4000 | (high & 0xfff), low)
     }
 
     /// An identifier in the shape of a version 7 UUID, made at `milliseconds`.
-    pub(super) fn uuid_at(&mut self, milliseconds: i64) -> String {
+    pub(crate) fn uuid_at(&mut self, milliseconds: i64) -> String {
         let (high, low) = (self.next(), self.next());
         uuid_text(
             milliseconds as u64 & 0xffff_ffff_ffff,
@@ -88,7 +88,7 @@ impl Random {
     }
 
     /// `prefix` and `length` letters and digits, as in `toolu_01…` and `call_…`.
-    pub(super) fn token(&mut self, prefix: &str, length: usize) -> String {
+    pub(crate) fn token(&mut self, prefix: &str, length: usize) -> String {
         let mut text = String::with_capacity(prefix.len() + length);
         text.push_str(prefix);
         let end = prefix.len() + length;
@@ -99,7 +99,7 @@ impl Random {
         text
     }
 
-    pub(super) fn hexadecimal(&mut self, length: usize) -> String {
+    pub(crate) fn hexadecimal(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
             let _ = write!(text, "{:016x}", self.next());
@@ -109,7 +109,7 @@ impl Random {
     }
 
     /// Noise in base64, `length` characters of it, as signatures and images look.
-    pub(super) fn base64(&mut self, length: usize) -> String {
+    pub(crate) fn base64(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 10);
         while text.len() < length {
             let mut bits = self.next();

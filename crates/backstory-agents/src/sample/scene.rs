@@ -9,7 +9,7 @@ use super::text::{self, Command, Language};
 use super::words::PROMPTS;
 
 /// Folders that generated sessions work in.
-pub(super) const PROJECTS: &[(&str, Language)] = &[
+pub(crate) const PROJECTS: &[(&str, Language)] = &[
     ("/home/ada/shop", Language::Rust),
     ("/home/ada/src/storefront", Language::TypeScript),
     ("/home/ada/lab/forecast", Language::Python),
@@ -18,7 +18,7 @@ pub(super) const PROJECTS: &[(&str, Language)] = &[
 ];
 
 /// The state of the work in one session.
-pub(super) struct Scene {
+pub(crate) struct Scene {
     random: Random,
     language: Language,
     files: Vec<File>,
@@ -31,7 +31,7 @@ struct File {
 }
 
 impl Scene {
-    pub(super) fn new(mut random: Random, language: Language) -> Self {
+    pub(crate) fn new(mut random: Random, language: Language) -> Self {
         let files = (0..random.between(3, 7))
             .map(|_| File::new(&mut random, language))
             .collect();
@@ -43,12 +43,12 @@ impl Scene {
         }
     }
 
-    pub(super) fn title(&mut self) -> String {
+    pub(crate) fn title(&mut self) -> String {
         text::filled(&mut self.random, "%v the %a %n in %n_%n")
     }
 
     /// Writes one turn: a prompt, some work, an answer. Stops working once the transcript has `limit` bytes.
-    pub(super) fn turn(&mut self, out: &mut dyn Transcript, limit: usize) {
+    pub(crate) fn turn(&mut self, out: &mut dyn Transcript, limit: usize) {
         let template = self.random.pick(PROMPTS);
         let prompt = text::filled(&mut self.random, template);
         out.step(&Step::Prompt(&prompt));
@@ -56,14 +56,14 @@ impl Scene {
     }
 
     /// A turn whose prompt comes with a picture.
-    pub(super) fn picture(&mut self, out: &mut dyn Transcript, data: &str, limit: usize) {
+    pub(crate) fn picture(&mut self, out: &mut dyn Transcript, data: &str, limit: usize) {
         let text = text::filled(&mut self.random, "the %n page looks like this since %s");
         out.step(&Step::Picture { text: &text, data });
         self.work(out, limit);
     }
 
     /// A turn in which a subagent is sent off. Returns what it was asked and what it reported.
-    pub(super) fn delegate(&mut self, out: &mut dyn Transcript, agent: &str) -> (String, String) {
+    pub(crate) fn delegate(&mut self, out: &mut dyn Transcript, agent: &str) -> (String, String) {
         let prompt = text::filled(&mut self.random, "Find every place that can %v a %n. %S %S");
         let report = self.prose(600, 2_500);
         let description = text::filled(&mut self.random, "Find %a %n uses");
@@ -82,7 +82,7 @@ impl Scene {
     }
 
     /// What a subagent does with `prompt`: work of its own, ending in the report.
-    pub(super) fn errand(
+    pub(crate) fn errand(
         &mut self,
         out: &mut dyn Transcript,
         prompt: &str,
@@ -97,7 +97,7 @@ impl Scene {
     }
 
     /// The conversation becomes too long for the model.
-    pub(super) fn compact(&mut self, out: &mut dyn Transcript) {
+    pub(crate) fn compact(&mut self, out: &mut dyn Transcript) {
         out.step(&Step::Compact(&self.prose(2_000, 6_000)));
     }
 

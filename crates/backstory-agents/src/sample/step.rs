@@ -2,7 +2,7 @@
 //! and each agent's writer turns them into its own lines.
 
 /// One thing that happens in a session. Paths are below the project's folder.
-pub(super) enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// The user asks.
     Prompt(&'a str),
     /// The user asks and pastes a picture (PNG, in base64).
@@ -65,7 +65,7 @@ pub(super) enum Step<'a> {
 }
 
 /// A session being written in some agent's format.
-pub(super) trait Transcript {
+pub(crate) trait Transcript {
     fn step(&mut self, step: &Step<'_>);
 
     /// How many bytes were written so far.

@@ -5,50 +5,38 @@
 mod notes;
 mod shop;
 
-use super::SampleFile;
-use super::claude::{self, Claude, Era};
-use super::codex::{self, Codex, Generation};
-use super::grok::{self, Grok};
-use super::random::Random;
-use super::step::{Step, Transcript};
+use super::step::Step;
+use super::{SampleFile, SampleLogs, ScriptedSession, ScriptedSubagent};
+use crate::agents::{AGENTS, Agent};
 
-const HOUR: i64 = 3_600_000;
+const HOUR_MS: i64 = 3_600_000;
 
 /// A session of the story.
 struct Session {
-    agent: Agent,
+    /// Name of the agent that works in it.
+    agent: &'static str,
     cwd: &'static str,
     branch: &'static str,
     title: &'static str,
     /// How long before the end of the story it ends.
     hours_before: i64,
     steps: &'static [Step<'static>],
+    /// What a subagent does meanwhile.
+    subagent: Option<ScriptedSubagent<'static>>,
+    /// How the session goes on in a fork of it.
+    fork: Option<&'static [Step<'static>]>,
 }
-
-/// Who works in the session.
-enum Agent {
-    Claude {
-        /// What a subagent does meanwhile.
-        subagent: Option<&'static [Step<'static>]>,
-        /// How the session goes on in a fork of it.
-        fork: Option<&'static [Step<'static>]>,
-    },
-    Codex,
-    Grok,
-}
-
-const ALONE: Agent = Agent::Claude {
-    subagent: None,
-    fork: None,
-};
 
 /// In the order in which they happened.
 const SESSIONS: &[Session] = &[
     Session {
-        agent: Agent::Claude {
-            subagent: Some(shop::FIND_TOKEN_CHECKS),
-            fork: None,
-        },
+        agent: "claude-code",
+        subagent: Some(ScriptedSubagent {
+            id: shop::TOKEN_AGENT,
+            description: "Find token checks",
+            steps: shop::FIND_TOKEN_CHECKS,
+        }),
+        fork: None,
         cwd: "/home/ada/shop",
         branch: "main",
         title: "Fix websocket auth after token refresh",
@@ -56,7 +44,9 @@ const SESSIONS: &[Session] = &[
         steps: shop::WEBSOCKET_AUTH,
     },
     Session {
-        agent: Agent::Codex,
+        agent: "codex",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/shop",
         branch: "docker",
         title: "",
@@ -64,7 +54,9 @@ const SESSIONS: &[Session] = &[
         steps: shop::DOCKER_GIVEN_UP,
     },
     Session {
-        agent: Agent::Codex,
+        agent: "codex",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/notes-cli",
         branch: "main",
         title: "",
@@ -72,7 +64,9 @@ const SESSIONS: &[Session] = &[
         steps: notes::SEARCH_BY_TAG,
     },
     Session {
-        agent: ALONE,
+        agent: "claude-code",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/shop",
         branch: "docker",
         title: "Docker build fails on missing libssl",
@@ -80,7 +74,9 @@ const SESSIONS: &[Session] = &[
         steps: shop::DOCKER_FIXED,
     },
     Session {
-        agent: Agent::Grok,
+        agent: "grok",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/shop",
         branch: "main",
         title: "Flaky cart expiry test",
@@ -88,10 +84,9 @@ const SESSIONS: &[Session] = &[
         steps: shop::FLAKY_TEST,
     },
     Session {
-        agent: Agent::Claude {
-            subagent: None,
-            fork: Some(shop::REFUNDS_TABLE),
-        },
+        agent: "claude-code",
+        subagent: None,
+        fork: Some(shop::REFUNDS_TABLE),
         cwd: "/home/ada/shop",
         branch: "refunds",
         title: "Migration for refunded orders",
@@ -99,7 +94,9 @@ const SESSIONS: &[Session] = &[
         steps: shop::REFUND_COLUMN,
     },
     Session {
-        agent: Agent::Grok,
+        agent: "grok",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/notes-cli",
         branch: "main",
         title: "Notes dated a day late",
@@ -107,7 +104,9 @@ const SESSIONS: &[Session] = &[
         steps: notes::WRONG_DAY,
     },
     Session {
-        agent: ALONE,
+        agent: "claude-code",
+        subagent: None,
+        fork: None,
         cwd: "/home/ada/notes-cli",
         branch: "main",
         title: "Panic on an empty notebook",
@@ -116,94 +115,54 @@ const SESSIONS: &[Session] = &[
     },
 ];
 
-/// The files of the story, which ends at `end`.
-pub(super) fn files(end: i64) -> Vec<SampleFile> {
+/// What an agent does that no session of the story is of.
+const EXTRA_SESSION: Session = Session {
+    agent: "",
+    subagent: None,
+    fork: None,
+    cwd: "/home/ada/notes-cli",
+    branch: "main",
+    title: "Notes by tag",
+    hours_before: 60,
+    steps: notes::SEARCH_BY_TAG,
+};
+
+/// The files of the story, which ends at `end`. Every agent that has samples is in it.
+pub(crate) fn files(end: i64) -> Vec<SampleFile> {
     let mut files = Vec::new();
-    for (number, session) in SESSIONS.iter().enumerate() {
-        // How long a session takes is known once it is written, so it is written twice: the second time to end when it should.
-        let wanted = end - session.hours_before * HOUR;
-        let (_, ended) = session.write(number as u64, 0);
-        let (written, _) = session.write(number as u64, wanted - ended);
-        files.extend(written);
+    for (number, session) in (0..).zip(SESSIONS) {
+        let sample = Agent::find(session.agent).and_then(|agent| agent.sample);
+        files.extend(
+            sample
+                .iter()
+                .flat_map(|sample| session.write(*sample, number, end)),
+        );
+    }
+    let is_told = |agent: &&Agent| SESSIONS.iter().any(|session| session.agent == agent.name);
+    let others = AGENTS.iter().filter(|agent| !is_told(agent));
+    let samples = others.filter_map(|agent| agent.sample);
+    for (number, sample) in (SESSIONS.len() as u64..).zip(samples) {
+        files.extend(EXTRA_SESSION.write(sample, number, end));
     }
     files
 }
 
 impl Session {
-    /// Writes the session as if it began at `start`. Returns its files and when it ended.
-    fn write(&self, number: u64, start: i64) -> (Vec<SampleFile>, i64) {
-        let random = Random::new(2_026 + number);
-        let cwd = self.cwd.to_owned();
-        match &self.agent {
-            Agent::Claude { subagent, fork } => self.write_claude(random, start, *subagent, *fork),
-            Agent::Codex => {
-                let setup = codex::Setup {
-                    generation: Generation::Enveloped,
-                    cwd,
-                    branch: self.branch,
-                    model: "gpt-5-codex",
-                    long_instructions: false,
-                };
-                let mut out = Codex::new(setup, random, start);
-                play(&mut out, self.steps);
-                let ended = out.clock.now;
-                (vec![out.finish()], ended)
-            }
-            Agent::Grok => {
-                let setup = grok::Setup {
-                    cwd,
-                    branch: self.branch,
-                    model: "grok-4.5",
-                };
-                let mut out = Grok::new(setup, random, start);
-                play(&mut out, self.steps);
-                let ended = out.clock.now;
-                (out.finish(self.title), ended)
-            }
-        }
-    }
-
-    fn write_claude(
-        &self,
-        random: Random,
-        start: i64,
-        subagent: Option<&[Step<'_>]>,
-        fork: Option<&[Step<'_>]>,
-    ) -> (Vec<SampleFile>, i64) {
-        let setup = claude::Setup {
-            era: Era::Current,
-            cwd: self.cwd.to_owned(),
+    /// Writes the session as the `number`th of the story, which ends at `end`.
+    fn write(&self, sample: &dyn SampleLogs, number: u64, end: i64) -> Vec<SampleFile> {
+        let scripted = |start: i64| ScriptedSession {
+            seed: 2_026 + number,
+            start,
+            cwd: self.cwd,
             branch: self.branch,
-            model: "claude-sonnet-4-5-20250929",
-            background: false,
-            listings: false,
+            title: self.title,
+            steps: self.steps,
+            subagent: self.subagent,
+            fork: self.fork,
         };
-        let mut out = Claude::new(setup, random, start);
-        out.title(self.title);
-        out.open();
-        play(&mut out, self.steps);
-        let mut ended = out.clock.now;
-        let mut others = Vec::new();
-        if let Some(steps) = subagent {
-            let mut child = out.subagent(shop::TOKEN_AGENT);
-            play(&mut child, steps);
-            others.extend(child.finish("Find token checks"));
-        }
-        if let Some(steps) = fork {
-            let mut child = out.fork();
-            child.clock.now += HOUR / 4;
-            play(&mut child, steps);
-            ended = child.clock.now;
-            others.extend(child.finish(""));
-        }
-        let mut files = out.finish("");
-        files.extend(others);
-        (files, ended)
-    }
-}
-
-fn play(out: &mut dyn Transcript, steps: &[Step<'_>]) {
-    for step in steps {
-        out.step(step);
+        // How long a session takes is known once it is written, so it is written twice: the second time to end when it should.
+        let (_, ended) = sample.write(&scripted(0));
+        let wanted = end - self.hours_before * HOUR_MS;
+        sample.write(&scripted(wanted - ended)).0
     }
 }

@@ -1,9 +1,10 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::{SampleFile, logs, story};
+use super::{SampleFile, SampleLogs, logs, story};
+use crate::agents::AGENTS;
 
 const MEGABYTE: u64 = 1_000_000;
 const STORY_END: i64 = 1_790_000_000_000;
@@ -25,16 +26,18 @@ fn the_same_seed_gives_the_same_bytes() {
 #[test]
 fn sizes_and_shares_are_as_asked() {
     for (seed, wanted) in [(1, 2 * MEGABYTE), (2, 4 * MEGABYTE), (3, 6 * MEGABYTE)] {
-        let sums = logs(seed, wanted).fold([0; 3], |mut sums, file| {
-            sums[agent(&file)] += file.bytes.len() as u64;
+        let sums = logs(seed, wanted).fold(HashMap::new(), |mut sums, file| {
+            *sums.entry(agent(&file)).or_insert(0) += file.bytes.len() as u64;
             sums
         });
-        let total: u64 = sums.iter().sum();
+        let total: u64 = sums.values().sum();
         assert!(total.abs_diff(wanted) <= wanted / 20, "{total} of {wanted}");
-        let percent = sums.map(|sum| sum * 100 / total);
-        assert!((55..=75).contains(&percent[0]), "Claude Code: {percent:?}");
-        assert!((20..=40).contains(&percent[1]), "Codex: {percent:?}");
-        assert!((2..=15).contains(&percent[2]), "Grok: {percent:?}");
+        let shares: u64 = samples().map(|(_, sample)| sample.share()).sum();
+        for (name, sample) in samples() {
+            let percent = sums[name] * 100 / total;
+            let expected = sample.share() * 100 / shares;
+            assert!(percent.abs_diff(expected) <= 10, "{name}: {percent} %");
+        }
     }
 }
 
@@ -193,7 +196,7 @@ fn responses_repeat_their_usage_until_it_is_final() {
     let mut responses = HashSet::new();
     let mut growing = 0;
     let mut apart = 0;
-    for file in logs(1, 6 * MEGABYTE).filter(|file| agent(file) == 0) {
+    for file in logs(1, 6 * MEGABYTE).filter(|file| agent(file) == "claude-code") {
         let mut previous = (String::new(), 0);
         let mut between = false;
         for value in values(&file) {
@@ -248,8 +251,8 @@ fn history_is_replayed_in_other_files() {
 #[test]
 fn the_story_has_all_agents_and_ends_in_time() {
     let files = story(STORY_END);
-    let agents: HashSet<usize> = files.iter().map(agent).collect();
-    assert_eq!(agents.len(), 3);
+    let agents: HashSet<&str> = files.iter().map(agent).collect();
+    assert_eq!(agents, samples().map(|(name, _)| name).collect());
     let text = files
         .iter()
         .map(|file| String::from_utf8_lossy(&file.bytes))
@@ -276,12 +279,21 @@ fn the_story_has_all_agents_and_ends_in_time() {
     );
 }
 
-/// 0 for Claude Code, 1 for Codex, 2 for Grok.
-fn agent(file: &SampleFile) -> usize {
-    [".claude/", ".codex/", ".grok/"]
+/// Agents that have samples.
+fn samples() -> impl Iterator<Item = (&'static str, &'static dyn SampleLogs)> {
+    AGENTS
         .iter()
-        .position(|folder| file.path.starts_with(folder))
-        .unwrap()
+        .filter_map(|agent| Some((agent.name, agent.sample?)))
+}
+
+/// Name of the agent that a file is of: its first folder is the agent's own.
+fn agent(file: &SampleFile) -> &'static str {
+    let folder = |path: &str| path.split('/').next().unwrap().to_owned();
+    let mut samples = samples();
+    let (name, _) = samples
+        .find(|(_, sample)| folder(sample.paths()[0]) == folder(&file.path))
+        .unwrap();
+    name
 }
 
 fn values(file: &SampleFile) -> Vec<Value> {

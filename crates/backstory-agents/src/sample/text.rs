@@ -9,14 +9,14 @@ use super::words::{
 
 /// The language a generated project is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     Rust,
     TypeScript,
     Python,
 }
 
 impl Language {
-    pub(super) fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Rust => "rs",
             Self::TypeScript => "ts",
@@ -28,7 +28,7 @@ impl Language {
 /// Appends `template` with its placeholders filled in: `%n` noun, `%v` verb, `%a` adjective, `%f` function, `%T` and `%N` type
 /// names of one and two words, `%t` a built-in type, `%p` path, `%d` and `%D` numbers, `%x` digit, `%h` hexadecimal,
 /// `%s` a few words, `%S` a sentence, `%L` a line of a server's log.
-pub(super) fn fill(random: &mut Random, template: &str, out: &mut String) {
+pub(crate) fn fill(random: &mut Random, template: &str, out: &mut String) {
     let mut rest = template;
     while let Some(position) = memchr::memchr(b'%', rest.as_bytes()) {
         out.push_str(&rest[..position]);
@@ -40,14 +40,14 @@ pub(super) fn fill(random: &mut Random, template: &str, out: &mut String) {
 }
 
 /// `template` filled in, as a text of its own.
-pub(super) fn filled(random: &mut Random, template: &str) -> String {
+pub(crate) fn filled(random: &mut Random, template: &str) -> String {
     let mut out = String::with_capacity(template.len() * 2);
     fill(random, template, &mut out);
     out
 }
 
 /// Paragraphs of prose, about `length` bytes.
-pub(super) fn prose(random: &mut Random, length: usize) -> String {
+pub(crate) fn prose(random: &mut Random, length: usize) -> String {
     let mut out = String::with_capacity(length + 200);
     let mut sentences = 0;
     while out.len() < length {
@@ -62,7 +62,7 @@ pub(super) fn prose(random: &mut Random, length: usize) -> String {
 }
 
 /// A source file of about `length` bytes.
-pub(super) fn code(random: &mut Random, language: Language, length: usize) -> String {
+pub(crate) fn code(random: &mut Random, language: Language, length: usize) -> String {
     let mut out = String::with_capacity(length + 400);
     while out.len() < length {
         out.push_str(&function(random, language));
@@ -71,7 +71,7 @@ pub(super) fn code(random: &mut Random, language: Language, length: usize) -> St
 }
 
 /// One function, with an empty line after it.
-pub(super) fn function(random: &mut Random, language: Language) -> String {
+pub(crate) fn function(random: &mut Random, language: Language) -> String {
     let (head, lines, tail) = match language {
         Language::Rust => (
             "/// %S\npub fn %f(&self, %n: &%T) -> Result<%t> {\n",
@@ -102,15 +102,15 @@ pub(super) fn function(random: &mut Random, language: Language) -> String {
 }
 
 /// A command that can be run again and again, with about the same output.
-pub(super) struct Command {
-    pub(super) line: String,
+pub(crate) struct Command {
+    pub(crate) line: String,
     body: String,
     success: &'static str,
     failure: &'static str,
 }
 
 impl Command {
-    pub(super) fn new(random: &mut Random) -> Self {
+    pub(crate) fn new(random: &mut Random) -> Self {
         let (command, line, most, success, failure) = *random.any(COMMANDS);
         let mut body = String::new();
         for _ in 0..random.between(1, most) {
@@ -125,7 +125,7 @@ impl Command {
     }
 
     /// What it prints this time, and its exit code.
-    pub(super) fn run(&self, random: &mut Random) -> (String, i32) {
+    pub(crate) fn run(&self, random: &mut Random) -> (String, i32) {
         let fails = !self.failure.is_empty() && random.percent(18);
         let mut output = self.body.clone();
         fill(

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {$(
         $(#[$doc])*
-        pub(super) static $name: LazyLock<Vec<&'static str>> =
+        pub(crate) static $name: LazyLock<Vec<&'static str>> =
             LazyLock::new(|| $text.split_whitespace().collect());
     )*};
 }
@@ -54,7 +54,7 @@ words! {
 }
 
 /// What the user asks.
-pub(super) const PROMPTS: &[&str] = &[
+pub(crate) const PROMPTS: &[&str] = &[
     "the %a %n %ns fail when the %n is %a, can you look into %p?",
     "add a %f function to %p and use it where we %v the %n",
     "why does %f return the %a %n? it should %v the %n first",
@@ -72,7 +72,7 @@ pub(super) const PROMPTS: &[&str] = &[
 ];
 
 /// What the agent says, and what prose is made of.
-pub(super) const SENTENCES: &[&str] = &[
+pub(crate) const SENTENCES: &[&str] = &[
     "The %n is %a because `%f` does not %v the %n.",
     "I'll %v the %a %n in `%p` first.",
     "%s, so the %n has to %v before the %n does.",
@@ -94,7 +94,7 @@ pub(super) const SENTENCES: &[&str] = &[
 ];
 
 /// Lines of code, by language: Rust, TypeScript, Python. Four spaces of indentation are added by the function around them.
-pub(super) const RUST: &[&str] = &[
+pub(crate) const RUST: &[&str] = &[
     "let %n = self.%n.%f(&%n)?;",
     "if %n.is_%a() {\n        return Err(%N::%T(%n.clone()));\n    }",
     "for %n in &self.%ns {\n        %n.%f(%d);\n    }",
@@ -107,7 +107,7 @@ pub(super) const RUST: &[&str] = &[
     "self.%n.insert(\"%n_%n\", %n);",
     "let %n = %N::new(%n, Duration::from_millis(%D));",
 ];
-pub(super) const TYPESCRIPT: &[&str] = &[
+pub(crate) const TYPESCRIPT: &[&str] = &[
     "const %n = await this.%n.%v(%n.id);",
     "if (!%n) {\n        throw new Error(`%s: ${%n}`);\n    }",
     "for (const %n of %ns) {\n        %n.%v(%d);\n    }",
@@ -119,7 +119,7 @@ pub(super) const TYPESCRIPT: &[&str] = &[
     "this.%n.set('%n-%n', { ...%n, %n: %D });",
     "const %n: %T = { id: %d, %n: null, %a: true };",
 ];
-pub(super) const PYTHON: &[&str] = &[
+pub(crate) const PYTHON: &[&str] = &[
     "%n = self.%n.%f(%n)",
     "if %n is None:\n        raise %TError(f\"%s: {%n}\")",
     "for %n in self.%ns:\n        %n.%f(%d)",
@@ -133,7 +133,7 @@ pub(super) const PYTHON: &[&str] = &[
 ];
 
 /// Commands: what is typed, one line of the output, how many of these at most, the end when it works, the end when it does not.
-pub(super) const COMMANDS: &[(&str, &str, u64, &str, &str)] = &[
+pub(crate) const COMMANDS: &[(&str, &str, u64, &str, &str)] = &[
     (
         "cargo test --workspace %f",
         "test %n::%n::%f ... ok\n",

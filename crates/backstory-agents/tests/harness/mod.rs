@@ -13,53 +13,29 @@ pub(crate) mod seeds;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use backstory_agents::{READERS, Reader, Shape, SourceName, read_document, read_lines};
+use backstory_agents::sample::sample_paths;
+use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
 use backstory_event::{Event, Output, Span};
 use backstory_redact::Redactor;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-
-/// Where an agent's files may lie: readers take ids from names, so each kind of name is a way of its own through a reader.
-fn names(agent: &str) -> &'static [&'static str] {
-    match agent {
-        "claude-code" => &[
-            "/home/ada/.claude/projects/-home-ada-shop/0f8e2a34-5b6c-4d7e-8f90-a1b2c3d4e5f6.jsonl",
-            "/home/ada/.claude/projects/-home-ada-shop/0f8e2a34-5b6c-4d7e-8f90-a1b2c3d4e5f6/subagents/agent-a1b2c3d.jsonl",
-            "/home/ada/.claude/projects/-home-ada-shop/agent-a1b2c3d.jsonl",
-            "/home/ada/.claude/projects/-home-ada-shop/agent-a1b2c3d.meta.json",
-            "/home/ada/saved.jsonl",
-        ],
-        "codex" => &[
-            "/home/ada/.codex/sessions/2026/03/01/rollout-2026-03-01T08-00-00-019f0000-0000-7000-8000-00000000000a.jsonl",
-            "/home/ada/.codex/sessions/rollout-2025-04-20-019f0000-0000-4000-8000-00000000000b.json",
-        ],
-        "grok" => &[
-            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/updates.jsonl",
-            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/chat_history.jsonl",
-            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/summary.json",
-            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/events.jsonl",
-            "/home/ada/.grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/signals.json",
-        ],
-        _ => &[],
-    }
-}
 
 /// Checks the reader of an agent.
 ///
 /// Reading in pieces, with the state written down between them, gives the same as reading at once; what is put out lies within
 /// the data; and the text of an event can be read again from its span.
 pub(crate) fn reader(agent: &str, data: &[u8]) {
-    let reader = READERS.iter().find(|reader| reader.agent() == agent);
-    let Some(reader) = reader.copied() else {
+    let Some(LogAgent { agent, reader }) = LogAgent::find(agent) else {
         panic!("no reader for {agent}")
     };
-    let Some((first, others)) = names(agent).split_first() else {
-        panic!("no file names for {agent}")
+    // Readers take ids from names, so each kind of name is a way of its own through a reader.
+    let Some((first, others)) = sample_paths(agent).split_first() else {
+        panic!("no sample paths for {agent:?}")
     };
     // Each name costs another run. Of the rare ones any length picks one, so that over many inputs all have their turn.
     let other = others.get(data.len() % others.len().max(1));
     for name in std::iter::once(first).chain(other) {
-        let path = Path::new(name);
+        let path = &Path::new("/home/ada").join(name);
         // What it answers does not matter, only that it does.
         let _ = reader.recognises(path, data);
         let whole = match reader.named(path) {
@@ -93,10 +69,10 @@ pub(crate) fn reader(agent: &str, data: &[u8]) {
                 );
                 output
             }
-            None => panic!("{agent} does not know its own file {name}"),
+            None => panic!("{agent:?} does not know its own file {name}"),
         };
         check_places(&whole, data);
-        check_bodies(reader, &whole, data);
+        check_bodies(agent.name, reader, &whole, data);
     }
 }
 
@@ -160,7 +136,7 @@ const WHOLE_BODIES: [&str; 1] = ["grok"];
 
 /// The body that is read again from an event's span is the one that was put out, with all that was added to it later. A telemetry
 /// record says something.
-fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
+fn check_bodies(agent: &str, reader: &dyn Reader, output: &Output, data: &[u8]) {
     let mut events = output.events.clone();
     for extension in &output.extensions {
         // A record that occurs twice has the same key twice: what goes on is then the later event.
@@ -184,7 +160,7 @@ fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
         for event in events.iter().filter(of_span) {
             let found = bodies.iter().find(|(part, _)| *part == event.span.part);
             let shown = String::from_utf8_lossy(span);
-            if WHOLE_BODIES.contains(&reader.agent()) {
+            if WHOLE_BODIES.contains(&agent) {
                 let found = found.map(|(_, body)| body);
                 assert_eq!(found, Some(&event.body), "read again from {shown:?}");
             } else {

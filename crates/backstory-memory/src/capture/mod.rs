@@ -24,8 +24,8 @@ use crate::Memory;
 use crate::code::SeenFile;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::random::random_key;
 use crate::redaction::redacted_project;
-use crate::sweep::random_key;
 
 pub(crate) use self::live::live_events;
 pub use self::spool::{DrainLimits, DrainReport, Spool};
@@ -144,7 +144,7 @@ impl Capture {
     fn items(&self) -> Vec<(ItemKind, EventKey, Option<EventKey>)> {
         let nonce = self.nonce.to_le_bytes();
         let session = self.input.session.as_deref().unwrap_or_default();
-        let agent = self.input.agent.name();
+        let agent = self.input.agent.name;
         let key = |kind: ItemKind, parts: &[&[u8]]| {
             let mut all: Vec<&[u8]> = vec![
                 b"capture",
@@ -202,7 +202,7 @@ impl Capture {
         let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
         let input = &self.input;
         let told = input.session.as_deref().map(|session| ToldSession {
-            agent: input.agent.name(),
+            agent: input.agent.name,
             session,
             at: self.at,
             cwd: input.cwd.as_deref(),

@@ -218,7 +218,7 @@ fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
         .iter()
         .enumerate()
         .filter(|(_, event)| event.kind == item.kind && distance(event) <= SAME_TIME_MS)
-        // Codex calls its shell otherwise in hooks than in logs: another tool is only less likely.
+        // Agents may call a tool otherwise in hooks than in logs: another tool is only less likely.
         .min_by_key(|(_, event)| (event.tool != tool, distance(event)))?;
     Some(unclaimed.swap_remove(place).seq)
 }

@@ -22,9 +22,9 @@ use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
 use crate::error::Result;
+use crate::random::random_key;
 use crate::redaction::redactor_of_store;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
-use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};

@@ -312,7 +312,7 @@ fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<bool> {
     let is_gone = match &capture {
         Some(capture) => {
             let session = capture.input.session.as_deref();
-            session.is_some_and(|session| names.has_session(capture.input.agent.name(), session))
+            session.is_some_and(|session| names.has_session(capture.input.agent.name, session))
         }
         None => names.masked(&bytes).is_some() || probes.has_word(&bytes),
     };

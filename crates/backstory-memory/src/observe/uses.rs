@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Action, Kind, Touch};
+use backstory_event::{Action, EventView, Kind, Touch};
 use backstory_store::{EventRange, LiveSession, Store};
 
 use super::ToolUse;
 use crate::capture::live_events;
 use crate::error::Result;
-use crate::read::{ShownEvent, visit};
+use crate::read::{is_in_range, visit};
 
 /// So many calls may wait for their result; agents run a few tools at once.
 const MOST_OPEN: usize = 256;
@@ -38,7 +38,7 @@ pub(crate) fn tool_uses(
         uses.take(event).map_or(Ok(()), &mut each)
     })?;
     let live = live_events(store, session)?.into_iter();
-    for event in live.filter(|event| event.is_in(range)) {
+    for event in live.filter(|event| is_in_range(event, range)) {
         uses.take(event).map_or(Ok(()), &mut each)?;
     }
     Ok(())
@@ -47,7 +47,7 @@ pub(crate) fn tool_uses(
 /// Joins the calls and results of a session.
 pub(super) struct Uses {
     functions: Functions,
-    open: HashMap<u64, ShownEvent>,
+    open: HashMap<u64, EventView<'static>>,
 }
 
 impl Uses {
@@ -59,18 +59,18 @@ impl Uses {
     }
 
     /// Takes the next event; a result completes a tool use.
-    pub(super) fn take(&mut self, event: ShownEvent) -> Option<Use> {
-        match event.row.kind {
+    pub(super) fn take(&mut self, event: EventView<'static>) -> Option<Use> {
+        match event.event.kind {
             Kind::ToolCall => {
                 if self.open.len() == MOST_OPEN {
                     let oldest = self.open.keys().min().copied();
                     oldest.and_then(|oldest| self.open.remove(&oldest));
                 }
-                self.open.insert(event.row.seq, event);
+                self.open.insert(event.seq, event);
                 None
             }
             Kind::ToolResult => {
-                let call = self.open.remove(&event.row.call?)?;
+                let call = self.open.remove(&event.call?)?;
                 Some(joined(call, event, &self.functions))
             }
             _ => None,
@@ -78,21 +78,22 @@ impl Uses {
     }
 }
 
-fn joined(call: ShownEvent, result: ShownEvent, functions: &Functions) -> Use {
-    let failed = result.row.error || result.row.exit_code.is_some_and(|code| code != 0);
-    let functions = functions.changed(call.row.turn, &call.touches, &call.text);
+fn joined(call: EventView<'static>, result: EventView<'static>, functions: &Functions) -> Use {
+    let failed = result.is_failure();
+    let functions = functions.changed(call.turn, &call.event.touches, call.text());
+    let (asked, answer) = (call.event.into_owned(), result.event.into_owned());
     Use {
-        call: call.row.seq,
-        result: result.row.seq,
-        turn: call.row.turn,
-        at: result.row.at.or(call.row.at),
+        call: call.seq,
+        result: result.seq,
+        turn: call.turn,
+        at: answer.at.or(asked.at),
         tool_use: ToolUse {
-            tool: call.row.tool.unwrap_or_default(),
-            input: call.text,
-            command: call.row.command,
-            output: result.text,
+            tool: asked.tool.unwrap_or_default(),
+            input: asked.body.text,
+            command: asked.command,
+            output: answer.body.text,
             failed,
-            touches: call.touches,
+            touches: asked.touches,
             functions,
         },
     }

@@ -73,3 +73,15 @@ CREATE TEMP TRIGGER IF NOT EXISTS embedded_delete AFTER DELETE ON main.embedded 
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_insert AFTER INSERT ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = NEW.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_update AFTER UPDATE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_delete AFTER DELETE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS session_meta_update AFTER UPDATE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS session_meta_delete AFTER DELETE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS telemetry_update AFTER UPDATE ON main.telemetry BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS telemetry_delete AFTER DELETE ON main.telemetry BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS block_lines_update AFTER UPDATE ON main.block_lines BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS block_lines_delete AFTER DELETE ON main.block_lines BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_insert AFTER INSERT ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = NEW.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_update AFTER UPDATE ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_delete AFTER DELETE ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_insert AFTER INSERT ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_update AFTER UPDATE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_delete AFTER DELETE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
-use crate::config::{Redact, most_characters, most_tokens};
+use crate::config::{Redact, limits_of};
 use crate::error::{Error, ErrorKind};
 use crate::output::{harmless, stdout, talk};
 use crate::setting::{Setting, now};
@@ -81,6 +81,7 @@ pub(crate) fn options<'a>(
     redactor: Option<&'a Redactor>,
 ) -> ContextOptions<'a> {
     let context = &setting.config.context;
+    let limits = limits_of(agent);
     let now = now();
     ContextOptions {
         here,
@@ -89,8 +90,8 @@ pub(crate) fn options<'a>(
         prompt: None,
         calls: false,
         redactor,
-        tokens: budget.unwrap_or(context.tokens).min(most_tokens(agent)),
-        characters: most_characters(agent),
+        tokens: budget.unwrap_or(context.tokens).min(limits.tokens),
+        characters: limits.characters,
         shares: context.shares,
         before: now,
         now,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    Damage, DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
-    dry_sweep, log_event, retention,
+    Damage, DrainReport, LogAgent, LogEvent, Memory, Problem, Progress, Sources, SweepOptions,
+    SweepReport, dry_sweep, log_event, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -194,16 +194,13 @@ pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>)
         sources
             .roots
             .retain(|(agent, _)| setting.config.is_enabled(agent));
-        for reader in backstory_memory::READERS {
-            let extra = setting
-                .config
-                .sources
-                .get(reader.agent())
-                .filter(|source| source.enabled);
+        for known in LogAgent::all() {
+            let name = known.agent.name;
+            let extra = setting.config.sources.get(name);
+            let extra = extra.filter(|source| source.enabled);
             let extra = extra.iter().flat_map(|source| source.roots.iter());
-            sources
-                .roots
-                .extend(extra.map(|root| (reader.agent(), root.clone())));
+            let extra = extra.map(|root| (name, root.clone()));
+            sources.roots.extend(extra);
         }
     }
     sources.agent = agent.map(str::to_string);

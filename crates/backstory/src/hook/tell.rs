@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, Occasion, Surroundings, escape_json};
-use serde_json::{Value, json};
+use backstory_memory::hook::{ContextMoment, Happening, HookInput};
+use backstory_memory::{Agent, Context, Occasion, Surroundings, escape_json};
+use serde_json::Value;
 
 use crate::commands::context::{options, redactor};
 use crate::setting::Setting;
@@ -45,7 +45,7 @@ fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<C
     let here = Surroundings::of(folder);
     let mut memory = setting.memory().ok()?;
     let redactor = redactor(setting);
-    let agent = input.agent.name();
+    let agent = input.agent.name;
     let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
@@ -60,16 +60,10 @@ fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<C
 }
 
 /// The answer as the agent wants it; `None` for those that do not listen.
-fn answer(agent: Agent, occasion: Occasion, text: &str) -> Option<Value> {
-    let is_prompt = occasion == Occasion::Prompt;
-    let event = match (agent, is_prompt) {
-        (Agent::Grok, _) | (Agent::Cursor, true) => return None,
-        (Agent::Cursor, false) => return Some(json!({ "additional_context": text })),
-        (_, false) => "SessionStart",
-        (Agent::Gemini, true) => "BeforeAgent",
-        (_, true) => "UserPromptSubmit",
+fn answer(agent: &Agent, occasion: Occasion, text: &str) -> Option<Value> {
+    let moment = match occasion {
+        Occasion::Prompt => ContextMoment::Prompt,
+        _ => ContextMoment::Start,
     };
-    Some(json!({
-        "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
-    }))
+    agent.hooks?.context_answer(moment, text)
 }

@@ -286,7 +286,7 @@ impl Keeper {
         event.agent.clone_from(&self.agent);
         if let Some(capture) = capture {
             event.name = "hook.capture".to_string();
-            event.agent = Some(capture.input.agent.name().to_string());
+            event.agent = Some(capture.input.agent.name.to_string());
             event = event.with("event", capture.input.event.as_ref());
         }
         event = event.with("kept", kept).with("late", true);

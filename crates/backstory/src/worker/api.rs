@@ -125,7 +125,7 @@ fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
     let session = memory.session(session)?;
-    let mut answer = digest_json(&memory.digest(&session)?);
+    let mut answer = digest_json(&memory, &memory.digest(&session)?)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     memory.note_damage(&damage);
     add_damage(&mut answer, &damage);

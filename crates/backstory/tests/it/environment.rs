@@ -267,16 +267,9 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
     format!("{line}\n")
 }
 
-/// Removes checksums and what came after them from a database, to make an older store of it.
+/// Removes every checksum from a database, as in a store from before there were any.
 pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
-    let older = "DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE queue DROP COLUMN sum; \
-         ALTER TABLE settings DROP COLUMN sum; ALTER TABLE source_files DROP COLUMN content_hash; \
-         ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 7;";
-    database.execute_batch(older).unwrap();
+    let remove =
+        "DELETE FROM checksums; UPDATE queue SET sum = NULL; UPDATE settings SET sum = NULL;";
+    database.execute_batch(remove).unwrap();
 }
-
-/// Takes out of a database what came with live capture and after it, to make an older store of it.
-pub(crate) const WITHOUT_LIVE: &str = "DROP TABLE queue; DROP TABLE event_log; ALTER TABLE sessions DROP COLUMN captured_at; \
-     ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript; DROP TABLE kept_observations; \
-     DROP INDEX sessions_by_project; \
-     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed; ";

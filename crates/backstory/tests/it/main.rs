@@ -26,6 +26,7 @@ mod meaning;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
+mod past_stores;
 mod patterns;
 mod plugin;
 #[cfg(unix)]
@@ -36,6 +37,7 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod short_ids;
 mod streams;
 #[cfg(unix)]
 mod worker;

@@ -8,6 +8,7 @@ mod sizes;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::agents::AGENTS;
 
 /// One recorded input.
 struct Recorded {
@@ -25,15 +26,24 @@ impl Recorded {
     }
 }
 
+/// Agents that call hooks.
+fn hook_agents() -> impl Iterator<Item = &'static Agent> {
+    AGENTS.iter().filter(|agent| agent.hooks.is_some())
+}
+
 /// All recorded inputs, in the order of their names.
 fn recorded() -> Vec<Recorded> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hooks");
     let mut found = Vec::new();
-    for agent in Agent::ALL.map(Agent::name) {
+    for agent in hook_agents() {
+        let agent = agent.name;
         let files = std::fs::read_dir(folder.join(agent)).unwrap();
         let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         files.sort();
         for file in files {
+            if file.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
             let stem = file.file_stem().unwrap().to_str().unwrap();
             found.push(Recorded {
                 agent,

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::sample::ScriptedSession;
+use crate::sample::step::Step;
 use crate::{SourceName, read_lines, reader};
 use backstory_event::{Event, Kind, Output};
 
@@ -37,42 +39,39 @@ fn events_are_known_in_every_spelling() {
 
 #[test]
 fn the_agent_shows_in_the_input() {
-    let check = |registered: Option<&str>, input: Value, expect: Agent| {
+    let check = |registered: Option<&str>, input: Value, expect: &str| {
         let read = read(registered, None, input.to_string().as_bytes()).unwrap();
-        assert_eq!(read.agent, expect, "{registered:?} {input}");
+        assert_eq!(read.agent.name, expect, "{registered:?} {input}");
     };
-    check(None, json!({}), Agent::ClaudeCode);
-    check(Some("aider"), json!({}), Agent::ClaudeCode);
-    check(Some("gemini"), json!({}), Agent::Gemini);
-    check(Some("claude-code"), json!({"sessionId": "s"}), Agent::Grok);
-    check(
-        Some("cursor"),
-        json!({"hookEventName": "stop"}),
-        Agent::Grok,
-    );
+    check(None, json!({}), "claude-code");
+    check(Some("aider"), json!({}), "claude-code");
+    check(Some("gemini"), json!({}), "gemini");
+    check(Some("claude"), json!({"turn_id": "t"}), "claude-code");
+    check(Some("claude-code"), json!({"sessionId": "s"}), "grok");
+    check(Some("cursor"), json!({"hookEventName": "stop"}), "grok");
     check(
         Some("claude-code"),
         json!({"cursor_version": "2.6"}),
-        Agent::Cursor,
+        "cursor",
     );
-    check(None, json!({"conversation_id": "c"}), Agent::Cursor);
-    check(None, json!({"turn_id": "t"}), Agent::Codex);
+    check(None, json!({"conversation_id": "c"}), "cursor");
+    check(None, json!({"turn_id": "t"}), "codex");
     check(
         None,
         json!({"transcript_path": "/x/.codex/a.jsonl"}),
-        Agent::Codex,
+        "codex",
     );
     check(
         None,
         json!({"transcript_path": "/x/rollout-2026-1.jsonl"}),
-        Agent::Codex,
+        "codex",
     );
     check(
         None,
         json!({"transcript_path": "/x/.gemini/a.json"}),
-        Agent::Gemini,
+        "gemini",
     );
-    check(None, json!({"hook_event_name": "AfterTool"}), Agent::Gemini);
+    check(None, json!({"hook_event_name": "AfterTool"}), "gemini");
 }
 
 #[test]
@@ -89,38 +88,41 @@ fn grok_says_itself_what_happened() {
     }
 }
 
-/// The events that the agent's reader finds in a log of these lines.
-fn logged(agent: &str, path: &str, lines: &[Value]) -> Vec<Event> {
+/// The events that the agent's reader finds in a log.
+fn logged_bytes(agent: &str, path: &str, log: &[u8]) -> Vec<Event> {
     let source = SourceName {
         path: Path::new(path),
     };
     let mut output = Output::default();
     let mut reading = reader(agent).unwrap().begin(&source, None);
-    for line in lines {
-        read_lines(
-            &mut *reading,
-            line.to_string().as_bytes(),
-            0,
-            1,
-            &mut output,
-        );
-    }
+    read_lines(&mut *reading, log, 0, 1, &mut output);
     output.events
 }
 
-/// What a log of the agent holds when a person says this.
-fn said(agent: &str, prompt: &str) -> Value {
-    match agent {
-        "claude-code" => {
-            json!({"type": "user", "uuid": "u", "message": {"role": "user", "content": prompt}})
-        }
-        "codex" => json!({"type": "response_item", "timestamp": "2026-11-09T10:15:30Z", "payload":
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}}),
-        _ => {
-            json!({"timestamp": 1, "method": "session/update", "params": {"sessionId": "s", "update":
-            {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt}}}})
-        }
-    }
+/// The events that the agent's reader finds in a log of one line.
+fn logged(agent: &str, line: &Value) -> Vec<Event> {
+    logged_bytes(agent, "/x/log.jsonl", line.to_string().as_bytes())
+}
+
+/// A log of the agent in which a person says this.
+fn said(agent: &Agent, prompt: &str) -> Vec<u8> {
+    let steps = [Step::Prompt(prompt)];
+    let (mut files, _) = agent.sample.unwrap().write(&ScriptedSession {
+        seed: 1,
+        start: 1_790_000_000_000,
+        cwd: "/home/ada/shop",
+        branch: "main",
+        title: "Said",
+        steps: &steps,
+        subagent: None,
+        fork: None,
+    });
+    files.swap_remove(0).bytes
+}
+
+/// Agents whose logs are read and that call hooks.
+fn agents_with_both() -> impl Iterator<Item = &'static Agent> {
+    hook_agents().filter(|agent| agent.reader.is_some())
 }
 
 #[test]
@@ -143,14 +145,15 @@ fn prompts_are_what_the_log_will_have() {
         " ",
         "",
     ];
-    for agent in [Agent::ClaudeCode, Agent::Codex, Agent::Grok] {
+    for agent in agents_with_both() {
         for prompt in PROMPTS {
-            let events = logged(agent.name(), "/x/log.jsonl", &[said(agent.name(), prompt)]);
+            let events = logged_bytes(agent.name, "/x/log.jsonl", &said(agent, prompt));
             let prompts = events
                 .into_iter()
                 .filter(|event| event.kind == Kind::Prompt);
             let found: String = prompts.map(|event| event.body.text).collect();
-            assert_eq!(prompt_text(agent, prompt), found, "{agent:?} {prompt:?}");
+            let heard = agent.hooks.unwrap().prompt_text(prompt);
+            assert_eq!(heard.unwrap_or_default(), found, "{agent:?} {prompt:?}");
         }
     }
 }
@@ -167,8 +170,15 @@ fn sessions_are_called_as_their_logs_are() {
         let Some(path) = told.transcript.filter(|_| !of_parent) else {
             continue;
         };
-        if reader(recorded.agent).is_some() {
-            let events = logged(recorded.agent, &path, &[said(recorded.agent, "hello")]);
+        let agent = Agent::find(recorded.agent).unwrap();
+        if agent.reader.is_some() {
+            // Each record alone: what the log is called counts, not what another record says.
+            let log = said(agent, "hello");
+            let events = log
+                .split(|byte| *byte == b'\n')
+                .map(|line| logged_bytes(recorded.agent, &path, line))
+                .find(|events| !events.is_empty())
+                .unwrap();
             assert_eq!(
                 told.session.as_deref(),
                 Some(&*events[0].session),
@@ -244,7 +254,7 @@ fn tools_do_what_the_log_says_they_do() {
                 "toolCallId": told.id, "title": told.name, "rawInput": input, "status": "completed"}}}),
             _ => continue,
         };
-        let events = logged(recorded.agent, "/x/log.jsonl", &[line]);
+        let events = logged(recorded.agent, &line);
         let call = &events[0];
         assert_eq!(call.command, told.command, "{}", recorded.name);
         assert_eq!(call.touches, told.touches, "{}", recorded.name);

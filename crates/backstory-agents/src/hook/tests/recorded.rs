@@ -41,7 +41,9 @@ fn shown_tool(tool: &ToolUse) -> String {
     if let Some(before) = &tool.before {
         line.push_str(&format!(", {} bytes before", before.len()));
     }
-    if tool.error {
+    if tool.denied {
+        line.push_str(", denied");
+    } else if tool.error {
         line.push_str(", failed");
     }
     if let Some(duration) = tool.duration_ms {
@@ -54,13 +56,22 @@ fn shown_tool(tool: &ToolUse) -> String {
     line
 }
 
+/// What is understood lies beside what was recorded.
 #[test]
 fn every_event_of_every_agent_is_understood() {
-    let told: Vec<String> = recorded()
-        .iter()
-        .map(|recorded| format!("{}: {}", recorded.name, shown(&recorded.read())))
-        .collect();
-    insta::assert_snapshot!("recorded", told.join("\n"));
+    let recorded = recorded();
+    for agent in hook_agents() {
+        let of_agent = recorded.iter().filter(|one| one.agent == agent.name);
+        let understood: Vec<String> = of_agent
+            .map(|one| format!("{}: {}", one.name, shown(&one.read())))
+            .collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/hooks")
+            .join(agent.name);
+        insta::with_settings!({ snapshot_path => folder, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("understood", understood.join("\n"));
+        });
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::price::Price;
 use super::redacted;
 use crate::observe::ToolUse;
-use crate::sweep::random_key;
+use crate::random::random_key;
 use crate::text::{beginning, ending};
 use backstory_store::Spending;
 

@@ -3,14 +3,18 @@
 mod files;
 mod generated;
 
-use super::agents::{HOOK_AGENTS, HookAgent};
+use backstory_agents::HookAgent;
+use backstory_agents::hook::HookRegistration;
+
 use super::hooks::{Hooks, Without};
 use super::scan::scan;
 
 const PROGRAM: &str = "/opt/backstory";
 
-fn agent(name: &str) -> &'static HookAgent {
-    HOOK_AGENTS.iter().find(|agent| agent.name == name).unwrap()
+fn agent(name: &str) -> HookAgent {
+    HookAgent::all()
+        .find(|agent| agent.agent.name == name)
+        .unwrap()
 }
 
 fn hooks(name: &str) -> Hooks<'static> {
@@ -22,10 +26,13 @@ fn hooks(name: &str) -> Hooks<'static> {
 
 /// Sets an agent up that has one event only; the hook shows as `HOOK`. Taking it out must give the file back.
 fn check(name: &str, before: &str, expect: &str) {
-    let mut agent = agent(name).clone();
-    agent.events = &agent.events[..1];
+    let mut agent = agent(name);
+    agent.registration = Box::leak(Box::new(HookRegistration {
+        events: &agent.registration.events[..1],
+        ..agent.registration.clone()
+    }));
     let hooks = Hooks {
-        agent: &agent,
+        agent,
         program: PROGRAM,
     };
     let after = match hooks.install(Some(before), 0) {
@@ -33,12 +40,12 @@ fn check(name: &str, before: &str, expect: &str) {
             assert_eq!(hooks.install(Some(&after), 0).unwrap(), after);
             let (without, events) = hooks.remove(&after).unwrap();
             assert_eq!(without, Without::Text(before.to_string()), "{after}");
-            assert_eq!(events, agent.events);
+            assert_eq!(events, agent.registration.events);
             after
         }
         Err(broken) => format!("line {}: {}", broken.line, broken.reason),
     };
-    let event = agent.events[0];
+    let event = agent.registration.events[0];
     let handler = format!("{PROGRAM} hook {event} --agent {name}");
     assert_eq!(after.replace(&handler, "HOOK"), expect);
 }
@@ -144,9 +151,9 @@ fn what_is_no_settings_file_is_refused() {
 
 #[test]
 fn a_file_of_our_own_goes_with_its_hooks() {
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         for folders in 0..3 {
-            let hooks = hooks(agent.name);
+            let hooks = hooks(agent.agent.name);
             let text = hooks.install(None, folders).unwrap();
             serde_json::from_str::<serde_json::Value>(&text).unwrap();
             assert_eq!(hooks.install(Some(&text), 7).unwrap(), text);
@@ -154,8 +161,8 @@ fn a_file_of_our_own_goes_with_its_hooks() {
             // Also when the agent has written it anew.
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let (without, events) = hooks.remove(&value.to_string()).unwrap();
-            assert_eq!(events.len(), agent.events.len());
-            let left = match agent.name {
+            assert_eq!(events.len(), agent.registration.events.len());
+            let left = match agent.agent.name {
                 "cursor" => Without::Text("{\"version\":1}".to_string()),
                 _ => Without::Gone(0),
             };
@@ -166,7 +173,7 @@ fn a_file_of_our_own_goes_with_its_hooks() {
 
 #[test]
 fn another_path_of_the_program_is_replaced() {
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         let before = "{\n  \"theirs\": 1 // keep\n}\n";
         let mut text = before.to_string();
         for program in [
@@ -183,12 +190,12 @@ fn another_path_of_the_program_is_replaced() {
             let command = command.trim_matches('"');
             assert_eq!(
                 after.matches(command).count(),
-                agent.events.len(),
+                agent.registration.events.len(),
                 "{after}"
             );
             assert_eq!(
                 after.matches(" hook ").count(),
-                agent.events.len(),
+                agent.registration.events.len(),
                 "{after}"
             );
             assert_eq!(
@@ -277,12 +284,26 @@ fn a_version_that_others_need_stays() {
 
 #[test]
 fn timeouts_are_in_the_unit_of_the_agent() {
-    for agent in HOOK_AGENTS {
-        let factor = if agent.name == "gemini" { 1000 } else { 1 };
-        for event in agent.events {
+    for agent in HookAgent::all() {
+        let factor = if agent.agent.name == "gemini" {
+            1000
+        } else {
+            1
+        };
+        for event in agent.registration.events {
             let seconds = if event.ends_with("nd") { 1 } else { 5 };
-            assert_eq!(agent.timeout(event), seconds * factor, "{}", agent.name);
+            assert_eq!(
+                agent.registration.timeout(event),
+                seconds * factor,
+                "{}",
+                agent.agent.name
+            );
         }
-        assert_eq!(agent.timeout(agent.events.last().unwrap()), factor);
+        assert_eq!(
+            agent
+                .registration
+                .timeout(agent.registration.events.last().unwrap()),
+            factor
+        );
     }
 }

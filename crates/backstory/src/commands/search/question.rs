@@ -65,6 +65,7 @@ impl SearchQuestion {
             "since" => filter.since = text(),
             "until" => filter.until = text(),
             "people" => filter.people = is_on()?,
+            "meta" => filter.meta.push(value.to_string()),
             "role" => arguments.role = text(),
             "tool" => arguments.tool = text(),
             "file" => arguments.file = text(),
@@ -90,6 +91,7 @@ fn no_arguments() -> SearchArgs {
             since: None,
             until: None,
             people: false,
+            meta: Vec::new(),
         },
         role: None,
         tool: None,
@@ -113,7 +115,7 @@ pub(crate) fn answer(
     let model = question.model.clone().unwrap_or_else(configured);
     let folder = question.folder.as_deref();
     let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
-    let mut found = Found::new(&answer);
+    let mut found = Found::new(memory, &answer);
     if !question.for_search {
         return found.json(started.elapsed()).map(Some);
     }
@@ -187,5 +189,7 @@ fn parameters(setting: &Setting, arguments: &SearchArgs) -> Option<Vec<(&'static
     for (name, given) in others {
         parameters.extend(given.clone().map(|value| (name, value)));
     }
+    let meta = filter.meta.iter();
+    parameters.extend(meta.map(|value| ("meta", value.clone())));
     Some(parameters)
 }

@@ -89,21 +89,6 @@ fn a_session_that_is_forgotten_leaves_only_what_it_cost() {
 }
 
 #[test]
-fn a_store_of_before_keeps_what_it_had() {
-    let desk = Desk::new(2, Server::good());
-    let before = desk.environment.everything();
-    crate::environment::remove_checksums(&desk.database());
-    desk.database()
-        .execute_batch(
-            "DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; \
-             ALTER TABLE sessions DROP COLUMN compressed; PRAGMA user_version = 6;",
-        )
-        .unwrap();
-    assert_eq!(desk.environment.everything(), before);
-    assert_eq!(desk.compressed()["observed"], 2);
-}
-
-#[test]
 fn what_a_model_wrote_stays_when_the_text_goes() {
     let desk = Desk::new(2, Server::good());
     desk.configure("[retention]\nraw_soft_cap_bytes = 1");

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backstory_agents::hook::{Agent, Happening, HookInput, read};
+use backstory_agents::HookAgent;
+use backstory_agents::hook::{Happening, HookInput, read};
 use serde_json::{Map, Value};
 
 use super::{Home, assert_harmless, items};
@@ -48,9 +49,12 @@ impl Call {
 fn calls() -> Vec<Call> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-agents/tests/hooks");
     let mut calls = Vec::new();
-    for agent in Agent::ALL.map(Agent::name) {
+    for agent in HookAgent::all().map(|known| known.agent.name) {
         for file in std::fs::read_dir(folder.join(agent)).unwrap() {
             let file = file.unwrap().path();
+            if file.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
             let whole: Map<String, Value> =
                 serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
             let stem = file.file_stem().unwrap().to_str().unwrap();
@@ -159,9 +163,9 @@ fn what_was_there_is_stored_whatever_is_missing() {
         let session = input.session.clone().unwrap_or_default();
         for kind in items {
             // However often a summary is asked for, there is one to be made.
-            let asked = (input.agent.name(), session.clone());
+            let asked = (input.agent.name, session.clone());
             if kind != "summary" || summarised.insert(asked) {
-                kinds.push(format!("{} {session} {kind}", input.agent.name()));
+                kinds.push(format!("{} {session} {kind}", input.agent.name));
             }
         }
         sessions.entry(session).or_default().extend(events);
