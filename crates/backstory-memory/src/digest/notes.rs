@@ -209,7 +209,7 @@ impl Notes {
         paths.sort_unstable();
         paths.dedup();
         let full = self.steps.len() >= MOST_STEPS;
-        match view.event.command.as_deref() {
+        match view.event.body.command.as_deref() {
             Some(line) => {
                 let kind = command::kind(line);
                 // A patch that is applied by a command is an edit.

@@ -46,7 +46,7 @@ impl Story {
     /// A command with its output and exit code.
     pub(crate) fn run(&mut self, command: &str, output: &str, code: i64) -> &mut Self {
         let call = self.event(Kind::ToolCall, command, |view| {
-            view.event.to_mut().command = Some(command.to_string());
+            view.event.to_mut().body.command = Some(command.to_string());
         });
         self.event(Kind::ToolResult, output, |view| {
             view.call = Some(call);
@@ -59,7 +59,7 @@ impl Story {
     /// A command without an end.
     pub(crate) fn start(&mut self, command: &str) -> &mut Self {
         self.event(Kind::ToolCall, command, |view| {
-            view.event.to_mut().command = Some(command.to_string());
+            view.event.to_mut().body.command = Some(command.to_string());
         });
         self
     }
