@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_memory::{AnswerRows, SessionFilter, SessionRow};
+use backstory_memory::{Agent, AnswerRows, SessionFilter, SessionRow};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
@@ -120,6 +120,12 @@ pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     text.to_string()
 }
 
+/// The shell command that continues a session in its agent.
+fn resume_command(row: &SessionRow) -> Option<String> {
+    let resume = Agent::find(&row.agent)?.resume?;
+    resume.shell_command(&row.session, row.cwd.as_deref())
+}
+
 /// A session for machines.
 pub(super) fn session_json(row: &SessionRow) -> Value {
     json!({
@@ -145,5 +151,6 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "machine": row.machine,
         "captured_at": rfc3339(row.captured_at),
         "closed_at": rfc3339(row.closed_at),
+        "resume": resume_command(row),
     })
 }

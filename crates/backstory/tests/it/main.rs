@@ -3,6 +3,7 @@
 
 mod environment;
 
+mod agents;
 mod blame;
 mod changes;
 mod checksums;
