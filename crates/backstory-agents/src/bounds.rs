@@ -12,7 +12,10 @@ use std::sync::Arc;
 
 use crate::hook::{Happening, HookInput};
 use crate::shared::cut;
-use backstory_event::{Event, Output, Response, SessionFacts, Title, Touch};
+use backstory_event::{
+    Event, EventBody, Image, Output, Response, SessionFacts, TelemetryRecord, Title, Touch,
+    TurnContext,
+};
 
 /// Maximum length of a session's id. Agents use UUIDs; a subagent's is that of its parent and its own.
 pub const MAX_SESSION_ID_BYTES: usize = 200;
@@ -30,6 +33,8 @@ pub const MAX_REMOTE_BYTES: usize = 4096;
 pub const MAX_TITLE_BYTES: usize = 4096;
 /// Maximum length of the reason why a record could not be read.
 pub const MAX_REASON_BYTES: usize = 1024;
+/// Maximum length of an agent's own record of a session. A longer one is dropped: cut, it would be no JSON.
+pub const MAX_META_BYTES: usize = 64 << 10;
 
 /// What separates a parent's id from a subagent's.
 const SUBAGENT: &str = "/agent-";
@@ -64,6 +69,7 @@ pub(crate) fn bound_session_id(id: &str) -> Cow<'_, str> {
 pub(crate) struct Bounded {
     events: usize,
     responses: usize,
+    telemetry: usize,
     facts: usize,
     skipped: usize,
 }
@@ -73,6 +79,7 @@ impl Bounded {
         Bounded {
             events: output.events.len(),
             responses: output.responses.len(),
+            telemetry: output.telemetry.len(),
             facts: output.facts.len(),
             skipped: output.skipped.len(),
         }
@@ -84,9 +91,11 @@ pub(crate) fn bound_output(output: &mut Output, before: &Bounded) {
     for event in output.events.iter_mut().skip(before.events) {
         bound_event(event);
     }
-    for Response { session, model, .. } in output.responses.iter_mut().skip(before.responses) {
+    for response in output.responses.iter_mut().skip(before.responses) {
+        bound_response(response);
+    }
+    for TelemetryRecord { session, .. } in output.telemetry.iter_mut().skip(before.telemetry) {
         bound_session(session);
-        bound_shared(model, MAX_NAME_BYTES);
     }
     for facts in output.facts.iter_mut().skip(before.facts) {
         bound_facts(facts);
@@ -102,8 +111,63 @@ fn bound_event(event: &mut Event) {
         bound_shared(model, MAX_NAME_BYTES);
     }
     bound_option(&mut event.tool, MAX_NAME_BYTES);
-    bound_option(&mut event.body.identity.tool_use_id, MAX_CALL_ID_BYTES);
     bound_touches(&mut event.touches);
+    bound_body(&mut event.body);
+}
+
+/// Bounds the names in a body. Readers bound those that they read again in the same way, so that both are equal.
+pub(crate) fn bound_body(body: &mut EventBody) {
+    let identity = &mut body.identity;
+    bound_option(&mut identity.uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.parent_uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.tool_use_id, MAX_CALL_ID_BYTES);
+    bound_option(&mut body.status, MAX_NAME_BYTES);
+    bound_option(&mut body.stop_reason, MAX_NAME_BYTES);
+    bound_option(&mut body.effort, MAX_NAME_BYTES);
+    for Image {
+        media_type, source, ..
+    } in &mut body.images
+    {
+        bound_option(media_type, MAX_NAME_BYTES);
+        bound_option(source, MAX_PATH_BYTES);
+    }
+    if let Some(context) = &mut body.context {
+        bound_context(context);
+    }
+}
+
+/// Bounds the names in the settings of a turn.
+pub(crate) fn bound_context(context: &mut TurnContext) {
+    bound_option(&mut context.cwd, MAX_PATH_BYTES);
+    bound_option(&mut context.branch, MAX_BRANCH_BYTES);
+    let words = [
+        &mut context.model,
+        &mut context.effort,
+        &mut context.approval_policy,
+        &mut context.sandbox_mode,
+        &mut context.permission_mode,
+        &mut context.agent_version,
+    ];
+    for word in words {
+        bound_option(word, MAX_NAME_BYTES);
+    }
+}
+
+fn bound_response(response: &mut Response) {
+    bound_session(&mut response.session);
+    bound_shared(&mut response.model, MAX_NAME_BYTES);
+    if let Some(branch) = &mut response.branch {
+        bound_shared(branch, MAX_BRANCH_BYTES);
+    }
+    let billing = &mut response.billing;
+    let words = [
+        &mut billing.service_tier,
+        &mut billing.speed,
+        &mut billing.inference_geo,
+    ];
+    for word in words.into_iter().flatten() {
+        bound_shared(word, MAX_NAME_BYTES);
+    }
 }
 
 fn bound_facts(facts: &mut SessionFacts) {
@@ -114,6 +178,9 @@ fn bound_facts(facts: &mut SessionFacts) {
     bound_option(&mut facts.branch, MAX_BRANCH_BYTES);
     bound_option(&mut facts.repository, MAX_PATH_BYTES);
     bound_option(&mut facts.remote, MAX_REMOTE_BYTES);
+    bound_option(&mut facts.agent_version, MAX_NAME_BYTES);
+    bound_option(&mut facts.permission_mode, MAX_NAME_BYTES);
+    facts.meta.take_if(|meta| meta.len() > MAX_META_BYTES);
     if let Some(Title::Prompt(title) | Title::Generated(title) | Title::Given(title)) =
         &mut facts.title
     {

@@ -9,7 +9,7 @@ pub const CONTEXT_OPEN: &str = "<backstory-context";
 pub const CONTEXT_CLOSE: &str = "</backstory-context";
 
 /// Takes our own context out of a text. An unclosed block goes up to the end: better to lose a quote than to learn from ourselves.
-pub(crate) fn without_context(text: &str) -> Cow<'_, str> {
+pub fn without_context(text: &str) -> Cow<'_, str> {
     if !text.contains(CONTEXT_OPEN) {
         return Cow::Borrowed(text);
     }

@@ -5,6 +5,7 @@
 //! [`hook::read`] parses the input of hooks.
 
 mod agents;
+mod arguments;
 pub mod bounds;
 mod claude_code;
 mod codex;
@@ -27,7 +28,8 @@ mod shell;
 mod time;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
-pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN};
+pub use arguments::{ArgumentUse, each_argument};
+pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, without_context};
 pub use reader::{Places, Reader, Reading, Shape, SourceName};
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};
 pub use resume::Resume;

@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::json;
+use crate::{json, shared};
 
 /// The fields of an object in their order, each as it is written.
 ///
@@ -43,6 +43,11 @@ impl<'a> Object<'a> {
     /// A string. Lone surrogates are replaced, for they would else cost the text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         string(self.get(name)?)
+    }
+
+    /// A string, borrowed when nothing in it is escaped.
+    pub(crate) fn word(&self, name: &str) -> Option<Cow<'a, str>> {
+        shared::string(self.get(name))
     }
 
     /// A string that names something, so not an empty one.

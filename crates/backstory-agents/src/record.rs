@@ -3,7 +3,7 @@
 use crate::bounds::{Bounded, bound_output};
 use crate::json;
 use crate::reader::Reading;
-use backstory_event::{Output, Skipped};
+use backstory_event::{Output, Skipped, Span};
 
 /// The longest record that is read. Longer ones are counted as skipped: no agent writes them, and memory must stay bounded.
 pub const MAX_RECORD_BYTES: usize = 24 << 20;
@@ -67,6 +67,24 @@ pub fn read_lines(
     newlines
 }
 
+/// Reads one record and says where the facts that it tells lie.
+fn read_record(
+    reading: &mut dyn Reading,
+    record: Record<'_>,
+    out: &mut Output,
+) -> serde_json::Result<()> {
+    let known = out.facts.len();
+    let result = reading.record(record, out);
+    for facts in out.facts.iter_mut().skip(known) {
+        facts.span = Some(Span {
+            offset: record.offset,
+            length: record.length,
+            part: 0,
+        });
+    }
+    result
+}
+
 fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, out: &mut Output) {
     let content = line
         .strip_prefix(b"\xef\xbb\xbf")
@@ -84,7 +102,7 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
     };
     // Nearly every line is one good record: it is read in a single pass.
     if let Ok(json) = std::str::from_utf8(content)
-        && reading.record(whole(json), out).is_ok()
+        && read_record(reading, whole(json), out).is_ok()
     {
         return;
     }
@@ -98,10 +116,10 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
             bytes: content.get(range.clone()).unwrap_or_default(),
         };
         read_to = range.end;
-        let result = reading
-            .record(at, out)
-            .or_else(|error| match json::repair_surrogates(json) {
-                Some(repaired) => reading.record(
+        let result =
+            read_record(reading, at, out).or_else(|error| match json::repair_surrogates(json) {
+                Some(repaired) => read_record(
+                    reading,
                     Record {
                         json: &repaired,
                         ..at

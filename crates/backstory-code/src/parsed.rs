@@ -58,6 +58,11 @@ impl Parsed {
         &self.text
     }
 
+    /// What it defines and calls.
+    pub fn outline(&self) -> Outline {
+        look(self.language, &self.tree, &self.text, true)
+    }
+
     /// What it defines, without calls.
     pub fn symbols(&self) -> Outline {
         look(self.language, &self.tree, &self.text, false)

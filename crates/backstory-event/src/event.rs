@@ -319,6 +319,8 @@ pub struct SessionFacts {
     pub context_window: Option<u64>,
     /// The agent's own record of the session, as JSON, verbatim; of several the last one counts.
     pub meta: Option<String>,
+    /// Place of the record that says so in the stored bytes; set by whoever cuts the log into records.
+    pub span: Option<Span>,
 }
 
 /// A session's title; of several, the one of the highest variant wins, then the latest.

@@ -7,6 +7,7 @@ mod edit;
 mod event;
 mod telemetry;
 mod tool;
+mod view;
 
 pub use body::{EventBody, Identity, Image, Marks, TurnContext};
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
@@ -16,3 +17,4 @@ pub use event::{
 };
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
 pub use tool::ToolClass;
+pub use view::{EventView, Origin};

@@ -73,9 +73,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(session) = sessions.first() {
         println!("\nhow {} ended:", session.session);
         for event in memory.tail(session, 5)? {
-            let first_line = event.text.lines().next().unwrap_or_default();
+            let first_line = event.text().lines().next().unwrap_or_default();
             let first_line: String = first_line.chars().take(90).collect();
-            println!("  {:<11} {first_line}", event.row.kind.name());
+            println!("  {:<11} {first_line}", event.event.kind.name());
         }
     }
     Ok(())

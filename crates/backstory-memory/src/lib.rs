@@ -16,7 +16,7 @@
 //! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
 //!     for event in memory.tail(session, 20)? {
-//!         println!("{} {}", event.row.kind.name(), event.text);
+//!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
 //! # Ok(())
@@ -37,6 +37,7 @@ mod event_log;
 mod forget;
 mod git;
 mod hidden;
+mod import;
 mod models;
 mod observe;
 mod path_text;
@@ -44,6 +45,7 @@ mod patterns;
 mod pipeline;
 mod place;
 mod project;
+mod random;
 mod read;
 mod redaction;
 mod repair;
@@ -53,6 +55,7 @@ mod retention;
 mod search;
 mod setup;
 mod sweep;
+mod sweep_log;
 mod text;
 mod tokens;
 #[cfg(test)]
@@ -73,18 +76,21 @@ pub use backstory_code::{
     Skipped, Symbol,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
-pub use backstory_event::{Kind, Usage};
+pub use backstory_event::{
+    Event, EventBody, EventView, Identity, Image, Kind, Marks, Origin, ToolClass, TurnContext,
+    Usage,
+};
 pub use backstory_store::{
-    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow, Health,
-    Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter, SessionHead,
+    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, Health, Item,
+    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals, SessionFilter, SessionHead,
     SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileState, FileSymbols, LifeEvent, RunCall,
-    SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges, call_graph,
-    last_name, repository_around, scan_file, scan_folder,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileScan, FileState, FileSymbols, LifeEvent,
+    RunCall, SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges,
+    call_graph, last_name, repository_around, scan_file, scan_folder,
 };
 pub use compress::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
@@ -96,7 +102,9 @@ pub use context::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
-pub use event_log::{LogEvent, log_event};
+pub use event_log::{
+    EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
+};
 pub use forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
     RewrittenFile,
@@ -104,7 +112,8 @@ pub use forget::{
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{
-    Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
+    ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
+    Price, Retry, SessionSummary, Sizes, ToolUse,
 };
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
@@ -112,7 +121,11 @@ pub use patterns::{
     measure, publish, unpublish,
 };
 pub use project::project_root;
-pub use read::ShownEvent;
+pub use random::random_key;
+pub use read::{
+    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
+    TurnTelemetry, UsageRecord,
+};
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
@@ -123,7 +136,8 @@ pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
     make_plugin, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use sweep_log::SweepPass;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

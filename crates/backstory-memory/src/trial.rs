@@ -120,7 +120,10 @@ impl Trial {
             .memory
             .events(&session, crate::EventRange::All)
             .unwrap();
-        events.into_iter().map(|event| event.text).collect()
+        events
+            .into_iter()
+            .map(|event| event.text().to_string())
+            .collect()
     }
 
     /// Bytes in all blocks, compressed.

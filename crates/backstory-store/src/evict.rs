@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::index;
 use crate::observations;
 use crate::open::Store;
+use crate::schema::{Lifetime, delete_rows};
 
 /// So many pages are given back to the file system at once; what they displace goes through the journal.
 const VACUUM_PAGES: u64 = 2048;
@@ -165,7 +166,7 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        remove_rows(&transaction, session)?;
+        remove_rows(&transaction, session, Lifetime::Rereading)?;
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, pinned = 1 WHERE id = ?1",
             [session],
@@ -240,25 +241,17 @@ impl Store {
     }
 }
 
-/// Removes what a session has stored, and has its source files read anew by the next sweep.
-pub(crate) fn remove_rows(connection: &Connection, session: i64) -> Result<()> {
+/// Removes what a session has stored up to `end`, and has its source files read anew by the next sweep.
+pub(crate) fn remove_rows(connection: &Connection, session: i64, end: Lifetime) -> Result<()> {
     for stream in only_of(connection, session)? {
         // What remains of these streams comes again with the next generation of their files.
-        connection.execute("DELETE FROM blocks WHERE stream = ?1", [stream])?;
+        for table in ["blocks", "block_lines", "backfill"] {
+            let delete = format!("DELETE FROM {table} WHERE stream = ?1");
+            connection.execute(&delete, [stream])?;
+        }
         connection.execute("UPDATE streams SET length = 0 WHERE id = ?1", [stream])?;
     }
-    for table in [
-        "events",
-        "touches",
-        "open_calls",
-        "embedded",
-        "event_keys",
-        "responses",
-        "usage",
-    ] {
-        let delete = format!("DELETE FROM {table} WHERE session = ?1");
-        connection.execute(&delete, [session])?;
-    }
+    delete_rows(connection, end, "= ?1", &[&session])?;
     connection.execute(
         "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, changed_ns = 0, content_hash = NULL, \
          head_length = 0, head_hash = zeroblob(32) WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
@@ -289,11 +282,7 @@ impl Evictor<'_> {
             .prepare_cached("SELECT DISTINCT path FROM touches WHERE session = ?1")?
             .query_map([session], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        for table in ["events", "touches", "open_calls", "embedded"] {
-            transaction
-                .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
-                .execute([session])?;
-        }
+        delete_rows(&transaction, Lifetime::Eviction, "= ?1", &[&session])?;
         for path in paths {
             let unused = "DELETE FROM paths WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = ?1)";
             transaction.prepare_cached(unused)?.execute([path])?;
@@ -304,6 +293,11 @@ impl Evictor<'_> {
         index::mark(&transaction, session, 1)?;
         let mut unused: HashMap<i64, u64> = HashMap::new();
         for stream in only_of(&transaction, session)? {
+            for table in ["block_lines", "backfill"] {
+                transaction
+                    .prepare_cached(&format!("DELETE FROM {table} WHERE stream = ?1"))?
+                    .execute([stream])?;
+            }
             let mut statement = transaction
                 .prepare_cached("DELETE FROM blocks WHERE stream = ?1 RETURNING cuts")?;
             let mut rows = statement.query([stream])?;

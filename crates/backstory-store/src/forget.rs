@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Result;
 use crate::open::Store;
+use crate::schema::{Lifetime, delete_rows};
 use crate::settings::{FORGET_KEY, keep, read_setting, setting_damage};
 
 pub use relearn::RemainingFacts;
@@ -314,6 +315,12 @@ impl Forgetting<'_> {
                 Ok(())
             },
         )?;
+        // Forks name the session that they were copied from.
+        self.transaction.execute_batch(
+            "UPDATE session_meta SET fields = replace(fields, gone.session, substr(hex(zeroblob(length(gone.session))), 1, \
+               length(gone.session))) FROM sessions AS gone WHERE gone.id IN going AND length(gone.session) >= 8 \
+               AND session_meta.session NOT IN going AND instr(fields, gone.session) > 0;",
+        )?;
         let mut folders = Vec::new();
         self.each(
             "SELECT DISTINCT cwd FROM sessions WHERE id IN going AND cwd IS NOT NULL",
@@ -358,26 +365,15 @@ impl Forgetting<'_> {
     }
 
     fn delete(&self) -> Result<()> {
-        // Every table that tells of sessions by their row, those included that know nothing of this.
-        let mut tables = Vec::new();
-        self.each(
-            "SELECT tables.name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
-             WHERE tables.type = 'table' AND columns.name = 'session' AND columns.type = 'INTEGER'",
-            |row| {
-                tables.push(row.get::<_, String>(0)?);
-                Ok(())
-            },
-        )?;
         self.transaction.execute_batch(
             "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
-             DELETE FROM skipped_records WHERE stream IN going_streams;",
+             DELETE FROM skipped_records WHERE stream IN going_streams; \
+             DELETE FROM block_lines WHERE stream IN going_streams; \
+             DELETE FROM backfill WHERE stream IN going_streams;",
         )?;
-        for table in tables {
-            let delete = format!("DELETE FROM {table} WHERE session IN going");
-            self.transaction.execute(&delete, [])?;
-        }
+        delete_rows(&self.transaction, Lifetime::Forgetting, "IN going", &[])?;
         self.transaction.execute_batch(
             "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
                (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \
@@ -418,7 +414,9 @@ impl Forgetting<'_> {
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
              DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
                SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
-               SELECT model FROM usage UNION SELECT model FROM responses); \
+               SELECT model FROM usage UNION SELECT model FROM responses UNION SELECT branch FROM usage UNION \
+               SELECT branch FROM responses); \
+             DELETE FROM billing WHERE id NOT IN (SELECT billing FROM usage UNION SELECT billing FROM responses); \
              DELETE FROM attachments WHERE id NOT IN \
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",

@@ -12,6 +12,7 @@ use crate::checksums::{Damage, DamagedPiece};
 use crate::error::Result;
 use crate::evict;
 use crate::open::Store;
+use crate::schema::Lifetime;
 
 /// A stream or session that is to be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,16 +104,12 @@ impl Store {
     pub fn reread_session(&mut self, session: i64) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        evict::remove_rows(&transaction, session)?;
-        for table in ["digests", "notes"] {
-            let delete = format!("DELETE FROM {table} WHERE session = ?1");
-            transaction.execute(&delete, [session])?;
-        }
+        evict::remove_rows(&transaction, session, Lifetime::Repair)?;
         // Whatever the logs tell of the session is learned again.
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = 0, parent = NULL, \
              parent_kind = NULL, parent_seq = NULL, project = NULL, cwd = NULL, branch = NULL, started_at = NULL, ended_at = NULL, \
-             machine = 0, compressed = 0 WHERE id = ?1",
+             machine = 0, compressed = 0, agent_version = NULL, permission_mode = NULL, context_window = NULL WHERE id = ?1",
             [session],
         )?;
         transaction.execute("DELETE FROM damaged WHERE session = ?1", [session])?;
@@ -139,7 +136,15 @@ impl Store {
             if transaction.query_row(newest, [stream], |row| row.get(0))? {
                 continue;
             }
-            for table in ["blocks", "session_streams", "skipped_records", "damaged"] {
+            for table in [
+                "blocks",
+                "session_streams",
+                "skipped_records",
+                "telemetry",
+                "block_lines",
+                "backfill",
+                "damaged",
+            ] {
                 let delete = format!("DELETE FROM {table} WHERE stream = ?1");
                 transaction.execute(&delete, [stream])?;
             }

@@ -1,4 +1,4 @@
-//! Listing sessions and finding one by its id.
+//! Listing sessions.
 
 use std::collections::HashMap;
 
@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 use crate::error::Result;
 use crate::lossy::LossyRow;
+use crate::meta::MetaEquals;
 use crate::open::Store;
 use crate::usage::usage_from_row;
 
@@ -64,6 +65,16 @@ pub struct SessionRow {
     pub captured_at: Option<i64>,
     /// When a hook told that it ended.
     pub closed_at: Option<i64>,
+    /// Version of the agent, the last one.
+    pub agent_version: Option<String>,
+    /// Permission mode, the last one, by the agent's own name.
+    pub permission_mode: Option<String>,
+    /// Size of the model's context window in tokens.
+    pub context_window: Option<u64>,
+    /// Whether a model has written a summary of it.
+    pub summarized: bool,
+    /// Tokens that models used to write about it.
+    pub tokens_summarized: u64,
 }
 
 /// Which sessions to list. An empty filter lists all.
@@ -83,6 +94,8 @@ pub struct SessionFilter {
     pub parent: Option<String>,
     /// Without those that no person sat before.
     pub people_only: bool,
+    /// With all of these values in the agent's own record of the session.
+    pub meta_equals: Vec<MetaEquals>,
     /// At most so many, newest first; 0 is all.
     pub limit: usize,
 }
@@ -127,15 +140,19 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
+/// Selects what [`session_from_row`] reads.
+pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
-     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
-     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at \
+     COALESCE(used.reasoning, 0), COALESCE(used.cache_write_1h, 0), COALESCE(used.web_searches, 0), COALESCE(used.web_fetches, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
+     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at, agent_version, permission_mode, context_window, \
+     EXISTS (SELECT 1 FROM summaries WHERE summaries.session = sessions.id), \
+     COALESCE((SELECT SUM(input_tokens + output_tokens) FROM compressions WHERE about = sessions.id), 0) \
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
-       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id \
+       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning, SUM(cache_write_1h) AS cache_write_1h, \
+       SUM(web_searches) AS web_searches, SUM(web_fetches) AS web_fetches FROM usage GROUP BY session) AS used ON used.id = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1 AND seq IS NULL, 2, 1)) AS events FROM queue \
        WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id";
 
@@ -150,6 +167,7 @@ impl SessionFilter {
             until,
             parent,
             people_only,
+            meta_equals,
             limit: _,
         } = self;
         [agent, project, branch, parent]
@@ -158,6 +176,7 @@ impl SessionFilter {
             && since.is_none()
             && until.is_none()
             && !people_only
+            && meta_equals.is_empty()
     }
 
     /// The filter as SQL over `sessions` and `projects`, with its values. A session without an event of its own (a copy that
@@ -193,6 +212,15 @@ impl SessionFilter {
         }
         if let Some(parent) = &filter.parent {
             add("parent = ?", parent.clone().into());
+        }
+        for meta in &filter.meta_equals {
+            // Compared as JSON, so that text, numbers, true and false can be named alike. The path has no quotes in it.
+            let condition = format!(
+                "EXISTS (SELECT 1 FROM session_meta WHERE session_meta.session = sessions.id \
+                 AND (fields -> '{}') IN (?, json_quote(?)))",
+                meta.json_path()
+            );
+            add(&condition, meta.value().to_string().into());
         }
         if filter.people_only {
             conditions.push("machine = 0".to_string());
@@ -264,33 +292,14 @@ impl Store {
         Ok(heads)
     }
 
-    /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
-    pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
-        let query = format!(
-            "{SELECT} WHERE sessions.session >= ?1 AND substr(sessions.session, 1, length(?1)) = ?1 ORDER BY sessions.session, agent LIMIT 50"
-        );
-        let mut statement = self.connection.prepare(&query)?;
-        let found: Vec<SessionRow> = statement
-            .query_map([prefix], session_from_row)?
-            .collect::<rusqlite::Result<_>>()?;
-        let whole: Vec<SessionRow> = found
-            .iter()
-            .filter(|row| row.session == prefix)
-            .cloned()
-            .collect();
-        if !whole.is_empty() {
-            return Ok(whole);
-        }
-        // A session and its own subagents share a beginning: the session is meant.
-        if let Some(first) = found.first()
-            && found.iter().all(|row| {
-                row.session == first.session
-                    || row.session.starts_with(&format!("{}/", first.session))
-            })
-        {
-            return Ok(found.into_iter().take(1).collect());
-        }
-        Ok(found)
+    /// Returns the source files of all streams that hold something of a session.
+    pub fn stream_paths(&self, session: i64) -> Result<HashMap<i64, String>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT streams.id, path FROM session_streams JOIN streams ON streams.id = session_streams.stream \
+             JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = ?1",
+        )?;
+        let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.text(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
@@ -318,7 +327,7 @@ impl Store {
     }
 }
 
-fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let models = row.text(11)?;
     Ok(SessionRow {
         id: row.get(0)?,
@@ -334,17 +343,22 @@ fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         events: row.get(10)?,
         models: serde_json::from_str(&models).unwrap_or_default(),
         usage: usage_from_row(row, 12)?,
-        parent: row.optional_text(17)?,
-        parent_kind: row.optional_text(18)?,
-        parent_seq: row.get(19)?,
-        machine: row.get(20)?,
-        outcome: row.get(21)?,
-        pinned: row.get(22)?,
-        evicted: row.get(23)?,
-        evicted_at: row.get(24)?,
-        live_turns: row.get(25)?,
-        live_events: row.get(26)?,
-        captured_at: row.get(27)?,
-        closed_at: row.get(28)?,
+        parent: row.optional_text(20)?,
+        parent_kind: row.optional_text(21)?,
+        parent_seq: row.get(22)?,
+        machine: row.get(23)?,
+        outcome: row.get(24)?,
+        pinned: row.get(25)?,
+        evicted: row.get(26)?,
+        evicted_at: row.get(27)?,
+        live_turns: row.get(28)?,
+        live_events: row.get(29)?,
+        captured_at: row.get(30)?,
+        closed_at: row.get(31)?,
+        agent_version: row.optional_text(32)?,
+        permission_mode: row.optional_text(33)?,
+        context_window: row.get(34)?,
+        summarized: row.get(35)?,
+        tokens_summarized: row.get(36)?,
     })
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
+use crate::backfill::READ_VERSION;
 use crate::error::Result;
 use crate::forget::mark_unclean;
 use crate::open::Store;
@@ -311,12 +312,19 @@ pub(crate) fn begin(
         .query_row([path], |row| row.get(0))?;
     connection
         .prepare_cached(
-            "INSERT INTO streams (source, generation) SELECT ?1, COUNT(*) FROM streams WHERE source = ?1",
+            "INSERT INTO streams (source, generation, read_version) SELECT ?1, COUNT(*), ?2 FROM streams WHERE source = ?1",
         )?
-        .execute([source])?;
+        .execute((source, READ_VERSION))?;
     let stream = connection.last_insert_rowid();
     if only_newest {
-        for table in ["blocks", "session_streams", "skipped_records"] {
+        for table in [
+            "blocks",
+            "session_streams",
+            "skipped_records",
+            "telemetry",
+            "block_lines",
+            "backfill",
+        ] {
             let delete = format!(
                 "DELETE FROM {table} WHERE stream IN (SELECT id FROM streams WHERE source = ?1 AND id != ?2)"
             );

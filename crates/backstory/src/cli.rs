@@ -213,6 +213,9 @@ pub(crate) struct FilterArgs {
     /// Without subagents and headless runs.
     #[arg(long)]
     pub(crate) people: bool,
+    /// Only sessions whose agent recorded this, e.g. git.branch=main; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) meta: Vec<String>,
 }
 
 /// List sessions, those active last first.
@@ -246,6 +249,9 @@ pub(crate) struct ShowArgs {
     /// Print JSON; the same as --format json.
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: print turns, each with its settings, actions, telemetry and usage.
+    #[arg(long)]
+    pub(crate) turns: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -455,7 +461,7 @@ pub(crate) struct DoctorArgs {
 /// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
 /// belongs to), for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs), and
 /// what is kept: `retention.raw_soft_cap_bytes`, `retention.raw_hard_cap_bytes`, `retention.distilled_cap_bytes` (a number, or text
-/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`. Who writes of tool uses and sessions:
+/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`. Who writes of prompts, tool uses and sessions:
 /// `compress.with` ("built-in", or "anthropic" for its API), `compress.api_key` (or ANTHROPIC_API_KEY; nothing is sent without one, nor
 /// with one alone), `compress.base_url`, `compress.observations` and `compress.summaries` (a model, two to compare, or [] for none),
 /// `compress.daily_tokens`, `compress.daily_usd` (or "none"), `compress.timeout_seconds`, and `compress.prices.MODEL` (dollars a million

@@ -42,7 +42,7 @@ pub(crate) struct Config {
     pub(crate) retention: Retention,
     /// What new sessions are told.
     pub(crate) context: Context,
-    /// Who writes of tool uses and sessions.
+    /// Who writes of prompts, tool uses and sessions.
     pub(crate) compress: Compress,
 }
 

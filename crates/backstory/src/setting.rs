@@ -191,7 +191,7 @@ impl Setting {
         folder.join(name.unwrap_or(Path::new("patterns")))
     }
 
-    /// The key and the address of the API that may write of tool uses; `None` when there is no key. The environment's address
+    /// The key and the address of the API that may write of prompts, tool uses and sessions; `None` when there is no key. The environment's address
     /// counts only with the environment's key: one that stands in the configuration goes nowhere else.
     pub(crate) fn api(&self) -> Option<(String, String)> {
         let compress = &self.config.compress;

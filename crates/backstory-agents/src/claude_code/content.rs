@@ -1,13 +1,16 @@
 //! The content of a message: text, thinking, tool calls and their results.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::tools;
+use super::edits;
+use super::tools::ToolInput;
 use crate::injected::{inside, without_leading_blocks};
 use crate::json::text_of;
 use crate::shared::{is_true, items, kept, string};
-use backstory_event::{Kind, Touch};
+use backstory_event::{EventBody, Image, Kind, Touch};
 
 /// The part that holds a record's own text; content blocks count from one after it.
 pub(super) const TEXT_PART: u16 = 0;
@@ -17,9 +20,8 @@ pub(super) const TEXT_PART: u16 = 0;
 pub(super) struct Part {
     pub(super) part: u16,
     pub(super) kind: Kind,
-    pub(super) text: String,
+    pub(super) body: EventBody,
     pub(super) tool: Option<String>,
-    pub(super) call: Option<String>,
     pub(super) command: Option<String>,
     pub(super) touches: Vec<Touch>,
     pub(super) error: bool,
@@ -30,13 +32,18 @@ impl Part {
         Part {
             part,
             kind,
-            text,
+            body: EventBody::from_text(text),
             tool: None,
-            call: None,
             command: None,
             touches: Vec::new(),
             error: false,
         }
+    }
+
+    /// Returns the part with the id of its tool call.
+    fn of_call(mut self, call: Option<&RawValue>) -> Self {
+        self.body.identity.tool_use_id = string(call).map(Cow::into_owned);
+        self
     }
 }
 
@@ -51,6 +58,8 @@ pub(super) struct Message<'a> {
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -74,6 +83,23 @@ struct Block<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow)]
     is_error: Option<&'a RawValue>,
+    /// Of an image or document.
+    #[serde(borrow)]
+    source: Option<&'a RawValue>,
+}
+
+/// Where an image or document comes from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ImageSource<'a> {
+    #[serde(borrow)]
+    media_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    url: Option<&'a RawValue>,
+    #[serde(borrow)]
+    file_id: Option<&'a RawValue>,
 }
 
 impl<'a> Message<'a> {
@@ -92,43 +118,62 @@ impl<'a> Message<'a> {
         })
     }
 
+    /// The id of the first call that a user record answers.
+    pub(super) fn result_id(&self) -> Option<String> {
+        let blocks = self.blocks();
+        let mut ids = blocks.iter().filter_map(|block| string(block.tool_use_id));
+        ids.next().map(Cow::into_owned)
+    }
+
     /// A user record's events: its text, as one, and each tool result. `forced` overrules the judgement of the text.
     pub(super) fn user_parts(&self, forced: Option<Kind>) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut texts = Vec::new();
+        let mut images = Vec::new();
         if let Some(text) = string(self.content) {
             texts.push(text.into_owned());
         }
         for (part, block) in (1..u16::MAX).zip(&self.blocks()) {
             match &*string(block.kind).unwrap_or_default() {
                 "text" => texts.extend(block.text.map(text_of)),
-                "image" => texts.push("[image]".to_string()),
-                "document" => texts.push("[document]".to_string()),
+                kind @ ("image" | "document") => {
+                    texts.push(format!("[{kind}]"));
+                    images.push(block.image());
+                }
                 "tool_result" => {
                     let text = block.content.map(result_text).unwrap_or_default();
+                    let result = Part::new(part, Kind::ToolResult, kept(&text).unwrap_or_default());
                     parts.push(Part {
-                        call: string(block.tool_use_id).map(std::borrow::Cow::into_owned),
                         error: is_true(block.is_error),
-                        ..Part::new(part, Kind::ToolResult, kept(&text).unwrap_or_default())
+                        ..result.of_call(block.tool_use_id)
                     });
                 }
                 _ => {}
             }
         }
-        parts.extend(text_part(&texts, forced));
+        if let Some(mut part) = text_part(&texts, forced) {
+            part.body.images = images;
+            parts.push(part);
+        }
         parts
     }
 
     /// An assistant record's events: a block each.
     pub(super) fn assistant_parts(&self) -> Vec<Part> {
-        if let Some(text) = string(self.content).and_then(|text| kept(&text)) {
-            return vec![Part::new(TEXT_PART, Kind::Reply, text)];
+        let mut parts: Vec<Part> = match string(self.content).and_then(|text| kept(&text)) {
+            Some(text) => vec![Part::new(TEXT_PART, Kind::Reply, text)],
+            // A record has at most as many events as there are numbers for its parts; no agent writes so many.
+            None => (1..u16::MAX)
+                .zip(&self.blocks())
+                .filter_map(|(part, block)| block.assistant_part(part))
+                .collect(),
+        };
+        if let Some(reason) = string(self.stop_reason) {
+            for part in &mut parts {
+                part.body.stop_reason = Some(reason.to_string());
+            }
         }
-        // A record has at most as many events as there are numbers for its parts; no agent writes so many.
-        (1..u16::MAX)
-            .zip(&self.blocks())
-            .filter_map(|(part, block)| block.assistant_part(part))
-            .collect()
+        parts
     }
 }
 
@@ -141,27 +186,44 @@ impl Block<'_> {
                 Kind::Reasoning,
                 kept(&text_of(self.thinking?))?,
             )),
-            "tool_use" | "server_tool_use" => {
+            kind @ ("tool_use" | "server_tool_use") => {
                 let tool = string(self.name)?.into_owned();
-                let input = tools::input(&tool, self.input);
+                let input = self.input.map(ToolInput::parse).unwrap_or_default();
+                let mut part = Part {
+                    command: input.command_column(),
+                    touches: input.touches(&tool),
+                    ..Part::new(index, Kind::ToolCall, input.text()).of_call(self.id)
+                };
+                part.body.arguments = input.arguments();
+                if kind == "tool_use" {
+                    part.body.edits = edits::asked_edits(&tool, &input);
+                }
+                part.tool = Some(tool);
+                Some(part)
+            }
+            kind if kind.ends_with("tool_result") => {
+                let text = self.content.map(result_text).unwrap_or_default();
                 Some(Part {
-                    call: string(self.id).map(std::borrow::Cow::into_owned),
-                    command: input.command,
-                    touches: input.touches,
-                    tool: Some(tool),
-                    ..Part::new(index, Kind::ToolCall, input.text)
+                    error: is_true(self.is_error),
+                    ..Part::new(index, Kind::ToolResult, text).of_call(self.tool_use_id)
                 })
             }
-            kind if kind.ends_with("tool_result") => Some(Part {
-                call: string(self.tool_use_id).map(std::borrow::Cow::into_owned),
-                error: is_true(self.is_error),
-                ..Part::new(
-                    index,
-                    Kind::ToolResult,
-                    self.content.map(result_text).unwrap_or_default(),
-                )
-            }),
             _ => None,
+        }
+    }
+
+    fn image(&self) -> Image {
+        let source: ImageSource<'_> = self
+            .source
+            .and_then(|source| serde_json::from_str(source.get()).ok())
+            .unwrap_or_default();
+        let data = source.data.filter(|data| data.get().starts_with('"'));
+        Image {
+            media_type: string(source.media_type).map(Cow::into_owned),
+            source: string(source.url)
+                .or_else(|| string(source.file_id))
+                .map(Cow::into_owned),
+            encoded_bytes: data.map_or(0, |data| data.get().len() as u64 - 2),
         }
     }
 }

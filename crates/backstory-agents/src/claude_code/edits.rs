@@ -1,83 +1,85 @@
 //! What Claude Code's tools did to files: as they were asked, and better, as the structured twin of their result tells.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::edit::{Change, FileEdit, Hunk, by_strings, parse_hunk_line, substitutions, text};
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::tools::ToolInput;
+use super::twin::Twin;
+use crate::edit::{Change, FileEdit, Hunk, Substitution, by_strings, parse_hunk_line};
+use crate::shared::{is_true, items, string};
 use crate::shell;
 
-/// What the event of a record's part did to files.
-pub(super) fn of_record(record: &Value, part: u16) -> Vec<FileEdit> {
-    let found = block_of(record, part);
-    found.unwrap_or_default()
-}
-
-fn block_of(record: &Value, part: u16) -> Option<Vec<FileEdit>> {
-    let blocks = record.get("message")?.get("content")?.as_array()?;
-    let block = blocks.get(usize::from(part).checked_sub(1)?)?;
-    match text(block, &["type"])? {
-        "tool_use" => {
-            let (tool, input) = (text(block, &["name"])?, block.get("input")?);
-            if tool == "Bash" {
-                return Some(shell::moves(text(input, &["command"])?));
-            }
-            Some(vec![asked(tool, input)?])
-        }
-        "tool_result" => {
-            // The twin is of the record: with several results in it nobody knows whose.
-            let results = blocks
-                .iter()
-                .filter(|block| text(block, &["type"]) == Some("tool_result"));
-            let only = results.take(2).count() == 1;
-            let twin = record.get("toolUseResult").filter(|_| only)?;
-            Some(vec![done(twin)?])
-        }
-        _ => None,
+/// What a call was asked to do to files.
+pub(super) fn asked_edits(tool: &str, input: &ToolInput<'_>) -> Vec<FileEdit> {
+    if tool == "Bash" {
+        return input
+            .command
+            .as_deref()
+            .map(shell::moves)
+            .unwrap_or_default();
     }
+    asked_edit(tool, input).into_iter().collect()
 }
 
-fn asked(tool: &str, input: &Value) -> Option<FileEdit> {
-    let path = text(input, &["file_path"])?;
+fn asked_edit(tool: &str, input: &ToolInput<'_>) -> Option<FileEdit> {
+    // A notebook's cells are not the lines of its file: only the result can tell.
+    if !matches!(tool, "Write" | "Edit" | "MultiEdit") {
+        return None;
+    }
+    let path = string(input.file_path)?;
     let change = match tool {
-        "Write" => Change::Written(text(input, &["content"])?.to_string()),
-        "Edit" | "MultiEdit" => by_strings(substitutions(input))?,
-        // A notebook's cells are not the lines of its file: only the result can tell.
-        _ => return None,
+        "Write" => Change::Written(string(input.content)?.into_owned()),
+        _ => by_strings(substitutions(
+            input.edits,
+            [input.old_string, input.new_string, input.replace_all],
+        ))?,
     };
     Some(FileEdit::new(path, change))
 }
 
-fn done(twin: &Value) -> Option<FileEdit> {
-    let path = text(twin, &["filePath", "notebook_path"])?;
-    let before = text(twin, &["originalFile", "original_file"]).map(str::to_string);
-    let hunks = structured_patch(twin);
-    if let Some(after) = text(twin, &["updated_file"]) {
-        let change = Change::Written(after.to_string());
+/// What the twin of a result says that was done to a file.
+pub(super) fn made_edit(twin: &Twin<'_>) -> Option<FileEdit> {
+    let path = string(twin.file_path).or_else(|| string(twin.notebook_path))?;
+    let before = string(twin.original_file).or_else(|| string(twin.original_notebook));
+    let before = before.map(Cow::into_owned);
+    if let Some(after) = string(twin.updated_notebook) {
+        let change = Change::Written(after.into_owned());
         return Some(FileEdit {
             before,
             ..FileEdit::new(path, change)
         });
     }
-    if let Some(content) = text(twin, &["content"]) {
-        let created = text(twin, &["type"])? == "create";
-        let change = Change::Written(content.to_string());
+    if let Some(content) = string(twin.content) {
+        let created = string(twin.kind)? == "create";
+        let change = Change::Written(content.into_owned());
         return Some(FileEdit {
             before: before.or(created.then(String::new)),
             ..FileEdit::new(path, change)
         });
     }
-    let strings = substitutions(twin);
+    let strings = substitutions(
+        twin.edits,
+        [twin.old_string, twin.new_string, twin.replace_all],
+    );
     // The patch is made for people, with tabs as spaces, so strings are better unless a person changed them before they were
     // applied.
-    let changed = twin.get("userModified").and_then(Value::as_bool) == Some(true);
+    let changed = is_true(twin.user_modified);
     let found = before.as_deref().is_none_or(|before| {
-        strings
-            .first()
-            .is_some_and(|first| before.contains(&first.old))
+        let holds = |first: &Substitution| memmem::find(before.as_bytes(), first.old.as_bytes());
+        strings.first().and_then(holds).is_some()
     });
     let change = match by_strings(strings) {
         Some(change) if found && !changed => change,
-        other if hunks.is_empty() => other?,
-        _ => Change::Hunks(hunks),
+        other => {
+            let hunks = structured_patch(twin);
+            match hunks.is_empty() {
+                true => other?,
+                false => Change::Hunks(hunks),
+            }
+        }
     };
     Some(FileEdit {
         before,
@@ -85,19 +87,66 @@ fn done(twin: &Value) -> Option<FileEdit> {
     })
 }
 
-fn structured_patch(twin: &Value) -> Vec<Hunk> {
-    let hunks = twin.get("structuredPatch").and_then(Value::as_array);
-    let one = |hunk: &Value| {
-        let lines = hunk.get("lines")?.as_array()?;
-        let line = hunk.get("oldStart").and_then(Value::as_u64);
+/// The strings that an edit replaces: a list of them, or one pair with whether it is replaced everywhere.
+fn substitutions(
+    list: Option<&RawValue>,
+    [old, new, all]: [Option<&RawValue>; 3],
+) -> Vec<Substitution> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Pair<'a> {
+        #[serde(borrow)]
+        old_string: Option<&'a RawValue>,
+        #[serde(borrow)]
+        new_string: Option<&'a RawValue>,
+        #[serde(borrow)]
+        replace_all: Option<&'a RawValue>,
+    }
+    fn substitution(
+        old: Option<&RawValue>,
+        new: Option<&RawValue>,
+        all: Option<&RawValue>,
+    ) -> Option<Substitution> {
+        Some(Substitution {
+            old: string(old)?.into_owned(),
+            new: string(new)?.into_owned(),
+            all: is_true(all),
+        })
+    }
+    match list.filter(|list| list.get().starts_with('[')) {
+        Some(list) => {
+            let pairs = items(list).into_iter();
+            let pairs = pairs.map(|pair| serde_json::from_str::<Pair<'_>>(pair.get()));
+            pairs
+                .filter_map(Result::ok)
+                .filter_map(|pair| substitution(pair.old_string, pair.new_string, pair.replace_all))
+                .collect()
+        }
+        None => substitution(old, new, all).into_iter().collect(),
+    }
+}
+
+fn structured_patch(twin: &Twin<'_>) -> Vec<Hunk> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct PatchHunk<'a> {
+        #[serde(borrow)]
+        lines: Option<&'a RawValue>,
+        #[serde(borrow)]
+        old_start: Option<&'a RawValue>,
+    }
+    let parse_hunk = |raw: &RawValue| {
+        let hunk: PatchHunk<'_> = serde_json::from_str(raw.get()).ok()?;
+        let lines = hunk.lines.filter(|lines| lines.get().starts_with('['))?;
         Some(Hunk {
-            line: line.and_then(|line| usize::try_from(line).ok()),
-            lines: lines
-                .iter()
-                .filter_map(|line| parse_hunk_line(line.as_str()?))
+            line: hunk.old_start.and_then(|line| line.get().parse().ok()),
+            lines: items(lines)
+                .into_iter()
+                .filter_map(|line| parse_hunk_line(&string(Some(line))?))
                 .collect(),
             ..Hunk::default()
         })
     };
-    hunks.into_iter().flatten().filter_map(one).collect()
+    let hunks = twin.structured_patch.map(items).unwrap_or_default();
+    hunks.into_iter().filter_map(parse_hunk).collect()
 }

@@ -7,9 +7,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{Message, Part, TEXT_PART};
+use super::edits;
+use super::marks;
+use super::twin::Twin;
 use crate::shared::{is_true, kept, string};
 use crate::time::milliseconds;
-use backstory_event::Kind;
+use backstory_event::{Kind, TurnContext};
 
 /// A line, with every value still raw: an odd type in one field must not cost the record.
 #[derive(Debug, Default, Deserialize)]
@@ -77,12 +80,68 @@ pub(super) struct Line<'a> {
     /// In `agent-<id>.meta.json`.
     #[serde(borrow)]
     pub(super) description: Option<&'a RawValue>,
+    #[serde(borrow)]
+    version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) permission_mode: Option<&'a RawValue>,
+    #[serde(borrow)]
+    effort: Option<&'a RawValue>,
+    #[serde(borrow)]
+    thinking_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_denial_kind: Option<&'a RawValue>,
+    /// The to-do list, in prompts of versions 2.0.
+    #[serde(borrow)]
+    pub(super) todos: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) plan_content: Option<&'a RawValue>,
+    /// In `turn_duration`.
+    #[serde(borrow)]
+    pub(super) duration_ms: Option<&'a RawValue>,
+    /// The line as it is written.
+    #[serde(skip)]
+    pub(super) json: &'a str,
     /// The message, once somebody asked: it is long and several ask.
     #[serde(skip)]
     read_message: OnceCell<Option<Message<'a>>>,
+    #[serde(skip)]
+    read_attachment: OnceCell<Attachment<'a>>,
+    #[serde(skip)]
+    read_twin: OnceCell<Twin<'a>>,
+}
+
+/// What an `attachment` record carries, as far as it is needed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Attachment<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    #[serde(borrow)]
+    command_mode: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow, rename = "toolUseID")]
+    pub(super) tool_use_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) allowed_tools: Option<&'a RawValue>,
+}
+
+impl Attachment<'_> {
+    pub(super) fn kind(&self) -> Cow<'_, str> {
+        string(self.kind).unwrap_or_default()
+    }
 }
 
 impl<'a> Line<'a> {
+    /// Parses a record; `None` when it is none, though it is JSON.
+    pub(super) fn parse(json: &'a str) -> serde_json::Result<Option<Self>> {
+        let line: Line<'_> = serde_json::from_str(json)?;
+        // Serde takes an array for the fields in their order.
+        Ok((!json.starts_with('[')).then_some(Line { json, ..line }))
+    }
+
     pub(super) fn kind(&self) -> Cow<'_, str> {
         string(self.kind).unwrap_or_default()
     }
@@ -104,15 +163,86 @@ impl<'a> Line<'a> {
         self.read_message.get_or_init(read).as_ref()
     }
 
+    pub(super) fn version(&self) -> Option<Cow<'_, str>> {
+        string(self.version).filter(|version| !version.is_empty())
+    }
+
+    pub(super) fn mode(&self) -> Option<Cow<'_, str>> {
+        string(self.permission_mode).filter(|mode| !mode.is_empty())
+    }
+
+    pub(super) fn attachment(&self) -> &Attachment<'a> {
+        let read = |raw: &'a RawValue| serde_json::from_str(raw.get()).ok();
+        self.read_attachment
+            .get_or_init(|| self.attachment.and_then(read).unwrap_or_default())
+    }
+
+    /// The structured twin of the tool results.
+    pub(super) fn twin(&self) -> &Twin<'a> {
+        self.read_twin
+            .get_or_init(|| self.tool_use_result.map(Twin::parse).unwrap_or_default())
+    }
+
     /// The events in a line, by this line alone.
     pub(super) fn parts(&self) -> Vec<Part> {
-        match &*self.kind() {
+        let mut parts = match &*self.kind() {
             "user" => self.user_parts(),
             "assistant" => self.assistant_parts(),
             "attachment" => self.attachment_parts(),
             "system" => self.system_parts(),
             _ => Vec::new(),
+        };
+        for part in &mut parts {
+            self.complete_part(part);
         }
+        parts
+    }
+
+    /// Adds what the record says of all its events.
+    fn complete_part(&self, part: &mut Part) {
+        let owned = |raw| string(raw).map(Cow::into_owned);
+        let body = &mut part.body;
+        body.identity.uuid = owned(self.uuid).filter(|uuid| !uuid.is_empty());
+        body.identity.parent_uuid = owned(self.parent_uuid);
+        body.effort = owned(self.effort);
+        match part.kind {
+            Kind::Prompt => body.context = self.turn_context().map(Box::new),
+            Kind::System => body.marks.interrupted = marks::is_interruption(&body.text),
+            Kind::Summary => body.marks.compacted = is_true(self.is_compact_summary),
+            Kind::ToolResult => {
+                let denial = string(self.tool_denial_kind);
+                body.marks.interrupted = marks::is_interruption(&body.text);
+                body.marks.denied = part.error && marks::is_denial(&body.text, denial.as_deref());
+                if body.status.is_none() {
+                    body.status = denial.map(Cow::into_owned);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The settings that the record names.
+    fn turn_context(&self) -> Option<TurnContext> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Thinking<'a> {
+            #[serde(borrow)]
+            level: Option<&'a RawValue>,
+        }
+        let thinking: Thinking<'_> = self
+            .thinking_metadata
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
+        let effort = string(self.effort).or_else(|| string(thinking.level));
+        let context = TurnContext {
+            cwd: self.cwd().map(Cow::into_owned),
+            branch: self.branch().map(Cow::into_owned),
+            effort: effort.map(Cow::into_owned),
+            permission_mode: self.mode().map(Cow::into_owned),
+            agent_version: self.version().map(Cow::into_owned),
+            ..TurnContext::default()
+        };
+        (context != TurnContext::default()).then_some(context)
     }
 
     fn user_parts(&self) -> Vec<Part> {
@@ -126,7 +256,17 @@ impl<'a> Line<'a> {
         } else {
             None
         };
-        message.user_parts(forced)
+        let mut parts = message.user_parts(forced);
+        let mut results = parts
+            .iter_mut()
+            .filter(|part| part.kind == Kind::ToolResult);
+        // The twin is of the record: with several results in it nobody knows whose.
+        if let (Some(result), None) = (results.next(), results.next()) {
+            let twin = self.twin();
+            result.body.status = string(twin.status).map(Cow::into_owned);
+            result.body.edits.extend(edits::made_edit(twin));
+        }
+        parts
     }
 
     /// Whether a user record can be a person's: newer versions say where a prompt came from, and tools answer in such records, too.
@@ -164,23 +304,8 @@ impl<'a> Line<'a> {
 
     /// Of all attachments only a prompt typed while a tool ran is speech; it never comes again as a user record.
     fn attachment_parts(&self) -> Vec<Part> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Attachment<'a> {
-            #[serde(borrow, rename = "type")]
-            kind: Option<&'a RawValue>,
-            #[serde(borrow)]
-            prompt: Option<&'a RawValue>,
-            #[serde(borrow)]
-            command_mode: Option<&'a RawValue>,
-        }
-        let Some(attachment) = self
-            .attachment
-            .and_then(|raw| serde_json::from_str::<Attachment<'_>>(raw.get()).ok())
-        else {
-            return Vec::new();
-        };
-        if string(attachment.kind).as_deref() != Some("queued_command") {
+        let attachment = self.attachment();
+        if attachment.kind() != "queued_command" {
             return Vec::new();
         }
         let typed = string(attachment.command_mode).is_none_or(|mode| mode == "prompt");

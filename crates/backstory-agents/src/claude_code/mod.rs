@@ -6,28 +6,31 @@
 
 pub(crate) mod content;
 mod edits;
+mod facts;
 pub(crate) mod hooks;
 mod lifetime;
 mod line;
+mod marks;
 pub(crate) mod sample;
 pub(crate) mod session;
+mod telemetry;
 pub(crate) mod tools;
 mod transcript;
+mod twin;
 mod usage;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::lifetime::LIFETIME;
 
-use self::content::Part;
 use self::line::Line;
 use self::session::FileIds;
-use self::transcript::Transcript;
-use super::shared::LastName;
+use self::transcript::{Names, Transcript};
 use crate::agents::AGENTS;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord};
+use crate::bounds::bound_body;
+use crate::reader::{Places, Reader, Reading, Shape, SourceName};
 use crate::record::{Record, read_document};
-use backstory_event::{EventBody, Output, ToolClass};
+use backstory_event::{EventBody, Output, Telemetry, ToolClass};
 
 /// Reads the logs of Claude Code.
 pub(crate) struct ClaudeCode;
@@ -93,51 +96,60 @@ impl Reader for ClaudeCode {
         Box::new(Transcript {
             state: state.unwrap_or_default(),
             file,
-            models: LastName::default(),
+            names: Names::default(),
         })
     }
 
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
-        let record = SpanRecord::parse(span);
-        let body = |(part, text): (u16, String)| {
-            let edits = record
-                .as_ref()
-                .map(|record| edits::of_record(&record.0, part))
-                .unwrap_or_default();
-            (
-                part,
-                EventBody {
-                    edits,
-                    ..EventBody::from_text(text)
-                },
-            )
-        };
-        numbered_texts(span).into_iter().map(body).collect()
+        let mut again = BodyReading::default();
+        // Repaired by the code that repaired it when it was first read.
+        read_document(&mut again, span, &mut Output::default());
+        again.bodies
     }
 
-    fn tool_class(&self, _tool: &str) -> ToolClass {
-        ToolClass::Other
+    fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
+        let mut again = TelemetryReading::default();
+        read_document(&mut again, span, &mut Output::default());
+        again.items
+    }
+
+    fn tool_class(&self, tool: &str) -> ToolClass {
+        tools::tool_class(tool)
     }
 }
 
-fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
-    // Repaired by the code that repaired it when it was first read.
-    let mut again = Again::default();
-    read_document(&mut again, span, &mut Output::default());
-    let parts = again.parts.into_iter();
-    parts.map(|part| (part.part, part.text)).collect()
-}
-
-/// A span that is read again for the texts of its events.
+/// A span that is read again for the bodies of its events.
 #[derive(Default)]
-struct Again {
-    parts: Vec<Part>,
+struct BodyReading {
+    bodies: Vec<(u16, EventBody)>,
 }
 
-impl Reading for Again {
+impl Reading for BodyReading {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
-        let line: Line<'_> = serde_json::from_str(record.json)?;
-        self.parts.extend(line.parts());
+        let line = Line::parse(record.json)?;
+        for mut part in line.iter().flat_map(Line::parts) {
+            bound_body(&mut part.body);
+            self.bodies.push((part.part, part.body));
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+/// A span that is read again for its telemetry.
+#[derive(Default)]
+struct TelemetryReading {
+    items: Vec<Telemetry>,
+}
+
+impl Reading for TelemetryReading {
+    fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
+        if let Some(line) = Line::parse(record.json)? {
+            self.items.extend(line.telemetry());
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::facts::session_meta;
 use super::line::Line;
 use super::transcript::Transcript;
 use crate::bounds::{MAX_SESSION_ID_BYTES, bound_session_id};
@@ -149,6 +150,8 @@ impl Transcript {
             self.state.announced.remove(0);
         }
         self.state.announced.push(child.clone());
+        // A file of its own tells the rest.
+        let inline = is_true(line.is_sidechain) && self.file.agent.is_none();
         out.facts.push(SessionFacts {
             session: Some(child.clone()),
             parent: Some(Parent {
@@ -164,6 +167,8 @@ impl Transcript {
                 .branch()
                 .map(Cow::into_owned)
                 .or_else(|| self.state.branch.clone()),
+            agent_version: line.version().filter(|_| inline).map(Cow::into_owned),
+            meta: inline.then(|| session_meta(line)).flatten(),
             ..SessionFacts::default()
         });
     }

@@ -1,54 +1,101 @@
 //! What tool calls ask for and how they end.
 
-use memchr::memmem;
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::shared::{command_column, is_true, string};
-use backstory_event::{Action, Touch};
+use super::twin::Twin;
+use crate::shared::{command_column, string};
+use backstory_event::{Action, ToolClass, Touch};
 
-/// What a tool was asked.
+/// What a tool was asked, as far as it names commands and files.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
-    pub(super) text: String,
     pub(crate) command: Option<String>,
     pub(crate) touches: Vec<Touch>,
 }
 
 /// Reads the input of a tool call.
 pub(crate) fn input(tool: &str, raw: Option<&RawValue>) -> Input {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Fields<'a> {
-        #[serde(borrow)]
-        command: Option<&'a RawValue>,
-        #[serde(borrow)]
-        file_path: Option<&'a RawValue>,
-        #[serde(borrow)]
-        notebook_path: Option<&'a RawValue>,
-    }
-    let Some(raw) = raw else {
-        return Input::default();
-    };
-    let fields: Fields<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    let command = string(fields.command);
-    let action = match tool {
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => Action::Write,
-        _ => Action::Read,
-    };
-    let path = string(fields.file_path).or_else(|| string(fields.notebook_path));
+    let input = raw.map(ToolInput::parse).unwrap_or_default();
     Input {
-        text: command
-            .as_deref()
-            .map_or_else(|| raw.get().to_string(), str::to_string),
-        command: command.and_then(|command| command_column(&command)),
-        touches: path
-            .map(|path| Touch {
-                path: path.into_owned(),
-                action,
-            })
-            .into_iter()
-            .collect(),
+        command: input.command_column(),
+        touches: input.touches(tool),
+    }
+}
+
+/// The fields of a tool's input that are needed, still raw.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ToolInput<'a> {
+    #[serde(borrow, rename = "command")]
+    raw_command: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) file_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    notebook_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) old_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) new_string: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) replace_all: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) edits: Option<&'a RawValue>,
+    /// The input as it is written.
+    #[serde(skip)]
+    raw: Option<&'a RawValue>,
+    /// The shell command, decoded.
+    #[serde(skip)]
+    pub(super) command: Option<Cow<'a, str>>,
+}
+
+impl<'a> ToolInput<'a> {
+    pub(super) fn parse(raw: &'a RawValue) -> Self {
+        let fields = match raw.get().starts_with('{') {
+            true => serde_json::from_str(raw.get()).unwrap_or_default(),
+            false => ToolInput::default(),
+        };
+        ToolInput {
+            raw: Some(raw),
+            command: string(fields.raw_command),
+            ..fields
+        }
+    }
+
+    /// What is said of the call: its command, else all of its input.
+    pub(super) fn text(&self) -> String {
+        match (&self.command, self.raw) {
+            (Some(command), _) => command.to_string(),
+            (None, Some(raw)) => raw.get().to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The whole input, where the text is only its command.
+    pub(super) fn arguments(&self) -> Option<String> {
+        let raw = self.raw.filter(|_| self.command.is_some());
+        raw.map(|raw| raw.get().to_string())
+    }
+
+    pub(super) fn command_column(&self) -> Option<String> {
+        self.command.as_deref().and_then(command_column)
+    }
+
+    pub(super) fn touches(&self, tool: &str) -> Vec<Touch> {
+        let action = match tool_class(tool) {
+            ToolClass::Write => Action::Write,
+            _ => Action::Read,
+        };
+        let path = string(self.file_path).or_else(|| string(self.notebook_path));
+        let touch = path.map(|path| Touch {
+            path: path.into_owned(),
+            action,
+        });
+        touch.into_iter().collect()
     }
 }
 
@@ -61,39 +108,7 @@ pub(super) struct Outcome {
 }
 
 /// Reads the end of a tool call from the text that the model saw and from its structured twin.
-pub(super) fn outcome(text: &str, error: bool, twin: Option<&RawValue>) -> Outcome {
-    #[derive(Default, Deserialize)]
-    #[serde(default, rename_all = "camelCase")]
-    struct Twin<'a> {
-        #[serde(borrow)]
-        stdout: Option<&'a RawValue>,
-        #[serde(borrow)]
-        interrupted: Option<&'a RawValue>,
-        #[serde(borrow)]
-        return_code_interpretation: Option<&'a RawValue>,
-        #[serde(borrow)]
-        background_task_id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        duration_ms: Option<&'a RawValue>,
-        #[serde(borrow)]
-        total_duration_ms: Option<&'a RawValue>,
-        #[serde(borrow)]
-        duration_seconds: Option<&'a RawValue>,
-    }
-    // The twins of edits hold whole files and nothing of this: a quick look saves reading them.
-    let tells = |twin: &&RawValue| {
-        ["\"stdout\"", "uration"]
-            .iter()
-            .any(|mark| memmem::find(twin.get().as_bytes(), mark.as_bytes()).is_some())
-    };
-    let twin: Twin<'_> = twin
-        .filter(tells)
-        .and_then(|twin| serde_json::from_str(twin.get()).ok())
-        .unwrap_or_default();
-    let number = |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse::<f64>().ok());
-    let milliseconds = number(twin.duration_ms)
-        .or(number(twin.total_duration_ms))
-        .or(number(twin.duration_seconds).map(|seconds| seconds * 1000.0));
+pub(super) fn outcome(text: &str, error: bool, twin: &Twin<'_>) -> Outcome {
     // A failed command says its code first; one that succeeded has a twin and no remark about its code.
     let text = text.trim_start();
     let said = text
@@ -103,14 +118,35 @@ pub(super) fn outcome(text: &str, error: bool, twin: Option<&RawValue>) -> Outco
     let exit_code = said
         .and_then(|rest| rest.split_whitespace().next())
         .and_then(|code| code.parse().ok());
-    let ran_well = !error
-        && twin.stdout.is_some()
-        && twin.return_code_interpretation.is_none()
-        && twin.background_task_id.is_none()
-        && !is_true(twin.interrupted);
+    let ran_well = !error && twin.is_of_finished_command();
     Outcome {
         error,
         exit_code: exit_code.or(ran_well.then_some(0)),
-        duration_ms: milliseconds.map(|milliseconds| milliseconds as i64),
+        duration_ms: twin.duration_ms(),
+    }
+}
+
+/// Returns the class of a tool of Claude Code, or of one that Anthropic's servers run.
+pub(super) fn tool_class(tool: &str) -> ToolClass {
+    match tool {
+        "Read" | "NotebookRead" | "LS" => ToolClass::Read,
+        "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => ToolClass::Write,
+        "Glob" | "Grep" | "LSP" => ToolClass::Search,
+        "Bash"
+        | "BashOutput"
+        | "KillBash"
+        | "KillShell"
+        | "Monitor"
+        | "PowerShell"
+        | "bash_code_execution"
+        | "code_execution" => ToolClass::Run,
+        "WebFetch" | "WebSearch" | "web_fetch" | "web_search" => ToolClass::Web,
+        "Agent" | "AgentOutputTool" | "ListAgents" | "SendMessage" | "Task" | "TaskOutput"
+        | "TaskStop" | "TeamCreate" | "TeamDelete" | "Workflow" | "advisor" => ToolClass::Agent,
+        "EnterPlanMode" | "ExitPlanMode" | "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate"
+        | "TodoRead" | "TodoWrite" | "exit_plan_mode" => ToolClass::Plan,
+        "ListMcpResourcesTool" | "ReadMcpResourceDirTool" | "ReadMcpResourceTool" => ToolClass::Mcp,
+        _ if tool.starts_with("mcp__") => ToolClass::Mcp,
+        _ => ToolClass::Other,
     }
 }

@@ -1,7 +1,6 @@
 //! A transcript being read: what is learned of its sessions and which events it holds.
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,17 +11,31 @@ use super::session::FileIds;
 use super::tools;
 use crate::reader::Reading;
 use crate::record::Record;
-use crate::shared::{LastName, OpenCalls, is_true, string};
-use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Span, Title};
+use crate::shared::{LastName, OpenCalls, string};
+use backstory_event::{Event, EventKey, Kind, Output, Span};
+
+/// Maximum number of sessions of a file whose last event is remembered, and of messages whose first event is.
+const MAX_REMEMBERED: usize = 16;
 
 pub(super) struct Transcript {
     pub(super) state: State,
     pub(super) file: FileIds,
+    pub(super) names: Names,
+}
+
+/// Names that responses repeat, each kept once.
+#[derive(Debug, Default)]
+pub(super) struct Names {
     pub(super) models: LastName,
+    pub(super) branches: LastName,
+    pub(super) tiers: LastName,
+    pub(super) speeds: LastName,
+    pub(super) places: LastName,
 }
 
 /// What must be known of the records before.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct State {
     /// The session of the file, once a record has told it.
     pub(super) session: Option<Arc<str>>,
@@ -30,6 +43,9 @@ pub(super) struct State {
     pub(super) cwd: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) machine: Option<bool>,
+    pub(super) agent_version: Option<String>,
+    pub(super) permission_mode: Option<String>,
+    pub(super) has_meta: bool,
     pub(super) parent_known: bool,
     /// The uuid of the record before: a record that answers another one branches.
     pub(super) last_uuid: Option<String>,
@@ -37,22 +53,76 @@ pub(super) struct State {
     /// Inline subagents without an id: which record belongs to which, the newest ones.
     pub(super) sidechains: VecDeque<(String, Arc<str>)>,
     pub(super) announced: Vec<Arc<str>>,
+    /// The last event of each session, the newest ones.
+    last_events: VecDeque<(Arc<str>, i64)>,
+    /// The first event of each message, by the key of the response, the newest ones.
+    first_events: VecDeque<(i64, i64)>,
+    /// A hash of what was last put out of each kind of telemetry that logs repeat.
+    pub(super) telemetry: BTreeMap<String, i64>,
+}
+
+impl State {
+    /// The last event of a session.
+    pub(super) fn last_event(&self, session: &str) -> Option<EventKey> {
+        let mut known = self.last_events.iter().rev();
+        let found = known.find(|(known, _)| **known == *session);
+        found.map(|(_, key)| EventKey(*key))
+    }
+
+    fn remember_last_event(&mut self, session: &Arc<str>, key: EventKey) {
+        let known = self
+            .last_events
+            .iter()
+            .rposition(|(known, _)| known == session);
+        if let Some((_, last)) = known.and_then(|at| self.last_events.get_mut(at)) {
+            *last = key.0;
+            return;
+        }
+        if self.last_events.len() == MAX_REMEMBERED {
+            self.last_events.pop_front();
+        }
+        self.last_events.push_back((session.clone(), key.0));
+    }
+
+    /// The first event of the message that a response is, given the first one of the record at hand: a message may be on several.
+    pub(super) fn first_event(
+        &mut self,
+        response: EventKey,
+        of_record: Option<EventKey>,
+    ) -> Option<EventKey> {
+        let mut known = self.first_events.iter().rev();
+        if let Some((_, first)) = known.find(|(known, _)| *known == response.0) {
+            return Some(EventKey(*first));
+        }
+        let first = of_record?;
+        if self.first_events.len() == MAX_REMEMBERED {
+            self.first_events.pop_front();
+        }
+        self.first_events.push_back((response.0, first.0));
+        Some(first)
+    }
 }
 
 impl Reading for Transcript {
     fn record(&mut self, record: Record<'_>, out: &mut Output) -> serde_json::Result<()> {
-        let line: Line<'_> = serde_json::from_str(record.json)?;
-        // Serde takes an array for the fields in their order.
-        if record.json.starts_with('[') {
+        let Some(line) = Line::parse(record.json)? else {
             return Ok(());
-        }
+        };
         let Some(session) = self.session_of(&line, out) else {
             return Ok(());
         };
         self.facts(&line, &session, out);
         let uuid = string(line.uuid).filter(|uuid| !uuid.is_empty());
+        let before = out.events.len();
         self.events(&line, &session, uuid.as_deref(), record, out);
-        self.responses(&line, &session, record, out);
+        let events = out.events.get(before..).unwrap_or_default();
+        let first = events.first().map(|event| event.key);
+        if let Some(last) = events.last() {
+            self.state.remember_last_event(&session, last.key);
+        }
+        let has_prompt = events.iter().any(|event| event.kind == Kind::Prompt);
+        self.responses(&line, &session, first, record, out);
+        self.telemetry(&line, &session, has_prompt, record, out);
         if let Some(uuid) = uuid {
             self.state.last_uuid = Some(uuid.into_owned());
         }
@@ -65,67 +135,6 @@ impl Reading for Transcript {
 }
 
 impl Transcript {
-    fn facts(&mut self, line: &Line<'_>, session: &Arc<str>, out: &mut Output) {
-        self.loose_title(line, out);
-        let mut facts = SessionFacts {
-            session: Some(session.clone()),
-            ..SessionFacts::default()
-        };
-        facts.title = match (
-            string(line.custom_title),
-            string(line.ai_title),
-            string(line.description).filter(|_| self.file.agent.is_some()),
-        ) {
-            (Some(given), _, _) => Some(Title::Given(given.into_owned())),
-            (_, Some(generated), _) | (_, _, Some(generated)) => {
-                Some(Title::Generated(generated.into_owned()))
-            }
-            _ => None,
-        };
-        // Where an inline subagent works was told when it began.
-        let inline = is_true(line.is_sidechain) && self.file.agent.is_none();
-        if !inline {
-            self.place(line, &mut facts);
-        }
-        if (SessionFacts {
-            session: None,
-            ..facts.clone()
-        }) != SessionFacts::default()
-        {
-            out.facts.push(facts);
-        }
-    }
-
-    /// Where the session works and who runs it, as far as that is new.
-    fn place(&mut self, line: &Line<'_>, facts: &mut SessionFacts) {
-        let new = |found: Option<Cow<'_, str>>, known: &mut Option<String>| {
-            let found = found.filter(|found| known.as_deref() != Some(&**found))?;
-            *known = Some(found.to_string());
-            known.clone()
-        };
-        facts.cwd = new(line.cwd(), &mut self.state.cwd);
-        facts.branch = new(line.branch(), &mut self.state.branch);
-        if self.state.machine.is_none() && self.file.agent.is_none() {
-            self.state.machine =
-                string(line.entrypoint).map(|entrypoint| entrypoint.starts_with("sdk"));
-            facts.machine = self.state.machine;
-        }
-    }
-
-    /// A `summary` names the session of the record it points at, which is mostly in another file.
-    pub(super) fn loose_title(&self, line: &Line<'_>, out: &mut Output) {
-        if line.kind() != "summary" {
-            return;
-        }
-        if let (Some(summary), Some(leaf)) = (string(line.summary), string(line.leaf_uuid)) {
-            out.facts.push(SessionFacts {
-                leaf: Some(record_key(&leaf, 0)),
-                title: Some(Title::Generated(summary.into_owned())),
-                ..SessionFacts::default()
-            });
-        }
-    }
-
     fn events(
         &mut self,
         line: &Line<'_>,
@@ -143,7 +152,7 @@ impl Transcript {
             .filter(|parent| self.state.last_uuid.as_deref() != Some(&**parent))
             .map(|parent| record_key(&parent, 0));
         let model = string(line.message().and_then(|message| message.model))
-            .map(|model| self.models.share(&model));
+            .map(|model| self.names.models.share(&model));
         for (ordinal, part) in parts.into_iter().enumerate() {
             let key = match uuid {
                 Some(uuid) => record_key(uuid, ordinal),
@@ -176,8 +185,8 @@ impl Transcript {
 
     /// Joins calls and results and takes over what the part knows of tools.
     fn fill(&mut self, event: &mut Event, part: Part, line: &Line<'_>) {
-        event.body.text = part.text;
-        match (part.kind, &part.call) {
+        event.body = part.body;
+        match (part.kind, &event.body.identity.tool_use_id) {
             (Kind::ToolCall, Some(call)) => {
                 let tool = part.tool.as_deref().unwrap_or_default();
                 self.state.calls.open(call, tool, event.at);
@@ -187,7 +196,7 @@ impl Transcript {
             }
             (Kind::ToolResult, Some(call)) => {
                 let opened = self.state.calls.close(call);
-                let outcome = tools::outcome(&event.body.text, part.error, line.tool_use_result);
+                let outcome = tools::outcome(&event.body.text, part.error, line.twin());
                 event.error = outcome.error;
                 event.exit_code = outcome.exit_code;
                 let elapsed = opened
@@ -199,7 +208,6 @@ impl Transcript {
             }
             _ => event.error = part.error,
         }
-        event.body.identity.tool_use_id = part.call;
     }
 }
 

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::content::Message;
 use super::line::Line;
-use super::transcript::Transcript;
+use super::transcript::{Names, Transcript};
 use crate::record::Record;
-use crate::shared::{items, string};
+use crate::shared::{LastName, items, string};
 use backstory_event::{Billing, EventKey, Output, Response, Usage};
 
 #[derive(Debug, Default, Deserialize)]
@@ -26,6 +26,16 @@ struct Counts<'a> {
     #[serde(borrow)]
     output_tokens_details: Option<&'a RawValue>,
     #[serde(borrow)]
+    cache_creation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    server_tool_use: Option<&'a RawValue>,
+    #[serde(borrow)]
+    service_tier: Option<&'a RawValue>,
+    #[serde(borrow)]
+    speed: Option<&'a RawValue>,
+    #[serde(borrow)]
+    inference_geo: Option<&'a RawValue>,
+    #[serde(borrow)]
     iterations: Option<&'a RawValue>,
     /// In an iteration: whose.
     #[serde(borrow, rename = "type")]
@@ -34,27 +44,53 @@ struct Counts<'a> {
     model: Option<&'a RawValue>,
 }
 
+/// Counts within a count.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Details<'a> {
+    #[serde(borrow)]
+    thinking_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    ephemeral_1h_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    web_search_requests: Option<&'a RawValue>,
+    #[serde(borrow)]
+    web_fetch_requests: Option<&'a RawValue>,
+}
+
+impl<'a> Details<'a> {
+    fn parse(raw: Option<&'a RawValue>) -> Self {
+        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default()
+    }
+}
+
 impl Counts<'_> {
     fn usage(&self) -> Usage {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Details<'a> {
-            #[serde(borrow)]
-            thinking_tokens: Option<&'a RawValue>,
-        }
-        let details: Details<'_> = self
-            .output_tokens_details
-            .and_then(|details| serde_json::from_str(details.get()).ok())
-            .unwrap_or_default();
         let number =
             |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
+        let cache = Details::parse(self.cache_creation);
+        let requests = Details::parse(self.server_tool_use);
+        let cache_write = number(self.cache_creation_input_tokens);
         Usage {
             input: number(self.input_tokens),
             output: number(self.output_tokens),
             cache_read: number(self.cache_read_input_tokens),
-            cache_write: number(self.cache_creation_input_tokens),
-            reasoning: number(details.thinking_tokens),
-            ..Usage::default()
+            cache_write,
+            // The split is that of the first turn only where a response took several.
+            cache_write_1h: number(cache.ephemeral_1h_input_tokens).min(cache_write),
+            reasoning: number(Details::parse(self.output_tokens_details).thinking_tokens),
+            web_searches: number(requests.web_search_requests),
+            web_fetches: number(requests.web_fetch_requests),
+        }
+    }
+
+    fn billing(&self, names: &mut Names) -> Billing {
+        let share = |raw, known: &mut LastName| string(raw).map(|name| known.share(&name));
+        Billing {
+            service_tier: share(self.service_tier, &mut names.tiers),
+            speed: share(self.speed, &mut names.speeds),
+            inference_geo: share(self.inference_geo, &mut names.places),
         }
     }
 }
@@ -65,11 +101,12 @@ impl Transcript {
         &mut self,
         line: &Line<'_>,
         session: &Arc<str>,
+        first_event: Option<EventKey>,
         record: Record<'_>,
         out: &mut Output,
     ) {
         match &*line.kind() {
-            "assistant" => self.response(line, session, record, out),
+            "assistant" => self.response(line, session, first_event, record, out),
             "progress" => self.progress(line, record, out),
             _ => {}
         }
@@ -100,7 +137,7 @@ impl Transcript {
             return;
         }
         if let Some(child) = self.subagent(&agent, line, out) {
-            self.response(&inner, &child, record, out);
+            self.response(&inner, &child, None, record, out);
         }
     }
 
@@ -108,6 +145,7 @@ impl Transcript {
         &mut self,
         line: &Line<'_>,
         session: &Arc<str>,
+        first_event: Option<EventKey>,
         record: Record<'_>,
         out: &mut Output,
     ) {
@@ -125,16 +163,20 @@ impl Transcript {
         }
         let key = response_key(line, message, session, record);
         let at = line.at();
+        let event = self.state.first_event(key, first_event);
+        let branch = line.branch();
+        let branch = branch.map(|branch| self.names.branches.share(&branch));
+        let billing = counts.billing(&mut self.names);
         let mut put = |key, model: &str, usage| {
             out.responses.push(Response {
                 session: session.clone(),
                 key,
                 replay: None,
-                event: None,
-                branch: None,
-                billing: Billing::default(),
+                event,
+                branch: branch.clone(),
+                billing: billing.clone(),
                 at,
-                model: self.models.share(model),
+                model: self.names.models.share(model),
                 usage,
             });
         };

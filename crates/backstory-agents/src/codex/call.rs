@@ -26,9 +26,14 @@ pub(super) fn tool_name(namespace: Option<String>, name: &str) -> String {
 
 /// What a call with JSON arguments does.
 pub(crate) fn of_arguments(tool: &str, arguments: &str) -> Effects {
-    let Ok(fields) = Object::parse(arguments) else {
-        return Effects::default();
-    };
+    let fields = Object::parse(arguments).ok();
+    fields
+        .map(|fields| argument_effects(tool, &fields))
+        .unwrap_or_default()
+}
+
+/// What a call with these arguments does.
+pub(super) fn argument_effects(tool: &str, fields: &Object<'_>) -> Effects {
     match tool.trim_start_matches("functions.") {
         "shell" | "shell_command" | "exec_command" | "container.exec" | "local_shell"
         | "unified_exec" => fields

@@ -1,82 +1,89 @@
 //! What Codex's tools did to files: patches, in all the forms in which they are called.
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::call;
-use crate::edit::{Change, FileEdit, text};
+use crate::edit::{Change, FileEdit};
+use crate::object::{Object, string};
 use crate::{patch, shell};
 
 const MARK: &str = "*** Begin Patch";
 
-/// What the event of a record's part did to files.
-pub(super) fn of_record(record: &Value, part: u16) -> Vec<FileEdit> {
-    let items = record.get("items").and_then(Value::as_array);
-    if let Some(items) = items.filter(|_| record.get("session").is_some()) {
-        let item = items.get(usize::from(part));
-        return item.map(of_item).unwrap_or_default();
+/// Fields of arguments that may hold a patch or a command; the first that is there counts.
+const GIVEN: [&str; 4] = ["input", "patch", "cmd", "command"];
+const FOLDERS: [&str; 3] = ["workdir", "cwd", "working_directory"];
+
+/// Reads the changes that the arguments of a function ask for. `json` is what they were parsed from.
+pub(super) fn argument_edits(json: &str, arguments: &Object<'_>) -> Vec<FileEdit> {
+    if !may_change_files(json) {
+        return Vec::new();
     }
-    let Some(payload) = record.get("payload") else {
-        return of_item(record);
-    };
-    match (text(record, &["type"]), text(payload, &["type"])) {
-        (Some("response_item"), _) => of_item(payload),
-        // The first part is the call, the second its result.
-        (Some("event_msg"), Some("item_completed")) if part == 0 => {
-            let changes = payload.get("item").and_then(|item| item.get("changes"));
-            let changes = changes.and_then(Value::as_object).into_iter().flatten();
-            changes
-                .filter_map(|(path, change)| of_change(path, change))
-                .collect()
-        }
-        _ => Vec::new(),
+    let folder = FOLDERS.iter().find_map(|name| arguments.word(name));
+    let given = GIVEN.iter().find(|name| arguments.has(name));
+    let command = given.and_then(|name| arguments.get(name));
+    within_folder(
+        folder.as_deref(),
+        command.map(command_edits).unwrap_or_default(),
+    )
+}
+
+/// Reads the changes that a call with free text as its input asks for.
+pub(super) fn input_edits(tool: &str, input: &str) -> Vec<FileEdit> {
+    match tool {
+        "exec" => script_edits(input),
+        _ => patch::edits(input),
     }
 }
 
-fn of_item(item: &Value) -> Vec<FileEdit> {
-    match text(item, &["type"]) {
-        Some("function_call") => {
-            let arguments = match item.get("arguments") {
-                Some(Value::String(arguments)) => crate::json::read(arguments).unwrap_or_default(),
-                Some(arguments) => arguments.clone(),
-                None => Value::Null,
-            };
-            let folder = text(&arguments, &["workdir", "cwd", "working_directory"]);
-            let given = ["input", "patch", "cmd", "command"];
-            let given = given.iter().find_map(|name| arguments.get(name));
-            within(folder, given.map(of_command).unwrap_or_default())
-        }
-        Some("custom_tool_call") => match (text(item, &["name"]), text(item, &["input"])) {
-            (Some("exec"), Some(script)) => of_script(script),
-            (_, Some(input)) => patch::edits(input),
-            _ => Vec::new(),
-        },
-        Some("local_shell_call") => {
-            let action = item.get("action").unwrap_or(&Value::Null);
-            let command = action.get("command").map(of_command);
-            within(
-                text(action, &["working_directory"]),
-                command.unwrap_or_default(),
-            )
-        }
-        _ => Vec::new(),
-    }
+/// Reads the changes that the action of a `local_shell_call` asks for.
+pub(super) fn shell_edits(action: &Object<'_>) -> Vec<FileEdit> {
+    let folder = action.word("working_directory");
+    let command = action.get("command").map(command_edits);
+    within_folder(folder.as_deref(), command.unwrap_or_default())
+}
+
+/// Reads the changes that a `FileChange` item lists by path.
+pub(super) fn listed_edits(changes: &Object<'_>) -> Vec<FileEdit> {
+    changes.fields().filter_map(listed_edit).collect()
+}
+
+fn listed_edit((path, value): (&str, &RawValue)) -> Option<FileEdit> {
+    let fields = Object::of(value)?;
+    let change = match fields.word("type")?.as_ref() {
+        "add" => Change::Written(fields.text("content")?),
+        "delete" => Change::Deleted,
+        _ => Change::Hunks(patch::unified(&fields.text("unified_diff")?)),
+    };
+    let before = matches!(change, Change::Written(_)).then(String::new);
+    Some(FileEdit {
+        moved_to: fields.text("move_path"),
+        before,
+        ..FileEdit::new(path, change)
+    })
+}
+
+/// A look at the bytes spares most commands a second decoding.
+fn may_change_files(json: &str) -> bool {
+    let holds = |words: &str| memchr::memmem::find(json.as_bytes(), words.as_bytes()).is_some();
+    holds("mv") || holds(MARK)
 }
 
 /// A patch, a script with one in it, or a list of program and arguments.
-fn of_command(command: &Value) -> Vec<FileEdit> {
-    let words: Vec<&str> = match command {
-        Value::String(script) => vec![script],
-        other => other
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect(),
+fn command_edits(command: &RawValue) -> Vec<FileEdit> {
+    if !may_change_files(command.get()) {
+        return Vec::new();
+    }
+    let words: Vec<String> = match string(command) {
+        Some(script) => vec![script],
+        None => {
+            let words: Vec<&RawValue> = serde_json::from_str(command.get()).unwrap_or_default();
+            words.into_iter().filter_map(string).collect()
+        }
     };
     let Some(script) = words.iter().find(|script| script.contains(MARK)) else {
         // What a shell is given to run, or the words themselves.
-        return match words[..] {
-            ["mv" | "git", ..] => shell::moves(&words.join(" ")),
+        return match words.first().map(String::as_str) {
+            Some("mv" | "git") => shell::moves(&words.join(" ")),
             _ => words
                 .last()
                 .map(|script| shell::moves(script))
@@ -90,34 +97,26 @@ fn of_command(command: &Value) -> Vec<FileEdit> {
         .strip_prefix("cd ")
         .and_then(|rest| rest.split_once("&&"))
         .map(|(folder, _)| folder.trim().trim_matches(['"', '\'']));
-    within(folder, patch::edits(script))
+    within_folder(folder, patch::edits(script))
 }
 
 /// A patch in a script of the code mode is mostly one string literal.
-fn of_script(script: &str) -> Vec<FileEdit> {
-    let literal = script.find(MARK).and_then(|at| {
-        let quote = script[..at].trim_end().len().checked_sub(1)?;
-        Some(call::literal(script.get(quote..)?)?.0)
-    });
-    patch::edits(literal.as_deref().unwrap_or(script))
-}
-
-fn of_change(path: &str, change: &Value) -> Option<FileEdit> {
-    let done = match text(change, &["type"])? {
-        "add" => Change::Written(text(change, &["content"])?.to_string()),
-        "delete" => Change::Deleted,
-        _ => Change::Hunks(patch::unified(text(change, &["unified_diff"])?)),
+fn script_edits(script: &str) -> Vec<FileEdit> {
+    let Some(at) = script.find(MARK) else {
+        return Vec::new();
     };
-    let before = matches!(done, Change::Written(_)).then(String::new);
-    Some(FileEdit {
-        moved_to: text(change, &["move_path"]).map(str::to_string),
-        before,
-        ..FileEdit::new(path, done)
-    })
+    let quote = script[..at].trim_end().len().checked_sub(1);
+    let literal = quote
+        .and_then(|quote| script.get(quote..))
+        .and_then(call::literal);
+    match literal {
+        Some((literal, _)) => patch::edits(&literal),
+        None => patch::edits(script),
+    }
 }
 
 /// Paths below the folder that a command ran in.
-fn within(folder: Option<&str>, mut edits: Vec<FileEdit>) -> Vec<FileEdit> {
+fn within_folder(folder: Option<&str>, mut edits: Vec<FileEdit>) -> Vec<FileEdit> {
     let Some(folder) = folder.filter(|folder| !folder.is_empty()) else {
         return edits;
     };

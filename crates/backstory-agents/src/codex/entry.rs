@@ -1,34 +1,39 @@
 //! What one record says, told from the record alone.
 //!
-//! Both reading a log and giving the text of a stored event go through here, so that they cannot differ.
+//! Both reading a log and reading the bodies of stored events again go through here, so that they cannot differ.
 
 use serde_json::value::RawValue;
 
-use super::call::{self, Effects};
-use super::message;
-use super::output::Answer;
-use super::turn_item;
+use super::item::item;
+use super::line::RolloutLine;
+use super::{marks, message, turn_item};
 use crate::json;
 use crate::object::Object;
 use crate::shared::kept;
-use backstory_event::{Kind, Touch};
+use backstory_event::{EventBody, Identity, Kind, Marks, Touch};
 
 /// One event, but for what only its place in the log tells.
 #[derive(Default)]
 pub(super) struct Entry {
     pub(super) kind: Option<Kind>,
-    pub(super) text: String,
+    pub(super) body: EventBody,
     /// Who speaks, when the log may hold the same words a second time.
     pub(super) voice: Option<Voice>,
     /// The words as the other record may have them, when that is not all at once.
     pub(super) pieces: Vec<String>,
     pub(super) tool: Option<String>,
-    pub(super) call: Option<String>,
     pub(super) command: Option<String>,
     pub(super) touches: Vec<Touch>,
     pub(super) error: bool,
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,
+}
+
+impl Entry {
+    /// Returns the id of the tool call that the entry is or answers.
+    pub(super) fn call_id(&self) -> Option<&str> {
+        self.body.identity.tool_use_id.as_deref()
+    }
 }
 
 /// Who speaks.
@@ -52,96 +57,47 @@ pub(super) enum Channel {
 }
 
 /// All that a record says, in order: the place in the list is the part of the event's span.
-pub(super) fn entries(record: &Object<'_>) -> (Channel, Vec<Entry>) {
-    let Some(payload) = record.object("payload") else {
-        return (Channel::Item, item(record).into_iter().collect());
+pub(super) fn entries(line: &RolloutLine<'_>) -> (Channel, Vec<Entry>) {
+    let Some(payload) = &line.payload else {
+        return (Channel::Item, item(&line.fields).into_iter().collect());
     };
-    match record.text("type").as_deref() {
-        Some("response_item") => (Channel::Item, item(&payload).into_iter().collect()),
-        Some("event_msg") => event(&payload),
-        Some("compacted") => (
-            Channel::Item,
-            text(Kind::Summary, payload.text("message"))
-                .into_iter()
-                .collect(),
-        ),
-        Some("inter_agent_communication") => (
-            Channel::Event,
-            said(Kind::System, Voice::OtherAgent, payload.text("content"))
-                .into_iter()
-                .collect(),
-        ),
+    let one = |entry: Option<Entry>| entry.into_iter().collect::<Vec<_>>();
+    let (channel, mut entries) = match line.kind.as_deref() {
+        Some("response_item") => (Channel::Item, one(item(payload))),
+        Some("event_msg") => event(line.payload_kind.as_deref(), payload),
+        Some("compacted") => (Channel::Item, one(summary(payload))),
+        Some("inter_agent_communication") => {
+            let said = said(Kind::System, Voice::OtherAgent, payload.text("content"));
+            (Channel::Event, one(with_id(said, payload.name("id"))))
+        }
         _ => (Channel::Item, Vec::new()),
+    };
+    for entry in &mut entries {
+        entry.body.identity.parent_uuid.clone_from(&line.turn_id);
     }
+    (channel, entries)
 }
 
-/// What an item of the model's conversation says.
-pub(super) fn item(item: &Object<'_>) -> Option<Entry> {
-    match item.text("type").as_deref() {
-        Some("message") => from_message(item),
-        // Some writers leave the type out where the role tells it.
-        None if item.has("role") => from_message(item),
-        Some("reasoning") => reasoning(item),
-        Some("function_call") => function_call(item),
-        Some("custom_tool_call") => custom_call(item),
-        Some("local_shell_call") => {
-            let effects = item
-                .object("action")
-                .and_then(|action| action.get("command"))
-                .map(call::of_command);
-            Some(Entry {
-                text: raw(item.get("action")),
-                ..tool_call(item, "local_shell", effects.unwrap_or_default())
-            })
-        }
-        Some("web_search_call") => Some(Entry {
-            text: raw(item.get("action")),
-            ..tool_call(item, "web_search", Effects::default())
-        }),
-        Some("tool_search_call") => Some(Entry {
-            text: raw(item.get("arguments")),
-            ..tool_call(item, "tool_search", Effects::default())
-        }),
-        Some("image_generation_call") => Some(Entry {
-            text: raw(item.get("revised_prompt")),
-            ..tool_call(item, "image_generation", Effects::default())
-        }),
-        Some(
-            "function_call_output"
-            | "custom_tool_call_output"
-            | "local_shell_call_output"
-            | "mcp_tool_call_output",
-        ) => Some(tool_result(
-            item,
-            item.get("output").map(Answer::of).unwrap_or_default(),
-        )),
-        Some("tool_search_output") => {
-            let error = item.text("status").is_some_and(|status| status == "failed");
-            Some(tool_result(
-                item,
-                Answer {
-                    text: raw(item.get("tools")),
-                    error,
-                    ..Answer::default()
-                },
-            ))
-        }
-        Some("agent_message") => said(
-            Kind::System,
-            Voice::OtherAgent,
-            item.get("content")
-                .and_then(|content| message::joined(message::parts(content))),
-        ),
-        _ => None,
-    }
+/// An entry with the id of its record.
+pub(super) fn with_id(entry: Option<Entry>, id: Option<String>) -> Option<Entry> {
+    let mut entry = entry?;
+    entry.body.identity.uuid = id;
+    Some(entry)
 }
 
 /// An entry that is nothing but text; `None` when there is none.
 pub(super) fn text(kind: Kind, text: Option<String>) -> Option<Entry> {
     let text = kept(&text?)?;
+    let marks = Marks {
+        interrupted: kind == Kind::System && marks::is_interruption(&text),
+        ..Marks::default()
+    };
     Some(Entry {
         kind: Some(kind),
-        text,
+        body: EventBody {
+            marks,
+            ..EventBody::from_text(text)
+        },
         ..Entry::default()
     })
 }
@@ -163,8 +119,10 @@ pub(super) fn thought(pieces: impl Iterator<Item = String>) -> Option<Entry> {
 
 /// What a user's message says, whoever wrote it.
 pub(super) fn user(parts: impl Iterator<Item = message::Part>) -> Option<Entry> {
-    let (kind, words) = message::from_user(parts)?;
-    said(kind, Voice::User, Some(words))
+    let message = message::from_user(parts)?;
+    let mut entry = said(message.kind, Voice::User, Some(message.text))?;
+    entry.body.images = message.images;
+    Some(entry)
 }
 
 /// The text of a value: a string decoded, else the JSON.
@@ -174,86 +132,36 @@ pub(super) fn raw(value: Option<&RawValue>) -> String {
         .unwrap_or_default()
 }
 
-fn from_message(message: &Object<'_>) -> Option<Entry> {
-    let parts = message::parts(message.get("content")?);
-    match message.text("role")?.as_str() {
-        "user" => user(parts),
-        "assistant" => said(Kind::Reply, Voice::Assistant, message::joined(parts)),
-        _ => text(Kind::System, message::joined(parts)),
-    }
+fn summary(payload: &Object<'_>) -> Option<Entry> {
+    let mut entry = text(Kind::Summary, payload.text("message"))?;
+    entry.body.marks.compacted = true;
+    Some(entry)
 }
 
-fn reasoning(item: &Object<'_>) -> Option<Entry> {
-    // Mostly there is nothing but encrypted content, which says nothing to anyone.
-    let lists = ["summary", "content"]
-        .into_iter()
-        .filter_map(|list| item.get(list));
-    thought(
-        lists
-            .flat_map(message::parts)
-            .filter_map(message::Part::text),
-    )
-}
-
-fn function_call(item: &Object<'_>) -> Option<Entry> {
-    let name = item.name("name")?;
-    let arguments = item.get("arguments").map(json::text_of).unwrap_or_default();
-    let tool = call::tool_name(item.text("namespace"), &name);
-    let effects = call::of_arguments(&name, &arguments);
-    Some(Entry {
-        text: kept(&arguments).unwrap_or_default(),
-        ..tool_call(item, &tool, effects)
-    })
-}
-
-fn custom_call(item: &Object<'_>) -> Option<Entry> {
-    let name = item.name("name")?;
-    let input = item.get("input").map(json::text_of).unwrap_or_default();
-    let tool = call::tool_name(item.text("namespace"), &name);
-    Some(Entry {
-        text: kept(&input).unwrap_or_default(),
-        ..tool_call(item, &tool, call::of_input(&name, &input))
-    })
-}
-
-fn tool_call(item: &Object<'_>, tool: &str, effects: Effects) -> Entry {
-    Entry {
-        kind: Some(Kind::ToolCall),
-        tool: Some(tool.to_string()),
-        call: item.name("call_id").or_else(|| item.name("id")),
-        command: effects.command,
-        touches: effects.touches,
-        ..Entry::default()
-    }
-}
-
-fn tool_result(item: &Object<'_>, answer: Answer) -> Entry {
-    Entry {
-        kind: Some(Kind::ToolResult),
-        text: answer.text,
-        tool: item
-            .name("name")
-            .map(|name| call::tool_name(item.text("namespace"), &name)),
-        call: item.name("call_id"),
-        error: answer.error,
-        exit_code: answer.exit_code,
-        duration_ms: answer.duration_ms,
-        ..Entry::default()
+/// The body of a call or of its answer, still without text.
+pub(super) fn of_call(call_id: Option<String>) -> EventBody {
+    EventBody {
+        identity: Identity {
+            tool_use_id: call_id,
+            ..Identity::default()
+        },
+        ..EventBody::default()
     }
 }
 
 /// What an event for the screen says that no item does.
-fn event(event: &Object<'_>) -> (Channel, Vec<Entry>) {
-    let entry = match event.text("type").as_deref() {
+fn event(kind: Option<&str>, event: &Object<'_>) -> (Channel, Vec<Entry>) {
+    let entry = match kind {
         Some("user_message") => {
             let words = event.text("message").map(message::Part::Text);
-            user(words.into_iter().chain(message::images(event)))
+            let entry = user(words.into_iter().chain(message::images(event)));
+            with_id(entry, event.name("client_id"))
         }
         Some("agent_message") => said(Kind::Reply, Voice::Assistant, event.text("message")),
         Some("agent_reasoning" | "agent_reasoning_raw_content") => {
             thought(event.text("text").into_iter())
         }
-        Some("turn_aborted") => text(Kind::System, Some(aborted(event.text("reason").as_deref()))),
+        Some("turn_aborted") => aborted(event.text("reason")),
         Some("thread_rolled_back") => {
             let turns = event.count("num_turns");
             text(
@@ -283,9 +191,16 @@ fn event(event: &Object<'_>) -> (Channel, Vec<Entry>) {
     (Channel::Event, entry.into_iter().collect())
 }
 
-fn aborted(reason: Option<&str>) -> String {
-    match reason {
-        None | Some("interrupted") => "Interrupted by user".to_string(),
-        Some(reason) => format!("Turn ended early: {}", reason.replace('_', " ")),
-    }
+fn aborted(reason: Option<String>) -> Option<Entry> {
+    let interrupted = reason
+        .as_deref()
+        .is_none_or(|reason| reason == "interrupted");
+    let words = match &reason {
+        Some(reason) if !interrupted => format!("Turn ended early: {}", reason.replace('_', " ")),
+        _ => "Interrupted by user".to_string(),
+    };
+    let mut entry = text(Kind::System, Some(words))?;
+    entry.body.marks.interrupted = interrupted;
+    entry.body.stop_reason = reason.filter(|reason| !reason.is_empty());
+    Some(entry)
 }

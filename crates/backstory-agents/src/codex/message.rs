@@ -3,12 +3,15 @@
 use serde_json::value::RawValue;
 
 use crate::object::{Object, string};
-use crate::shared::kept;
-use backstory_event::Kind;
+use crate::shared::{cut, kept};
+use backstory_event::{Image, Kind};
 
 /// What stands for an image. Its bytes are an attachment, never text.
 const IMAGE: &str = "[image]";
 const AUDIO: &str = "[audio]";
+
+/// The media type of a `data:` address ends sooner.
+const MAX_HEADER_BYTES: usize = 256;
 
 /// How texts begin that Codex puts into the conversation in the user's name.
 /// From `codex-rs/core/src/context` of August 2026, and older ones seen in logs.
@@ -49,24 +52,41 @@ const EDITOR_CONTEXT: &[&str] = &[
 ];
 const REQUEST: &str = "## My request for Codex:";
 
+/// A message in the user's name.
+pub(super) struct UserMessage {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    pub(super) images: Vec<Image>,
+}
+
 /// What a message in the user's name says: a prompt of what is genuine in it, else a system text of all of it.
-pub(super) fn from_user(parts: impl Iterator<Item = Part>) -> Option<(Kind, String)> {
+pub(super) fn from_user(parts: impl Iterator<Item = Part>) -> Option<UserMessage> {
     let mut genuine = Vec::new();
     let mut injected = Vec::new();
+    let mut images = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => match request(&text) {
                 Some(request) => genuine.extend(kept(request)),
                 None => injected.extend(kept(&text)),
             },
-            Part::Placeholder(placeholder) => genuine.push(placeholder.to_string()),
+            Part::Image(image) => {
+                images.push(image);
+                genuine.push(IMAGE.to_string());
+            }
+            Part::Audio => genuine.push(AUDIO.to_string()),
         }
     }
-    match (genuine.is_empty(), injected.is_empty()) {
-        (false, _) => Some((Kind::Prompt, genuine.join("\n"))),
-        (true, false) => Some((Kind::System, injected.join("\n"))),
-        (true, true) => None,
-    }
+    let (kind, texts) = match (genuine.is_empty(), injected.is_empty()) {
+        (false, _) => (Kind::Prompt, genuine),
+        (true, false) => (Kind::System, injected),
+        (true, true) => return None,
+    };
+    Some(UserMessage {
+        kind,
+        text: texts.join("\n"),
+        images,
+    })
 }
 
 /// All that a message says, one part a line.
@@ -79,8 +99,10 @@ pub(super) fn joined(parts: impl Iterator<Item = Part>) -> Option<String> {
 pub(super) enum Part {
     /// Text.
     Text(String),
-    /// Something that cannot be read as text.
-    Placeholder(&'static str),
+    /// An image, of which only the place in the text is kept.
+    Image(Image),
+    /// A recording, of which only the place in the text is kept.
+    Audio,
 }
 
 impl Part {
@@ -88,14 +110,15 @@ impl Part {
     pub(super) fn text(self) -> Option<String> {
         match self {
             Part::Text(text) => Some(text),
-            Part::Placeholder(_) => None,
+            Part::Image(_) | Part::Audio => None,
         }
     }
 
     fn into_text(self) -> String {
         match self {
             Part::Text(text) => text,
-            Part::Placeholder(placeholder) => placeholder.to_string(),
+            Part::Image(_) => IMAGE.to_string(),
+            Part::Audio => AUDIO.to_string(),
         }
     }
 }
@@ -115,22 +138,50 @@ fn part(value: &RawValue) -> Option<Part> {
         return Some(Part::Text(text));
     }
     let part = Object::of(value)?;
-    let kind = part.text("type").unwrap_or_default();
+    let kind = part.word("type").unwrap_or_default();
     if kind.contains("image") {
-        return Some(Part::Placeholder(IMAGE));
+        let place = part.get("image_url").or_else(|| part.get("path"));
+        return Some(Part::Image(place.map(image_at).unwrap_or_default()));
     }
     if kind.contains("audio") {
-        return Some(Part::Placeholder(AUDIO));
+        return Some(Part::Audio);
     }
     // `input_text`, `output_text`, `summary_text`, `reasoning_text`, `text`, `refusal`; encrypted parts have neither field.
     let text = part.text("text").or_else(|| part.text("refusal"))?;
     (!is_image_tag(&text)).then_some(Part::Text(text))
 }
 
-/// Placeholders for the images that a `user_message` event counts.
+/// The images that a `user_message` event names.
 pub(super) fn images(event: &Object<'_>) -> impl Iterator<Item = Part> {
-    let count = event.list("images").len() + event.list("local_images").len();
-    std::iter::repeat_with(|| Part::Placeholder(IMAGE)).take(count)
+    let places = ["images", "local_images"].map(|list| event.list(list));
+    let places = places.into_iter().flatten();
+    places.map(|place| Part::Image(image_at(place)))
+}
+
+/// An image by its address: a path, a link, or `data:` with the encoded image itself, of which only the length is kept.
+fn image_at(place: &RawValue) -> Image {
+    let nested = Object::of(place).and_then(|object| object.get("url"));
+    let place = nested.unwrap_or(place);
+    let Some(data) = place.get().strip_prefix("\"data:") else {
+        return Image {
+            source: string(place).filter(|source| !source.is_empty()),
+            ..Image::default()
+        };
+    };
+    let data = data.strip_suffix('"').unwrap_or(data);
+    let (header, encoded) = cut(data, MAX_HEADER_BYTES)
+        .find(',')
+        .map_or(("", data), |end| (&data[..end], &data[end + 1..]));
+    // Some writers escape slashes.
+    let media_type = header
+        .split(';')
+        .next()
+        .map(|name| name.replace("\\/", "/"));
+    Image {
+        media_type: media_type.filter(|name| !name.is_empty()),
+        source: None,
+        encoded_bytes: encoded.len() as u64,
+    }
 }
 
 /// A text without all that differs between two records of the same message: white space, placeholders, tags around them.

@@ -17,6 +17,9 @@
 pub(crate) mod call;
 mod edits;
 mod entry;
+mod item;
+mod line;
+mod marks;
 pub(crate) mod message;
 
 pub(crate) mod hooks;
@@ -25,20 +28,26 @@ mod output;
 mod reading;
 mod recognise;
 pub(crate) mod sample;
+mod session;
+mod settings;
 mod state;
+mod telemetry;
 #[cfg(test)]
 mod tests;
+mod tool_class;
 mod turn_item;
 mod usage;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::line::RolloutLine;
 use self::reading::CodexReading;
+use crate::bounds::bound_body;
 use crate::json;
 use crate::object::Object;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
-use backstory_event::{EventBody, ToolClass};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
+use backstory_event::{EventBody, Telemetry, ToolClass};
 
 /// Reads the rollouts of Codex.
 pub(crate) struct Codex;
@@ -80,48 +89,34 @@ impl Reader for Codex {
     }
 
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
-        let record = SpanRecord::parse(span);
-        let body = |(part, text): (u16, String)| {
-            let edits = record
-                .as_ref()
-                .map(|record| edits::of_record(&record.0, part))
-                .unwrap_or_default();
-            (
-                part,
-                EventBody {
-                    edits,
-                    ..EventBody::from_text(text)
-                },
-            )
-        };
-        numbered_texts(span).into_iter().map(body).collect()
+        line::read_span(span, |line| {
+            let mut bodies = numbered_bodies(line);
+            for (_, body) in &mut bodies {
+                bound_body(body);
+            }
+            bodies
+        })
     }
 
-    fn tool_class(&self, _tool: &str) -> ToolClass {
-        ToolClass::Other
+    fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
+        line::read_span(span, telemetry::items)
+    }
+
+    fn tool_class(&self, tool: &str) -> ToolClass {
+        tool_class::classify_tool(tool)
     }
 }
 
-fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
-    let json = String::from_utf8_lossy(span);
-    // Repaired only if it was repaired when it was first read: else raw JSON in a text would differ.
-    let repaired = match Object::parse(&json) {
-        Ok(_) => None,
-        Err(_) => json::repair_surrogates(&json),
-    };
-    let json = repaired.as_deref().unwrap_or(&json);
-    let Ok(record) = Object::parse(json) else {
-        return Vec::new();
-    };
-    if is_document(&record) {
+fn numbered_bodies(line: &RolloutLine<'_>) -> Vec<(u16, EventBody)> {
+    if is_document(&line.fields) {
         // Only a document with damaged text is a span as a whole: see `CodexReading::document`.
-        let items = (0..u16::MAX).zip(record.list("items"));
-        let text = |(part, item)| Some((part, entry::item(&Object::of(item)?)?.text));
-        return items.filter_map(text).collect();
+        let items = (0..u16::MAX).zip(line.fields.list("items"));
+        let body = |(part, item)| Some((part, item::item(&Object::of(item)?)?.body));
+        return items.filter_map(body).collect();
     }
-    let (_, entries) = entry::entries(&record);
-    let texts = entries.into_iter().map(|entry| entry.text);
-    (0..u16::MAX).zip(texts).collect()
+    let (_, entries) = entry::entries(line);
+    let bodies = entries.into_iter().map(|entry| entry.body);
+    (0..u16::MAX).zip(bodies).collect()
 }
 
 /// The session's id as the file or its folder is named; a log without a first record has no other.

@@ -5,52 +5,38 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::entry::{self, Channel, Entry};
-use super::is_document;
-use super::origin::Origin;
+use super::line::RolloutLine;
 use super::state::State;
-use super::usage;
-use crate::bounds::bound_session_id;
+use super::telemetry::{self, Topic};
+use super::{is_document, item};
 use crate::injected;
 use crate::object::Object;
 use crate::reader::Reading;
 use crate::record::Record;
 use crate::shared::LastName;
-use crate::time;
-use backstory_event::{Event, EventKey, Kind, Output, Response, SessionFacts, Span, Title};
-
-/// What a response is put down to when the log names no model.
-const UNKNOWN_MODEL: &str = "unknown";
+use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Span, TelemetryRecord};
 
 /// One rollout being read.
 pub(super) struct CodexReading {
-    fallback: Arc<str>,
-    state: State,
+    pub(super) fallback: Arc<str>,
+    pub(super) state: State,
     session: LastName,
-    model: LastName,
+    pub(super) model: LastName,
+    pub(super) branch: LastName,
+    pub(super) tier: LastName,
 }
 
 impl Reading for CodexReading {
     fn record(&mut self, record: Record<'_>, out: &mut Output) -> serde_json::Result<()> {
-        let line = Object::parse(record.json)?;
-        if is_document(&line) {
-            self.document(&line, record, out);
+        let line = RolloutLine::parse(record.json)?;
+        if is_document(&line.fields) {
+            self.document(&line.fields, record, out);
             return Ok(());
         }
-        let at = line
-            .text("timestamp")
-            .and_then(|time| time::milliseconds(&time));
-        match (line.text("type").as_deref(), line.object("payload")) {
-            (Some("session_meta"), Some(meta)) => self.meta(&meta, out),
-            (Some("turn_context"), Some(context)) => self.context(&context, out),
-            (Some("event_msg"), Some(event)) => self.event(&event, at, out),
-            (None, None) if line.has("id") && at.is_some() && !line.has("role") => {
-                self.state.bare = true;
-                self.meta(&line, out);
-            }
-            _ => {}
-        }
-        if let Some(turn) = turn_of(&line) {
-            self.state.enter_turn(&turn);
+        let counted = (self.state.totals, self.state.limits);
+        self.read_facts(&line, record.json, out);
+        if let Some(turn) = line.turn_id.as_deref().filter(|_| names_turn(&line)) {
+            self.state.enter_turn(turn);
         }
         let span = Span {
             offset: record.offset,
@@ -58,7 +44,21 @@ impl Reading for CodexReading {
             part: 0,
         };
         let (channel, entries) = entry::entries(&line);
-        self.put(entries, channel, at, span, out);
+        self.put(entries, channel, line.at, span, out);
+        if let Some(topic) = telemetry::topic(&line)
+            && self.is_news(
+                topic,
+                &line,
+                counted != (self.state.totals, self.state.limits),
+            )
+        {
+            out.telemetry.push(TelemetryRecord {
+                session: self.own_id(),
+                after: self.state.last_event.map(EventKey),
+                at: line.at.or(self.state.began),
+                span,
+            });
+        }
         Ok(())
     }
 
@@ -75,14 +75,16 @@ impl CodexReading {
             state,
             session: LastName::default(),
             model: LastName::default(),
+            branch: LastName::default(),
+            tier: LastName::default(),
         }
     }
 
     /// Reads what the TypeScript program wrote: one object for the whole session.
     fn document(&mut self, document: &Object<'_>, record: Record<'_>, out: &mut Output) {
         self.state.bare = true;
-        if let Some(session) = document.object("session") {
-            self.meta(&session, out);
+        if let (Some(session), Some(raw)) = (document.object("session"), document.get("session")) {
+            self.read_meta(&session, raw.get(), out);
         }
         for (index, item) in document.list("items").into_iter().enumerate() {
             let span = match position(item, record) {
@@ -97,114 +99,59 @@ impl CodexReading {
                     part: index.try_into().unwrap_or(u16::MAX),
                 },
             };
-            let entry = Object::of(item).and_then(|item| entry::item(&item));
+            let entry = Object::of(item).and_then(|item| item::item(&item));
             self.put(entry.into_iter().collect(), Channel::Item, None, span, out);
         }
     }
 
-    /// Reads the record that a log begins with, and that comes again when it is resumed or copied.
-    fn meta(&mut self, meta: &Object<'_>, out: &mut Output) {
-        let id = meta.name("id").or_else(|| meta.name("session_id"));
-        let id = id.map(|id| bound_session_id(&id).into_owned());
-        if let Some(own) = &self.state.session {
-            if let Some(other) = id.filter(|id| id != own)
-                && self.state.prompts == 0
-            {
-                // The first records are a copy of another session's, which begins with its own first record.
-                let parent = Some(self.state.parent_of_copy(&other));
-                self.state.replays.get_or_insert(other);
-                self.learn(
-                    SessionFacts {
-                        parent,
-                        ..SessionFacts::default()
-                    },
-                    out,
-                );
+    /// Reads what a record says about the session.
+    fn read_facts(&mut self, line: &RolloutLine<'_>, json: &str, out: &mut Output) {
+        let Some(payload) = &line.payload else {
+            let is_first = line.kind.is_none()
+                && line.fields.has("id")
+                && line.at.is_some()
+                && !line.fields.has("role");
+            if is_first {
+                self.state.bare = true;
+                self.read_meta(&line.fields, json, out);
             }
             return;
-        }
-        self.state.session = Some(id.unwrap_or_else(|| self.fallback.to_string()));
-        self.state.began = meta
-            .text("timestamp")
-            .and_then(|time| time::milliseconds(&time));
-        let origin = Origin::of(meta);
-        self.state.subagent = origin.subagent;
-        let parent = origin.parent.as_ref();
-        self.state.replays = parent.map(|parent| bound_session_id(&parent.session).into_owned());
-        let git = meta.object("git");
-        let git = |field: &str| git.as_ref().and_then(|git| git.name(field));
-        let facts = SessionFacts {
-            cwd: meta.name("cwd"),
-            branch: git("branch"),
-            remote: git("repository_url"),
-            parent: origin.parent,
-            machine: origin.machine,
-            ..SessionFacts::default()
         };
-        self.learn(facts, out);
-    }
-
-    fn context(&mut self, context: &Object<'_>, out: &mut Output) {
-        self.state.model = context.name("model").or_else(|| self.state.model.take());
-        self.learn(
-            SessionFacts {
-                cwd: context.name("cwd"),
-                ..SessionFacts::default()
-            },
-            out,
-        );
-    }
-
-    /// Reads what an event says besides text.
-    fn event(&mut self, event: &Object<'_>, at: Option<i64>, out: &mut Output) {
-        match event.text("type").as_deref() {
-            Some("token_count") => self.token_count(event, at, out),
-            Some("thread_settings_applied") => {
-                if let Some(settings) = event.object("thread_settings") {
-                    self.context(&settings, out);
-                }
+        match line.kinds() {
+            (Some("session_meta"), _) => {
+                let raw = line.fields.get("payload").map(RawValue::get);
+                self.read_meta(payload, raw.unwrap_or_default(), out);
             }
-            Some("thread_name_updated") => {
-                // A copied one names the parent.
-                let own = event
-                    .name("thread_id")
-                    .is_none_or(|thread| *thread == *self.own_id());
-                let title = event
-                    .name("thread_name")
-                    .filter(|_| own)
-                    .map(Title::Generated);
-                self.learn(
-                    SessionFacts {
-                        title,
-                        ..SessionFacts::default()
-                    },
-                    out,
-                );
+            (Some("turn_context"), _) => self.read_context(payload, out),
+            (Some("event_msg"), _) => self.read_event(line, payload, out),
+            (Some("response_item"), Some("web_search_call")) => {
+                let action = payload.object("action");
+                let action = action.as_ref().and_then(|action| action.word("type"));
+                self.state.web_used(action.as_deref().unwrap_or_default());
             }
             _ => {}
         }
     }
 
-    fn token_count(&mut self, event: &Object<'_>, at: Option<i64>, out: &mut Output) {
-        let Some(counted) = usage::counted(event, &mut self.state.totals) else {
-            return;
-        };
-        let session = self.own_id();
-        let key =
-            |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &counted.identity]);
-        out.responses.push(Response {
-            event: None,
-            branch: None,
-            billing: backstory_event::Billing::default(),
-            key: key(&session),
-            replay: self.state.replays.as_deref().map(key),
-            session,
-            at: at.or(self.state.began),
-            model: self
-                .model
-                .share(self.state.model.as_deref().unwrap_or(UNKNOWN_MODEL)),
-            usage: counted.usage,
-        });
+    /// Whether a telemetry record says something that no other record says.
+    fn is_news(&mut self, topic: Topic, line: &RolloutLine<'_>, counts_changed: bool) -> bool {
+        match topic {
+            Topic::TokenCount => counts_changed,
+            Topic::Compaction => {
+                self.state.compacted = true;
+                true
+            }
+            Topic::CompactionNotice => !std::mem::take(&mut self.state.compacted),
+            Topic::RepeatedTiming => {
+                let Some(payload) = &line.payload else {
+                    return false;
+                };
+                let call = telemetry::call_id(payload);
+                let is_known = call.is_some_and(|call| self.state.is_recent(&call));
+                !is_known || payload.word("status").as_deref() == Some("declined")
+            }
+            _ => true,
+        }
     }
 
     /// Puts out what a record says, except what another one said already.
@@ -219,8 +166,7 @@ impl CodexReading {
         // Tools that the model called itself are in the conversation already.
         let known = |entry: &Entry| {
             entry
-                .call
-                .as_deref()
+                .call_id()
                 .is_some_and(|call| self.state.is_recent(call))
         };
         if channel == Channel::TurnItem && entries.iter().any(known) {
@@ -238,7 +184,7 @@ impl CodexReading {
         if self.state.bare && kind == Kind::System {
             self.learn(
                 SessionFacts {
-                    cwd: folder_of(&entry.text),
+                    cwd: folder_of(&entry.body.text),
                     ..SessionFacts::default()
                 },
                 out,
@@ -249,7 +195,7 @@ impl CodexReading {
         let mut event = Event::new(&session, key, kind, at.or(self.state.began), span);
         event.replay = replay;
         event.tool = entry.tool;
-        match (kind, entry.call.as_deref()) {
+        match (kind, entry.body.identity.tool_use_id.as_deref()) {
             (Kind::ToolCall, Some(call)) => self
                 .state
                 .called(call, event.tool.as_deref().unwrap_or_default()),
@@ -264,8 +210,8 @@ impl CodexReading {
                 .as_deref()
                 .map(|model| self.model.share(model));
         }
-        event.body.text = entry.text;
-        event.body.identity.tool_use_id = entry.call;
+        self.state.event_told(kind, key);
+        event.body = entry.body;
         event.command = entry.command;
         event.touches = entry.touches;
         event.error = entry.error;
@@ -278,13 +224,13 @@ impl CodexReading {
     ///
     /// Made of what is said: a copy has other times, other ids and sometimes only one of two twins.
     fn keys(&mut self, kind: Kind, entry: &Entry, session: &str) -> (EventKey, Option<EventKey>) {
-        let call = entry.call.as_deref().unwrap_or_default();
+        let call = entry.call_id().unwrap_or_default();
         let tool = entry
             .tool
             .as_deref()
             .filter(|_| kind == Kind::ToolCall)
             .unwrap_or_default();
-        let parts = [kind.name(), call, tool, &entry.text];
+        let parts = [kind.name(), call, tool, &entry.body.text];
         let identity = EventKey::of(&parts.map(str::as_bytes)).0;
         // A call has an id of its own: there is nothing to count.
         let occurrence = if call.is_empty() {
@@ -306,17 +252,7 @@ impl CodexReading {
         (key(session), self.state.replays.as_deref().map(key))
     }
 
-    /// Puts out what is new about the session.
-    fn learn(&mut self, facts: SessionFacts, out: &mut Output) {
-        if let Some(facts) = self.state.news(facts) {
-            out.facts.push(SessionFacts {
-                session: Some(self.own_id()),
-                ..facts
-            });
-        }
-    }
-
-    fn own_id(&mut self) -> Arc<str> {
+    pub(super) fn own_id(&mut self) -> Arc<str> {
         match &self.state.session {
             Some(session) => self.session.share(session),
             None => self.fallback.clone(),
@@ -324,18 +260,13 @@ impl CodexReading {
     }
 }
 
-/// The id of the turn that a record begins or belongs to.
-fn turn_of(line: &Object<'_>) -> Option<String> {
-    let payload = line.object("payload")?;
-    match (line.text("type")?.as_str(), payload.text("type").as_deref()) {
-        ("turn_context", _) | ("event_msg", Some("task_started" | "turn_started")) => {
-            payload.name("turn_id")
-        }
-        ("response_item", _) => payload
-            .object("internal_chat_message_metadata_passthrough")?
-            .name("turn_id"),
-        _ => None,
-    }
+/// Whether a record begins the turn that it names, or is an item of it.
+fn names_turn(line: &RolloutLine<'_>) -> bool {
+    matches!(
+        line.kinds(),
+        (Some("turn_context" | "response_item"), _)
+            | (Some("event_msg"), Some("task_started" | "turn_started"))
+    )
 }
 
 /// Where an item of a document begins in the stored file; `None` when the text was repaired, for then positions moved.

@@ -9,7 +9,7 @@ use super::message::essence;
 use super::usage::Counts;
 use crate::reader::trailing_uuid;
 use crate::shared::OpenCalls;
-use backstory_event::{EventKey, Parent, ParentKind, SessionFacts, Title};
+use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, Title};
 
 /// The app's record of a call comes right after the call's result.
 const RECENT_CALLS: usize = 32;
@@ -38,6 +38,20 @@ pub(super) struct State {
     pub(super) prompts: u64,
     /// The last sum of tokens.
     pub(super) totals: Option<Counts>,
+    /// Service tier of the thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<String>,
+    /// Hash of the last rate limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limits: Option<i64>,
+    /// Key of the last event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_event: Option<i64>,
+    /// Whether the last record of a compaction still waits for the event that tells of it, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) compacted: bool,
+    #[serde(skip_serializing_if = "Answer::is_empty")]
+    answer: Answer,
     turn: Option<String>,
     known: Known,
     open: OpenCalls,
@@ -56,6 +70,32 @@ struct Known {
     remote: Option<String>,
     machine: Option<bool>,
     parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_window: Option<u64>,
+    /// Hash of the session's own record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<i64>,
+}
+
+/// What the model answered since tokens were last counted.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer {
+    /// Key of its first event.
+    pub(super) event: Option<i64>,
+    /// Searches and page views that the provider ran for it.
+    pub(super) web_searches: u64,
+    pub(super) web_fetches: u64,
+}
+
+impl Answer {
+    fn is_empty(&self) -> bool {
+        *self == Answer::default()
+    }
 }
 
 /// Words that became an event: who spoke, the hash of what was said, and the channels that had it. A tuple, because the
@@ -71,6 +111,12 @@ impl State {
         changed(&mut facts.branch, &mut known.branch);
         changed(&mut facts.remote, &mut known.remote);
         changed(&mut facts.machine, &mut known.machine);
+        changed(&mut facts.agent_version, &mut known.agent_version);
+        changed(&mut facts.permission_mode, &mut known.permission_mode);
+        changed(&mut facts.context_window, &mut known.context_window);
+        let mut meta = facts.meta.as_deref().map(hash);
+        changed(&mut meta, &mut known.meta);
+        facts.meta.take_if(|_| meta.is_none());
         let mut title = facts.title.take().map(|title| match title {
             Title::Prompt(text) | Title::Generated(text) | Title::Given(text) => text,
         });
@@ -82,6 +128,42 @@ impl State {
             known.parent = Some(parent.session.clone());
         }
         (facts != SessionFacts::default()).then_some(facts)
+    }
+
+    /// The git branch, as far as it was told.
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.known.branch.as_deref()
+    }
+
+    /// Remembers rate limits.
+    pub(super) fn limits_told(&mut self, limits: Option<&str>) {
+        self.limits = limits.map(hash).or(self.limits);
+    }
+
+    /// Remembers an event: the last one, and the first of an answer. A prompt ends an answer whose tokens were never counted.
+    pub(super) fn event_told(&mut self, kind: Kind, key: EventKey) {
+        self.last_event = Some(key.0);
+        match kind {
+            Kind::Prompt => self.answer = Answer::default(),
+            Kind::Reply | Kind::Reasoning | Kind::ToolCall => {
+                self.answer.event.get_or_insert(key.0);
+            }
+            Kind::ToolResult | Kind::Summary | Kind::System => {}
+        }
+    }
+
+    /// Counts a search or page view that the provider ran.
+    pub(super) fn web_used(&mut self, action: &str) {
+        let count = match action {
+            "open_page" | "find_in_page" => &mut self.answer.web_fetches,
+            _ => &mut self.answer.web_searches,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes the answer whose tokens are counted now.
+    pub(super) fn take_answer(&mut self) -> Answer {
+        std::mem::take(&mut self.answer)
     }
 
     /// The parent that a copied record names.
@@ -99,7 +181,7 @@ impl State {
 
     /// Whether a call is among the last ones.
     pub(super) fn is_recent(&self, call: &str) -> bool {
-        self.recent.contains(&EventKey::of(&[call.as_bytes()]).0)
+        self.recent.contains(&hash(call))
     }
 
     /// Remembers a call for its result.
@@ -108,7 +190,7 @@ impl State {
         if self.recent.len() >= RECENT_CALLS {
             self.recent.pop_front();
         }
-        self.recent.push_back(EventKey::of(&[call.as_bytes()]).0);
+        self.recent.push_back(hash(call));
     }
 
     /// The tool whose result comes now.
@@ -125,7 +207,7 @@ impl State {
             return false;
         };
         let (voice, channel) = (voice as u8, channel as u8);
-        let whole = std::slice::from_ref(&entry.text);
+        let whole = std::slice::from_ref(&entry.body.text);
         let pieces = if entry.pieces.is_empty() {
             whole
         } else {
@@ -133,7 +215,7 @@ impl State {
         };
         let mut all_heard = true;
         for piece in pieces {
-            let words = EventKey::of(&[essence(piece).as_bytes()]).0;
+            let words = hash(&essence(piece));
             // Each record of some words pairs with one of another channel, so that saying "yes" twice stays two prompts.
             let mut twins = self
                 .heard
@@ -200,6 +282,10 @@ impl State {
             .clone()
             .unwrap_or_else(|| self.prompts.to_string())
     }
+}
+
+fn hash(text: &str) -> i64 {
+    EventKey::of(&[text.as_bytes()]).0
 }
 
 fn changed<T: Clone + PartialEq>(news: &mut Option<T>, known: &mut Option<T>) {

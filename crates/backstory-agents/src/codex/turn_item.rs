@@ -9,18 +9,33 @@ use super::call::{self, Effects};
 use super::entry::{self, Entry, Voice};
 use super::message::{self, Part};
 use super::output::milliseconds;
+use super::{edits, marks};
+use crate::injected::CONTEXT_OPEN;
 use crate::object::{Object, string};
 use crate::shared::kept;
 use backstory_event::{Action, Kind, Touch};
 
+/// Returns the type of an item: `CommandExecution` in the source and `commandExecution` in the app's protocol are the same.
+pub(super) fn type_name(item: &Object<'_>) -> String {
+    let name = item.word("type").unwrap_or_default();
+    name.replace('_', "").to_ascii_lowercase()
+}
+
 /// What an item says: at most a call and what it gave back.
 pub(super) fn entries(item: &Object<'_>) -> Vec<Entry> {
-    // The names are `CommandExecution` in the source and `commandExecution` in the app's protocol.
-    let name = item
-        .text("type")
-        .unwrap_or_default()
-        .replace('_', "")
-        .to_ascii_lowercase();
+    let mut entries = contents(item);
+    let id = item.name("id");
+    for entry in &mut entries {
+        entry.body.identity.uuid.clone_from(&id);
+        if matches!(entry.kind, Some(Kind::ToolCall | Kind::ToolResult)) {
+            entry.body.status = item.name("status");
+        }
+    }
+    entries
+}
+
+fn contents(item: &Object<'_>) -> Vec<Entry> {
+    let name = type_name(item);
     let one = |entry: Option<Entry>| entry.into_iter().collect();
     match name.as_str() {
         "usermessage" => one(item
@@ -70,34 +85,7 @@ pub(super) fn entries(item: &Object<'_>) -> Vec<Entry> {
                 output.into_iter().find_map(|field| item.name(field)),
             )
         }
-        "filechange" => {
-            let changes = item.object("changes");
-            let changes: Vec<Change> = changes
-                .iter()
-                .flat_map(Object::fields)
-                .filter_map(change)
-                .collect();
-            let text = changes
-                .iter()
-                .map(|change| change.text.as_str())
-                .collect::<Vec<_>>()
-                .join("\n");
-            let touches = changes
-                .into_iter()
-                .flat_map(|change| change.touches)
-                .collect();
-            let output = item.name("stdout").or_else(|| item.name("stderr"));
-            pair(
-                item,
-                "apply_patch",
-                text,
-                Effects {
-                    command: None,
-                    touches,
-                },
-                output,
-            )
-        }
+        "filechange" => file_change(item),
         "mcptoolcall" => {
             let tool = format!(
                 "mcp__{}__{}",
@@ -132,12 +120,12 @@ pub(super) fn entries(item: &Object<'_>) -> Vec<Entry> {
                 result.or_else(|| item.text("error")),
             )
         }
-        "websearch" => vec![call(
-            item,
-            "web_search",
-            entry::raw(item.get("query")),
-            Effects::default(),
-        )],
+        "websearch" => {
+            let query = entry::raw(item.get("query"));
+            let mut search = call(item, "web_search", query, Effects::default());
+            search.body.arguments = verbatim(item.get("action"));
+            vec![search]
+        }
         "imageview" => {
             let touches = item.name("path").map(call::read).into_iter().collect();
             vec![call(
@@ -154,6 +142,35 @@ pub(super) fn entries(item: &Object<'_>) -> Vec<Entry> {
     }
 }
 
+fn file_change(item: &Object<'_>) -> Vec<Entry> {
+    let listed = item.object("changes");
+    let changes: Vec<Change> = listed
+        .iter()
+        .flat_map(Object::fields)
+        .filter_map(change)
+        .collect();
+    let texts: Vec<&str> = changes.iter().map(|change| change.text.as_str()).collect();
+    let text = texts.join("\n");
+    let touches = changes.into_iter().flat_map(|change| change.touches);
+    let effects = Effects {
+        command: None,
+        touches: touches.collect(),
+    };
+    let output = item.name("stdout").or_else(|| item.name("stderr"));
+    let mut entries = pair(item, "apply_patch", text, effects, output);
+    if let Some(call) = entries.first_mut() {
+        call.body.edits = listed.as_ref().map(edits::listed_edits).unwrap_or_default();
+        call.body.arguments = verbatim(item.get("changes"));
+    }
+    entries
+}
+
+/// JSON as it is written; none that holds our own context.
+fn verbatim(value: Option<&RawValue>) -> Option<String> {
+    let json = value?.get();
+    (!json.contains(CONTEXT_OPEN)).then(|| json.to_string())
+}
+
 fn pair(
     item: &Object<'_>,
     tool: &str,
@@ -162,17 +179,21 @@ fn pair(
     output: Option<String>,
 ) -> Vec<Entry> {
     let exit_code = item.integer("exit_code");
+    let status = item.word("status");
+    let is_declined = status.as_deref() == Some("declined");
+    let error = exit_code.is_some_and(|code| code != 0)
+        || item.says("success", false)
+        || item.get("error").is_some()
+        || is_declined
+        || status.as_deref() == Some("failed");
+    let mut body = entry::of_call(item.name("id"));
+    body.text = output.and_then(|output| kept(&output)).unwrap_or_default();
+    body.marks.denied = is_declined || marks::is_denial(&body.text, error);
     let result = Entry {
         kind: Some(Kind::ToolResult),
-        text: output.and_then(|output| kept(&output)).unwrap_or_default(),
+        body,
         tool: Some(tool.to_string()),
-        call: item.name("id"),
-        error: exit_code.is_some_and(|code| code != 0)
-            || item.says("success", false)
-            || item.has("error") && item.get("error").is_some()
-            || item
-                .text("status")
-                .is_some_and(|status| matches!(status.as_str(), "failed" | "declined")),
+        error,
         exit_code,
         duration_ms: duration(item.get("duration")),
         ..Entry::default()
@@ -181,11 +202,12 @@ fn pair(
 }
 
 fn call(item: &Object<'_>, tool: &str, text: String, effects: Effects) -> Entry {
+    let mut body = entry::of_call(item.name("id"));
+    body.text = text;
     Entry {
         kind: Some(Kind::ToolCall),
-        text,
+        body,
         tool: Some(tool.to_string()),
-        call: item.name("id"),
         command: effects.command,
         touches: effects.touches,
         ..Entry::default()
@@ -230,8 +252,8 @@ fn change((path, value): (&str, &RawValue)) -> Option<Change> {
     })
 }
 
-/// `{"secs":1,"nanos":5}`, as Rust's durations are written, or a text such as `1.5s`.
-fn duration(value: Option<&RawValue>) -> Option<i64> {
+/// A duration in milliseconds: `{"secs":1,"nanos":5}`, as Rust's durations are written, or a text such as `1.5s`.
+pub(super) fn duration(value: Option<&RawValue>) -> Option<i64> {
     let value = value?;
     if let Some(text) = string(value) {
         return text

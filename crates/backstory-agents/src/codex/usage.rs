@@ -23,13 +23,11 @@ pub(super) struct Counted {
     pub(super) identity: [u8; 48],
 }
 
-/// The response that a `token_count` tells of, if it is not one that was told already.
+/// The response that the `info` of a `token_count` tells of, if it is not one that was told already.
 ///
 /// `totals` is the sum over the thread so far. Codex writes a count again whenever the rate limits change, and again when a
 /// thread is resumed: a count with the same totals is no new response. ccusage 20.0.24 goes by the same rule.
-pub(super) fn counted(event: &Object<'_>, totals: &mut Option<Counts>) -> Option<Counted> {
-    // Without it the event is only about rate limits.
-    let info = event.object("info")?;
+pub(super) fn counted(info: &Object<'_>, totals: &mut Option<Counts>) -> Option<Counted> {
     let last = info
         .object("last_token_usage")
         .map(|usage| Counts::of(&usage));

@@ -23,7 +23,7 @@ use serde_json::Value;
 /// Checks the reader of an agent.
 ///
 /// Reading in pieces, with the state written down between them, gives the same as reading at once; what is put out lies within
-/// the data; and the text of an event can be read again from its span.
+/// the data; and the body of an event can be read again from its span.
 pub(crate) fn reader(agent: &str, data: &[u8]) {
     let Some(LogAgent { agent, reader }) = LogAgent::find(agent) else {
         panic!("no reader for {agent}")
@@ -72,7 +72,7 @@ pub(crate) fn reader(agent: &str, data: &[u8]) {
             None => panic!("{agent:?} does not know its own file {name}"),
         };
         check_places(&whole, data);
-        check_texts(reader, &whole, data);
+        check_bodies(reader, &whole, data);
     }
 }
 
@@ -94,6 +94,7 @@ fn check_same(whole: &Output, pieces: &Output, how: &str) {
     assert_eq!(whole.events, pieces.events, "events, {how}");
     assert_eq!(whole.extensions, pieces.extensions, "extensions, {how}");
     assert_eq!(whole.responses, pieces.responses, "responses, {how}");
+    assert_eq!(whole.telemetry, pieces.telemetry, "telemetry, {how}");
     assert_eq!(whole.facts, pieces.facts, "facts, {how}");
     assert_eq!(whole.skipped, pieces.skipped, "skipped, {how}");
 }
@@ -116,6 +117,21 @@ fn check_places(output: &Output, data: &[u8]) {
         let known = output.events.iter().any(|event| event.key == extension.key);
         assert!(known, "extends no event: {extension:?}");
     }
+    for record in &output.telemetry {
+        assert!(
+            within(record.span.offset, record.span.length),
+            "outside of {length} bytes: {record:?}"
+        );
+        let known = |key| output.events.iter().any(|event| event.key == key);
+        assert!(record.after.is_none_or(known), "after no event: {record:?}");
+    }
+    for response in &output.responses {
+        let known = |key| output.events.iter().any(|event| event.key == key);
+        assert!(
+            response.event.is_none_or(known),
+            "of no event: {response:?}"
+        );
+    }
     for skipped in &output.skipped {
         assert!(
             within(skipped.offset, skipped.length),
@@ -124,8 +140,9 @@ fn check_places(output: &Output, data: &[u8]) {
     }
 }
 
-/// The text that is read again from an event's span is the text that was put out, with all that was added to it later.
-fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
+/// The body that is read again from an event's span is the one that was put out, with all that was added to its text later.
+/// What a telemetry record says is found in its span.
+fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
     let mut events = output.events.clone();
     for extension in &output.extensions {
         // A record that occurs twice has the same key twice: what goes on is then the later event.
@@ -147,12 +164,21 @@ fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
         for event in events.iter().filter(of_span) {
             let found = bodies.iter().find(|(part, _)| *part == event.span.part);
             assert_eq!(
-                found.map(|(_, body)| body.text.as_str()),
-                Some(event.body.text.as_str()),
+                found.map(|(_, body)| body),
+                Some(&event.body),
                 "read again from {:?}",
                 String::from_utf8_lossy(span)
             );
         }
+    }
+    for record in &output.telemetry {
+        let start = record.span.offset as usize;
+        let span = &data[start..start + record.span.length as usize];
+        assert!(
+            !reader.telemetry(span).is_empty(),
+            "nothing in {:?}",
+            String::from_utf8_lossy(span)
+        );
     }
 }
 

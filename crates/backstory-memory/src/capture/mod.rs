@@ -21,13 +21,13 @@ use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
-use crate::code::SeenFile;
+use crate::code::FileScan;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::random::random_key;
 use crate::redaction::redacted_project;
-use crate::sweep::random_key;
 
-pub(crate) use self::live::live_events;
+pub(crate) use self::live::{is_omission, live_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
 
@@ -261,19 +261,19 @@ impl Memory {
         Ok(self.store.tidy_now()?)
     }
 
-    /// Renews the function maps of the files that a captured tool use wrote; how many. Large ones are left to a sweep, those with a
-    /// secret in their path are left out.
+    /// Renews the function maps of the files that a captured tool use wrote, and returns what was found in them. Large ones are left to
+    /// a sweep, those with a secret in their path are left out.
     pub fn see_written(
         &mut self,
         capture: &Capture,
         session: i64,
         redactor: Option<&Redactor>,
-    ) -> Result<usize> {
+    ) -> Result<Vec<FileScan>> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {
-            return Ok(0);
+            return Ok(Vec::new());
         };
         if tool.error {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         let cwd = Path::new(capture.input.cwd.as_deref().unwrap_or_default());
         let written: Vec<_> = tool
@@ -283,7 +283,7 @@ impl Memory {
             .collect();
         // Which of several files the text is of, nobody tells.
         let before = tool.before.as_deref().filter(|_| written.len() == 1);
-        let mut seen = 0;
+        let mut scans = Vec::new();
         for touch in written {
             let path = cwd.join(&touch.path);
             let is_small = std::fs::metadata(&path)
@@ -293,11 +293,11 @@ impl Memory {
             };
             let has_secret = redactor.is_some_and(has_secret);
             if path.is_absolute() && is_small && !has_secret {
-                let found = self.see_file(&path, session, before, capture.at)?;
-                seen += usize::from(found != SeenFile::NotSource);
+                let (_, scan) = self.scan_written(&path, session, before, capture.at)?;
+                scans.extend(scan);
             }
         }
-        Ok(seen)
+        Ok(scans)
     }
 }
 

@@ -10,6 +10,7 @@ use backstory_store::{Store, Uncoded};
 use super::files::SourceFile;
 use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
+use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
 use super::teller::{Fact, Teller};
 use super::trees::Trees;
@@ -22,12 +23,14 @@ const TOGETHER: u64 = 10_000;
 const FEW: u64 = 500;
 
 /// Looks at what is new in all sessions, those that began first, first. What a sweep that is stopped here leaves, the next one does.
+/// Returns what was parsed.
 pub(crate) fn renew(
     home: &Path,
     store: &mut Store,
     mut seen: Runs,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<()> {
+) -> Result<ScanLog> {
+    let mut scans = ScanLog::default();
     let pending = store.uncoded()?;
     let mut rest = &pending[..];
     while !rest.is_empty() {
@@ -49,10 +52,10 @@ pub(crate) fn renew(
         } else {
             side_by_side(home, store, together, &known)?
         };
-        store_all(store, together, read, seen)?;
+        store_all(store, together, read, seen, &mut scans)?;
         rest = after;
     }
-    Ok(())
+    Ok(scans)
 }
 
 /// What was read of a session.
@@ -110,11 +113,13 @@ fn store_all(
     sessions: &[Uncoded],
     read: Vec<Reading>,
     seen: Vec<Option<Vec<Run>>>,
+    scans: &mut ScanLog,
 ) -> Result<()> {
     let mut coding = store.coding()?;
     for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
         let facts = Teller::new(&coding).tell(reading.steps)?;
         let last_looks = last_looks(&facts);
+        scans.add(session.session, &facts);
         for (place, fact) in facts.iter().enumerate() {
             // An earlier look at a file only says how it looked before it was looked at again.
             if !matches!(fact, Fact::Seen { .. }) || last_looks.contains(&place) {

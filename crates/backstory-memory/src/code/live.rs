@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::Instant;
 
 use backstory_code::{MAX_BYTES, Parsed};
 use backstory_store::LIVE_TURN;
@@ -9,6 +10,7 @@ use backstory_store::LIVE_TURN;
 use super::files::SourceFile;
 use super::look::Look;
 use super::save::save;
+use super::scanned::{FileScan, scans_of};
 use super::session::{Edited, State, Step, language_of};
 use super::teller::{Fact, Teller};
 use crate::Memory;
@@ -37,6 +39,18 @@ impl Memory {
         before: Option<&str>,
         at: i64,
     ) -> Result<Seen> {
+        Ok(self.scan_written(path, session, before, at)?.0)
+    }
+
+    /// Like [`Memory::see_file`], with what the event log says of it.
+    pub(crate) fn scan_written(
+        &mut self,
+        path: &Path,
+        session: i64,
+        before: Option<&str>,
+        at: i64,
+    ) -> Result<(Seen, Option<FileScan>)> {
+        let started = Instant::now();
         let path = real(path);
         let unreadable = |source| Error::Path {
             path: path.clone(),
@@ -46,28 +60,31 @@ impl Memory {
             SourceFile::on_disk(&path),
             language_of(&path.to_string_lossy()),
         ) else {
-            return Ok(Seen::NotSource);
+            return Ok((Seen::NotSource, None));
         };
         let bytes = match read_regular_file(&path, MAX_BYTES as u64) {
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(Seen::NotSource),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                return Ok((Seen::NotSource, None));
+            }
             read => read.map_err(unreadable)?,
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            return Ok(Seen::NotSource);
+            return Ok((Seen::NotSource, None));
         };
         let parse = |text: &str| {
             // As texts out of logs are: whatever ends their lines.
             let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
-            let parsed = Parsed::new(language, text).ok()?;
-            Some(Look::new(parsed.text(), parsed.symbols()))
+            Parsed::new(language, text).ok()
         };
         let Some(after) = parse(&text) else {
-            return Ok(Seen::NotSource);
+            return Ok((Seen::NotSource, None));
         };
+        let after = Look::with_calls(after.text(), after.outline());
+        let look = |parsed: Parsed| Look::new(parsed.text(), parsed.symbols());
         self.store.install_triggers()?;
         let before = match before {
             Some("") => State::Absent,
-            Some(before) => parse(before).map_or(State::Odd, State::Seen),
+            Some(before) => parse(before).map_or(State::Odd, |parsed| State::Seen(look(parsed))),
             None => State::Unknown,
         };
         let step = Step::Edited(Edited {
@@ -88,9 +105,14 @@ impl Memory {
             Fact::Changed { symbols, .. } => symbols.len(),
             _ => 0,
         });
-        match facts.iter().any(|fact| matches!(fact, Fact::Broken { .. })) {
-            true => Ok(Seen::Broken),
-            false => Ok(Seen::Changed(changed.sum())),
+        let seen = match facts.iter().any(|fact| matches!(fact, Fact::Broken { .. })) {
+            true => Seen::Broken,
+            false => Seen::Changed(changed.sum()),
+        };
+        let mut scan = scans_of(session, &facts).pop();
+        if let Some(scan) = &mut scan {
+            scan.duration = Some(started.elapsed());
         }
+        Ok((seen, scan))
     }
 }

@@ -1,6 +1,6 @@
 //! A look at the text of a source file.
 
-use backstory_code::{Outline, Symbol};
+use backstory_code::{Call, Outline, Resolution, Symbol};
 use twox_hash::XxHash3_64;
 
 /// What a text defines.
@@ -9,6 +9,8 @@ pub(super) struct Look {
     /// Tells whether another text is the same.
     pub(super) text_hash: i64,
     pub(super) symbols: Vec<Symbol>,
+    /// Number of calls, and of those that are unresolved, if they were looked for.
+    pub(super) calls: Option<(u64, u64)>,
     pub(super) has_errors: bool,
 }
 
@@ -18,7 +20,19 @@ impl Look {
         Look {
             text_hash: text_hash(text),
             symbols: outline.symbols,
+            calls: None,
             has_errors: outline.has_errors,
+        }
+    }
+
+    /// What was found in a text whose calls were looked for.
+    pub(super) fn with_calls(text: &str, outline: Outline) -> Self {
+        let is_unresolved = |call: &&Call| call.resolution == Resolution::Unresolved;
+        let unresolved = outline.calls.iter().filter(is_unresolved).count();
+        let calls = Some((outline.calls.len() as u64, unresolved as u64));
+        Look {
+            calls,
+            ..Look::new(text, outline)
         }
     }
 }

@@ -73,8 +73,8 @@ pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let range = EventRange::From(session.coded + 1);
     visit(store, session.session, &session.agent, range, |event| {
-        if event.row.kind == Kind::ToolResult {
-            look(&event.text, event.row.seq, event.row.at, &mut runs);
+        if event.event.kind == Kind::ToolResult {
+            look(event.text(), event.seq, event.event.at, &mut runs);
         }
         Ok(())
     })?;

@@ -85,7 +85,7 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
 }
 
 /// What a stored number stands for.
-pub(super) fn change_of(number: u8) -> Change {
+pub(crate) fn change_of(number: u8) -> Change {
     let known = Change::ALL.get(usize::from(number));
     known.copied().unwrap_or(Change::Modified)
 }

@@ -73,6 +73,7 @@ pub(super) fn look_of(snapshot: &Snapshot) -> Look {
     Look {
         text_hash: snapshot.text_hash,
         symbols: kept.symbols.into_iter().map(symbol).collect(),
+        calls: None,
         has_errors: kept.has_errors,
     }
 }

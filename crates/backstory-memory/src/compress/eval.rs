@@ -9,7 +9,7 @@ use backstory_store::{
 use super::score::scores;
 use crate::Memory;
 use crate::error::Result;
-use crate::observe::{Compressor, Extract, tool_uses};
+use crate::observe::{Compressor, Extract, observed_items};
 
 /// With fewer items of a model, nobody is said to be better.
 const FEWEST: u64 = 20;
@@ -117,15 +117,15 @@ impl Memory {
                 turns: 0,
                 events: u64::from(u32::MAX),
             };
-            tool_uses(
+            observed_items(
                 &self.store,
                 &head.agent,
                 &row,
                 EventRange::From(*first),
                 |found| {
                     if calls.contains(&found.call) {
-                        let Ok(sizes) = Extract.compress(&found.tool_use);
-                        tally.add(&scores(&found.tool_use, &sizes));
+                        let Ok(sizes) = Extract.compress(&found.source);
+                        tally.add(&scores(&found.source, &sizes));
                     }
                     Ok(())
                 },

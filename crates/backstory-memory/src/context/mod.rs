@@ -94,6 +94,14 @@ pub struct Context {
     pub layers: Vec<LayerTokens>,
 }
 
+impl Context {
+    /// Names of the layers that it has something of.
+    pub fn included_layers(&self) -> Vec<&'static str> {
+        let layers = self.layers.iter().filter(|layer| layer.items > 0);
+        layers.map(|layer| layer.layer.name()).collect()
+    }
+}
+
 /// A part of what a session is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerTokens {

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use backstory_store::{DigestRow, EventRange, Store, Taken};
 
 use super::account::{Account, title};
-use super::notes::{Notes, Seen};
+use super::notes::Notes;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::{view_of_stored, visit};
 
 /// So many digests are stored in one transaction.
 const TOGETHER: usize = 200;
@@ -38,7 +38,7 @@ impl Digester {
                 && notes.events + 1 == first.seq
             {
                 for stored in events {
-                    notes.take(&Seen::from(stored));
+                    notes.take(&view_of_stored(stored));
                 }
                 fed.insert(session, notes);
             }
@@ -122,7 +122,7 @@ pub(crate) fn notes(store: &Store, session: i64, agent: &str) -> Result<Notes> {
     }
     let range = EventRange::From(notes.events + 1);
     visit(store, session, agent, range, |event| {
-        notes.take(&Seen::from(&event));
+        notes.take(&event);
         Ok(())
     })?;
     Ok(notes)

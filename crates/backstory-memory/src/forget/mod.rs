@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
-use self::outside::Intent;
+use self::outside::{Intent, is_logged_of};
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
 use crate::error::Result;
+use crate::random::random_key;
 use crate::redaction::redactor_of_store;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
-use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
@@ -308,7 +308,12 @@ impl Memory {
         }
         forgetting.rewrite_texts(
             |text| names.masked(text),
-            |line| names.masked(line).is_some() || probes.has_word(line),
+            |session, data| {
+                let is_one = |session: &str| {
+                    names.has_id(session) || names.masked(session.as_bytes()).is_some()
+                };
+                session.is_some_and(is_one) || is_logged_of(data, &names, &probes)
+            },
         )?;
         let committed = Intent {
             agent_logs: logs.into_iter().map(PathBuf::from).collect(),

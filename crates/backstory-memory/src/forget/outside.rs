@@ -12,6 +12,7 @@ use super::sieve::Names;
 use crate::capture::{Capture, Spool};
 use crate::discover::Problem;
 use crate::error::{Error, Result};
+use crate::event_log::logged_sessions;
 use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::trusted::read_whole;
 use crate::{Memory, write_private};
@@ -258,12 +259,17 @@ impl Memory {
             let changed = clean_capture(&path, names, probes);
             report.add(ForgetPlace::Spool, &path, changed);
         }
-        let is_about = |line: &[u8]| names.masked(line).is_some() || probes.has_word(line);
-        for path in self.forget_lines(is_about)? {
+        for path in self.forget_lines(|line| is_logged_of(line, names, probes))? {
             report.add(ForgetPlace::EventLog, &path, Ok(true));
         }
         Ok(report)
     }
+}
+
+/// Returns whether a line of the event log, or the data of one of its rows, tells of the sessions.
+pub(super) fn is_logged_of(json: &[u8], names: &Names, probes: &Probes) -> bool {
+    let ids = logged_sessions(json);
+    names.masked(json).is_some() || probes.has_word(json) || ids.iter().any(|id| names.has_id(id))
 }
 
 /// Returns files of the catalogue that were refused and may quote the sessions: those that do, and those that nobody can read.

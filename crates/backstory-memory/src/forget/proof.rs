@@ -87,10 +87,10 @@ impl Probes {
                 &session.agent,
                 EventRange::All,
                 |event| {
-                    if event.row.kind == Kind::Prompt {
-                        words.add(&event.text, "_");
+                    if event.event.kind == Kind::Prompt {
+                        words.add(event.text(), "_");
                         // No character of these is written otherwise in JSON.
-                        phrases.add(&event.text, "_ -");
+                        phrases.add(event.text(), "_ -");
                     }
                     Ok(())
                 },

@@ -75,6 +75,11 @@ impl Names {
         masked
     }
 
+    /// Returns whether a session of any agent with this id is one of them.
+    pub(super) fn has_id(&self, session: &str) -> bool {
+        self.sessions.iter().any(|(_, id)| id == session)
+    }
+
     /// Returns whether a session is one of them.
     pub(super) fn has_session(&self, agent: &str, session: &str) -> bool {
         let key = (agent.to_string(), session.to_string());

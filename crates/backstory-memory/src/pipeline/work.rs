@@ -96,6 +96,7 @@ fn one<'a>(
     }
     let mut output = Output::default();
     let mut baton = task.baton.recv().map_err(|_| Error::Worker)?;
+    let first_line = baton.lines;
     if task.skipped > 0 {
         let reason = format!("record of {} bytes, longer than is kept", task.skipped);
         output.skipped.push(Skipped {
@@ -151,6 +152,7 @@ fn one<'a>(
         begins: task.begins,
         rewritten: found.shape == Shape::Document,
         cursor,
+        first_line,
         packed,
         output,
         projects,

@@ -13,7 +13,7 @@ use super::document::Documents;
 use crate::Memory;
 use crate::digest;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::{view_of_stored, visit};
 
 /// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
@@ -205,7 +205,7 @@ impl IndexUpdate {
                 continue;
             }
             for stored in events {
-                if let Some(document) = documents.stored(stored) {
+                if let Some(document) = documents.event(&view_of_stored(stored)) {
                     self.add(document)?;
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use backstory_event::Kind;
-use backstory_store::{IndexSegment, Place, SessionFilter, Store, TextIndex};
+use backstory_store::{IndexSegment, MetaEquals, Place, SessionFilter, Store, TextIndex};
 
 use super::document::minute;
 use crate::error::{Error, Result};
@@ -31,6 +31,8 @@ pub struct SearchFilter {
     pub sessions: Option<Vec<i64>>,
     /// Without sessions that no person sat before.
     pub people_only: bool,
+    /// Of sessions with all of these values in the agent's own record.
+    pub meta_equals: Vec<MetaEquals>,
 }
 
 /// A filter, resolved.
@@ -83,6 +85,7 @@ impl Scope {
             since: filter.since,
             until: filter.until,
             people_only: filter.people_only,
+            meta_equals: filter.meta_equals.clone(),
             ..SessionFilter::default()
         };
         if !by_session.is_empty() {

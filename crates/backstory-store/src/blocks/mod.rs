@@ -13,6 +13,7 @@ pub(crate) use self::stored::read_attachment;
 use self::stored::{STORED_BLOCK, StoredBlock, is_mending, restore};
 use crate::checksums::{Scope, damage, store_sum};
 use crate::error::{Error, Result};
+use crate::open::Store;
 
 /// How much text a block holds. Larger blocks compress better (256 KiB ×5.9, 1 MiB ×6.9 on real logs at level 1), and one
 /// decompresses in less than a millisecond, which is what a tail costs.
@@ -222,6 +223,32 @@ pub(crate) fn append(
         sum: None,
     };
     store_sum(connection, Scope::Blocks, block.id, None, block.checksum())
+}
+
+/// Remembers the number of newlines before a piece, unless the piece was added to a block that began earlier.
+pub(crate) fn save_line(
+    connection: &Connection,
+    stream: i64,
+    start: u64,
+    newlines: u64,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO block_lines (stream, start, line) SELECT ?1, ?2, ?3 \
+             WHERE EXISTS (SELECT 1 FROM blocks WHERE stream = ?1 AND start = ?2)",
+        )?
+        .execute((stream, start, newlines))?;
+    Ok(())
+}
+
+impl Store {
+    /// Returns the start of the last block at or before a byte of a stream whose line is known, and the number of newlines before it.
+    pub fn line_before(&self, stream: i64, offset: u64) -> Result<Option<(u64, u64)>> {
+        let query = "SELECT start, line FROM block_lines WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(statement.query_row((stream, offset), row).optional()?)
+    }
 }
 
 /// The blocks of a stream, in their order: row, first byte, length.

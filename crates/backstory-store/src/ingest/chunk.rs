@@ -21,6 +21,8 @@ pub struct Chunk<'a> {
     pub rewritten: bool,
     /// Where reading goes on; `source` and `stream` are filled in here when the chunk begins a stream.
     pub cursor: Cursor,
+    /// Number of newlines of the file before this piece.
+    pub first_line: u64,
     /// The stored bytes; `None` when only the cursor moves.
     pub packed: Option<Packed>,
     /// What the reader understood.
@@ -75,6 +77,8 @@ pub struct Stored {
     pub turn: u64,
     /// For a tool result, the seq of its call.
     pub call: Option<u64>,
+    /// The stream that it lies in.
+    pub stream: i64,
     /// The event.
     pub event: Event,
 }

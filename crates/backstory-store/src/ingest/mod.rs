@@ -11,7 +11,10 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backstory_event::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use backstory_event::{
+    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, TelemetryRecord,
+    Title,
+};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -23,22 +26,24 @@ use self::unkept::Unkept;
 use crate::blocks;
 use crate::checksums::{self, Scope, hash_numbers};
 use crate::error::Result;
+use crate::meta;
 use crate::open::Store;
 use crate::repair::damaged_streams;
 use crate::sources;
-use crate::usage::{self, Tally};
+use crate::telemetry;
+use crate::usage::{self, Counted, Tally};
 
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
 pub struct Batch<'a> {
-    transaction: Transaction<'a>,
+    pub(crate) transaction: Transaction<'a>,
     hot: Hot<'a>,
     names: HashMap<String, i64>,
     sessions: HashMap<(&'static str, Arc<str>), Session>,
     streams: HashMap<String, (i64, i64)>,
     /// The first byte that this batch added to each stream.
     first_offsets: HashMap<i64, u64>,
-    tally: Tally,
-    unkept: Unkept,
+    pub(crate) tally: Tally,
+    pub(crate) unkept: Unkept,
     /// Events of the chunk at hand that an older generation of its file had.
     moved: Vec<Moved>,
     /// The stream that was looked at last, and whether it is a later generation of its file.
@@ -128,6 +133,7 @@ impl Batch<'_> {
             self.first_offsets.entry(stream).or_insert(start);
             let packed = self.unkept.take_out(packed, start)?;
             blocks::append(&self.transaction, stream, start, packed)?;
+            blocks::save_line(&self.transaction, stream, start, chunk.first_line)?;
         }
         if chunk.redactions > 0 {
             self.transaction
@@ -170,19 +176,10 @@ impl Batch<'_> {
             {
                 continue;
             }
-            let model = self.name(&response.model)?;
-            let session = self.session(chunk.agent, &response.session)?;
-            session.seen(response.at);
-            session.model(model);
-            let (id, at) = (session.id, response.at.or(session.ended_at));
-            self.tally.add(
-                &self.transaction,
-                response.key,
-                id,
-                usage::slot(at),
-                model,
-                response.usage,
-            )?;
+            self.take_response(chunk.agent, response)?;
+        }
+        for record in &output.telemetry {
+            self.take_telemetry(chunk.agent, record, stream)?;
         }
         let insert = "INSERT OR IGNORE INTO skipped_records (stream, line, offset, length, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
         for skipped in &output.skipped {
@@ -197,6 +194,60 @@ impl Batch<'_> {
             self.transaction.prepare_cached(insert)?.execute(row)?;
         }
         Ok(())
+    }
+
+    pub(crate) fn take_response(&mut self, agent: &'static str, response: &Response) -> Result<()> {
+        let model = self.name(&response.model)?;
+        let branch = match &response.branch {
+            Some(branch) => self.name(branch)?,
+            None => 0,
+        };
+        let billing = usage::billing_row(&self.transaction, &response.billing, &response.usage)?;
+        let session = self.session(agent, &response.session)?;
+        session.seen(response.at);
+        session.model(model);
+        let (id, at) = (session.id, response.at.or(session.ended_at));
+        let event = match response.event {
+            Some(event) if !self.tally.has_event(&self.transaction, response.key)? => {
+                self.find(event)?.filter(|(session, _)| *session == id)
+            }
+            _ => None,
+        };
+        let counted = Counted {
+            session: id,
+            slot: usage::slot(at),
+            model,
+            usage: response.usage,
+            seq: event.map_or(0, |(_, seq)| seq as i64),
+            branch,
+            billing,
+        };
+        self.tally.add(&self.transaction, response.key, counted)
+    }
+
+    /// Stores where a telemetry record lies. One that follows a copied event belongs to the session that the event was copied from.
+    pub(crate) fn take_telemetry(
+        &mut self,
+        agent: &'static str,
+        record: &TelemetryRecord,
+        stream: i64,
+    ) -> Result<()> {
+        let before = match record.after {
+            Some(event) => self.find(event)?,
+            None => None,
+        };
+        let session = self.session(agent, &record.session)?;
+        let seq = match before {
+            Some((origin, _)) if origin != session.id => return Ok(()),
+            before => before.map_or(0, |(_, seq)| seq),
+        };
+        session.changed = true;
+        let id = session.id;
+        let new_stream = std::mem::replace(&mut session.stream, stream) != stream;
+        if new_stream {
+            self.link_stream(id, stream)?;
+        }
+        telemetry::insert(&self.transaction, id, seq, stream, record.span)
     }
 
     /// Stores an event, or does nothing when it is known already.
@@ -294,6 +345,7 @@ impl Batch<'_> {
             seq,
             turn,
             call,
+            stream,
             event,
         }))
     }
@@ -382,6 +434,7 @@ impl Batch<'_> {
         if let Some(machine) = facts.machine {
             session.machine = machine;
         }
+        session.learn_details(facts);
         if let Some((from, to)) = facts.period {
             session.seen(Some(from));
             session.seen(Some(to));
@@ -390,7 +443,15 @@ impl Batch<'_> {
             session.entitle(title);
         }
         let id = session.id;
+        self.save_meta(id, facts, stream)?;
         self.link_stream(id, stream)
+    }
+
+    pub(crate) fn save_meta(&self, session: i64, facts: &SessionFacts, stream: i64) -> Result<()> {
+        if let (Some(json), Some(span)) = (&facts.meta, facts.span) {
+            meta::save(&self.transaction, session, stream, span, json)?;
+        }
+        Ok(())
     }
 
     /// A title whose session is known only by one of its events; kept until that event is there.
@@ -463,7 +524,7 @@ impl Batch<'_> {
         Ok(id)
     }
 
-    fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
+    pub(crate) fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
         match self.sessions.entry((agent, name.clone())) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::forget::Forgotten;
 
 /// What is not kept of the chunk at hand.
-pub(super) struct Unkept {
+pub(crate) struct Unkept {
     /// Whether any session is evicted at all; mostly none is, and nothing need be asked for each event.
     any_evicted: bool,
     /// Up to which event the sessions that were asked for are evicted.
@@ -87,7 +87,7 @@ impl Unkept {
     }
 
     /// Takes out of an output what was forgotten, wherever it stands.
-    pub(super) fn forget(
+    pub(crate) fn forget(
         &mut self,
         connection: &Connection,
         (agent, path): (&str, &str),
@@ -127,6 +127,13 @@ impl Unkept {
             }
         }
         output.responses = responses;
+        let mut telemetry = Vec::with_capacity(output.telemetry.len());
+        for record in std::mem::take(&mut output.telemetry) {
+            if !look.session(&record.session)? && !look.key(record.after)? {
+                telemetry.push(record);
+            }
+        }
+        output.telemetry = telemetry;
         let mut facts = Vec::with_capacity(output.facts.len());
         for mut found in std::mem::take(&mut output.facts) {
             let gone = look.facts(&mut found)?;
@@ -137,6 +144,7 @@ impl Unkept {
                 });
                 let unlearned = self.unlearned.entry(path.to_string()).or_default();
                 unlearned.extend(title.into_iter().chain(found.branch.take()));
+                found.meta = None;
             }
             if gone {
                 continue;
@@ -259,6 +267,8 @@ impl Look<'_> {
             && self.session(&Arc::from(parent.session.as_str()))?
         {
             facts.parent = None;
+            // It names the parent, too.
+            facts.meta = None;
         }
         match &facts.session {
             Some(session) => self.session(session),

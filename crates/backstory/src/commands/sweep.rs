@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    Damage, DrainReport, LogAgent, LogEvent, Memory, Problem, Progress, Sources, SweepOptions,
-    SweepReport, dry_sweep, log_event, retention,
+    Damage, DrainReport, EventType, LogAgent, LogEvent, Memory, Problem, Progress, Sources,
+    SweepOptions, SweepReport, dry_sweep, log_event, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -132,11 +132,11 @@ pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<CaughtU
     let started = Instant::now();
     let worked = memory.work_queue(&options(setting, &[], None), now())?;
     if worked.total() > 0 {
-        let mut event = LogEvent::new("queue.done", now())
+        let event = LogEvent::new(EventType::QueueDone, now())
             .with("done", worked.done)
             .with("raw", worked.raw)
-            .with("later", worked.later);
-        event.duration_us = Some(started.elapsed().as_micros() as u64);
+            .with("later", worked.later)
+            .taking(started.elapsed());
         log_event(&setting.store, &event);
     }
     memory.take_over_log(now())?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod environment;
+mod event_log;
 
 mod agents;
 mod blame;
@@ -27,6 +28,7 @@ mod meaning;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
+mod past_stores;
 mod patterns;
 mod plugin;
 #[cfg(unix)]
@@ -37,6 +39,7 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod short_ids;
 mod streams;
 #[cfg(unix)]
 mod worker;

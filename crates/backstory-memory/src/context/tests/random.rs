@@ -87,6 +87,7 @@ impl Random {
             turn: self.below(5) as i64 - 1,
             file: format!("src/{}.rs", self.text(2)),
             name: self.text(3),
+            change: 1,
         });
         let names = names.collect();
         let row = RecalledSession {

@@ -13,7 +13,7 @@ use super::endpoint::{Endpoint, Refusal};
 use super::price::Price;
 use super::request::{Request, most};
 use crate::error::Error;
-use crate::sweep::random_key;
+use crate::random::random_key;
 
 /// An answer that cannot be used is asked for once more.
 const MOST_UNUSABLE: u32 = 2;

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use backstory_memory::{
-    Agent, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus, set_up,
+    Agent, EventType, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus,
+    set_up,
 };
 use serde_json::{Map, Value, json};
 
@@ -82,7 +83,9 @@ impl Capturing {
                     .agents
                     .iter_mut()
                     .find(|hooks| run.agent.as_deref() == Some(hooks.agent));
-                if let Some(agent) = agent.filter(|_| run.name == "hook.capture") {
+                if let Some(agent) =
+                    agent.filter(|_| run.event_type == EventType::HookCapture.name())
+                {
                     agent.runs.push(run);
                 }
             }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::limits_of;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{counted, one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
@@ -40,7 +41,7 @@ pub(super) fn run(
         let mut rows = table(&["session", "tokens", "touched", "told of"]);
         for trial in &trials {
             rows.add_row([
-                trial.session.clone(),
+                short_id(&memory, &trial.agent, &trial.session),
                 trial.tokens.to_string(),
                 trial.touched.to_string(),
                 one_line(&trial.told.join(", ")),

@@ -15,21 +15,30 @@ fn every_hook_leaves_a_line() {
     claude_hook(&environment, &tool_used(&environment, 1, "toolu_1", "ls"));
     claude_hook(&environment, &told(&environment, 1, "Stop", &json!({})));
     environment.feed(&["hook", "Stop", "--agent", "codex"], b"garbage");
-    let lines = logged(&environment);
+    let mut lines = environment.logged_events();
+    let is_call = |line: &Value| line["data"]["raw_size"].is_number();
+    lines.retain(is_call);
     let told = |line: &Value| {
-        let text = |name: &str| line[name].as_str().unwrap().to_string();
-        format!("{} {} {}", text("name"), text("agent"), text("event"))
+        let text = |value: &Value| value.as_str().unwrap().to_string();
+        let (data, event_type) = (&line["data"], text(&line["event_type"]));
+        format!(
+            "{event_type} {} {} {}",
+            text(&data["agent"]),
+            text(&data["event"]),
+            data["tool"]
+        )
     };
     let expected = [
-        "hook.capture claude-code UserPromptSubmit",
-        "hook.capture claude-code PostToolUse",
-        "hook.capture claude-code Stop",
-        "hook.unreadable codex Stop",
+        "hook.capture claude-code UserPromptSubmit null",
+        r#"hook.capture claude-code PostToolUse "Bash""#,
+        "hook.capture claude-code Stop null",
+        "hook.unreadable codex Stop null",
     ];
     assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), expected);
     for line in &lines {
-        assert!(line["duration_us"].as_u64() > Some(0), "{line}");
-        let at: jiff::Timestamp = line["at"].as_str().unwrap().parse().unwrap();
+        assert!(line["duration_ms"].as_f64() > Some(0.0), "{line}");
+        assert!(line["data"]["raw_size"].as_u64() > Some(5), "{line}");
+        let at: jiff::Timestamp = line["timestamp"].as_str().unwrap().parse().unwrap();
         let now = jiff::Timestamp::now();
         assert!(at <= now && now.as_second() - at.as_second() < 3600);
     }

@@ -1,13 +1,19 @@
 //! Reading sessions back.
 
+mod lines;
+mod record;
+mod turn;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
-use backstory_event::{EventBody, Kind, Touch};
+use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, Touch};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
-    SessionHead, SessionRow, Store, StreamRow,
+    SessionHead, SessionRow, Store, Stored, StreamRow,
 };
 
 use crate::Memory;
@@ -15,33 +21,19 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
+pub use self::record::{EventRecord, ServerTools, SessionStatus, UsageRecord};
+pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
+
 /// How much of a stream is in memory at once when it is given back.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// An event with its text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ShownEvent {
-    /// What the store knows of it.
-    pub row: EventRow,
-    /// What was said, asked or answered.
-    pub text: String,
-    /// The files that it touched.
-    pub touches: Vec<Touch>,
-    /// Whether only a hook told of it so far: the log will.
-    pub live: bool,
-    /// Why its text is not there, if what is stored of it is damaged.
-    pub damage: Option<Box<Damage>>,
-}
-
-impl ShownEvent {
-    /// Whether it is among those asked for; which ones are the last, only all of them tell.
-    pub(crate) fn is_in(&self, range: EventRange) -> bool {
-        match range {
-            EventRange::All | EventRange::Last(_) => true,
-            EventRange::From(seq) => self.row.seq >= seq,
-            EventRange::One(seq) => self.row.seq == seq,
-            EventRange::Turn(turn) => self.row.turn == turn,
-        }
+/// Returns whether an event is among those asked for; which ones are the last, only all of them tell.
+pub(crate) fn is_in_range(event: &EventView<'_>, range: EventRange) -> bool {
+    match range {
+        EventRange::All | EventRange::Last(_) => true,
+        EventRange::From(seq) => event.seq >= seq,
+        EventRange::One(seq) => event.seq == seq,
+        EventRange::Turn(turn) => event.turn == turn,
     }
 }
 
@@ -49,6 +41,11 @@ impl Memory {
     /// Sessions, those active last first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
         Ok(self.store.sessions(filter)?)
+    }
+
+    /// Returns the shortest text by which [`Memory::session`] finds this session: the beginning of its id, of at least 8 characters.
+    pub fn short_id(&self, agent: &str, session: &str) -> Result<String> {
+        Ok(self.store.short_id(agent, session)?)
     }
 
     /// The session whose id begins with this text; an error when there is none or more than one.
@@ -65,7 +62,11 @@ impl Memory {
     }
 
     /// Events of a session with their text, in order.
-    pub fn events(&self, session: &SessionRow, range: EventRange) -> Result<Vec<ShownEvent>> {
+    pub fn events(
+        &self,
+        session: &SessionRow,
+        range: EventRange,
+    ) -> Result<Vec<EventView<'static>>> {
         if let EventRange::Turn(turn) = range
             && turn > session.turns + session.live_turns
         {
@@ -87,7 +88,7 @@ impl Memory {
                 events: session.events,
             };
             let live = live_events(&self.store, &live)?.into_iter();
-            shown.extend(live.filter(|event| event.is_in(range)));
+            shown.extend(live.filter(|event| is_in_range(event, range)));
         }
         if let EventRange::Last(count) = range {
             let surplus = shown.len().saturating_sub(count as usize);
@@ -97,7 +98,7 @@ impl Memory {
     }
 
     /// The last events of a session.
-    pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<ShownEvent>> {
+    pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<EventView<'static>>> {
         self.events(session, EventRange::Last(count))
     }
 
@@ -135,7 +136,7 @@ pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<
     let events = store.events(session.id, EventRange::Turn(turn))?;
     if let Some(asked) = events.iter().find(|event| event.kind == Kind::Prompt) {
         let shown = read_one(store, &mut store.bytes(), session, asked.seq)?;
-        return Ok(shown.map(|shown| shown.text));
+        return Ok(shown.map(|shown| shown.text().to_string()));
     }
     let noted = digest::evicted(store, session)?;
     let asked = noted
@@ -154,7 +155,7 @@ pub(crate) fn visit(
     session: i64,
     agent: &str,
     range: EventRange,
-    mut each: impl FnMut(ShownEvent) -> Result<()>,
+    mut each: impl FnMut(EventView<'static>) -> Result<()>,
 ) -> Result<()> {
     let rows = store.events(session, range)?;
     let mut touches: HashMap<u64, Vec<Touch>> = HashMap::new();
@@ -176,16 +177,11 @@ pub(crate) fn visit(
         while let Some(row) = rows.next_if(is_of_record) {
             record.push(row);
         }
-        let (texts, damage) = texts_or_damage(store, agent, span, &record)?;
-        for (row, text) in record.into_iter().zip(texts) {
+        let (mut bodies, damage) = bodies_or_damage(store, agent, span, &record)?;
+        for row in record {
             let touches = touches.remove(&row.seq).unwrap_or_default();
-            each(ShownEvent {
-                row,
-                text,
-                touches,
-                live: false,
-                damage: damage.clone(),
-            })?;
+            let body = bodies.remove(&row.span.part).unwrap_or_default();
+            each(view_of_row(session, row, touches, body, damage.as_deref()))?;
         }
     }
     Ok(())
@@ -197,52 +193,88 @@ pub(crate) fn read_one(
     bytes: &mut BlockReader<'_>,
     session: &SessionHead,
     seq: u64,
-) -> Result<Option<ShownEvent>> {
+) -> Result<Option<EventView<'static>>> {
     let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
         return Ok(None);
     };
     let span = bytes.read_alone(row.stream, row.span.offset, row.span.length);
     let one = std::slice::from_ref(&row);
-    let (texts, damage) = texts_or_damage(store, &session.agent, span, one)?;
+    let (mut bodies, damage) = bodies_or_damage(store, &session.agent, span, one)?;
     let touched = store.touched(session.id, seq, seq)?;
-    Ok(Some(ShownEvent {
-        text: texts.into_iter().next().unwrap_or_default(),
-        damage,
-        touches: touched.into_iter().map(|(_, touch)| touch).collect(),
-        row,
-        live: false,
-    }))
+    let touches = touched.into_iter().map(|(_, touch)| touch).collect();
+    let body = bodies.remove(&row.span.part).unwrap_or_default();
+    let view = view_of_row(session.id, row, touches, body, damage.as_deref());
+    Ok(Some(view))
 }
 
-/// Texts of the events of one span, or the damage that they cannot be read for; that costs these events and no others.
-fn texts_or_damage(
+/// Puts together what is stored of an event.
+fn view_of_row(
+    session: i64,
+    row: EventRow,
+    touches: Vec<Touch>,
+    body: EventBody,
+    damage: Option<&Damage>,
+) -> EventView<'static> {
+    let event = Event {
+        model: row.model.map(Into::into),
+        tool: row.tool,
+        command: row.command,
+        touches,
+        error: row.error,
+        exit_code: row.exit_code,
+        duration_ms: row.duration_ms,
+        body,
+        ..Event::new(&Arc::default(), EventKey(0), row.kind, row.at, row.span)
+    };
+    EventView {
+        session,
+        seq: row.seq,
+        turn: row.turn,
+        call: row.call,
+        parent: row.parent,
+        origin: Origin::Log,
+        stream: row.stream,
+        event: Cow::Owned(event),
+        damage: damage.map(|damage| damage.to_string().into()),
+    }
+}
+
+/// Views an event that was just stored.
+pub(crate) fn view_of_stored(stored: &Stored) -> EventView<'_> {
+    EventView {
+        session: stored.session,
+        seq: stored.seq,
+        turn: stored.turn,
+        call: stored.call,
+        parent: None,
+        origin: Origin::Log,
+        stream: stored.stream,
+        event: Cow::Borrowed(&stored.event),
+        damage: None,
+    }
+}
+
+/// Bodies of the events of one span, by part, or the damage that they cannot be read for; that costs these events and no others.
+fn bodies_or_damage(
     store: &Store,
     agent: &str,
     span: backstory_store::Result<Vec<u8>>,
     rows: &[EventRow],
-) -> Result<(Vec<String>, Option<Box<Damage>>)> {
+) -> Result<(HashMap<u16, EventBody>, Option<Box<Damage>>)> {
     let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
     let damage = match (span, rows.first()) {
         (Ok(span), Some(row)) if is_whole(row, &span) => {
             let reader = backstory_agents::reader(agent);
             let bodies = reader.map(|reader| reader.reread(&span));
-            let mut bodies: HashMap<u16, EventBody> =
-                bodies.unwrap_or_default().into_iter().collect();
-            let texts = rows.iter().map(|row| bodies.remove(&row.span.part));
-            let texts = texts.map(|body| body.unwrap_or_default().text);
-            return Ok((texts.collect(), None));
+            return Ok((bodies.unwrap_or_default().into_iter().collect(), None));
         }
         (Ok(_), Some(row)) => Box::new(missing_bytes(row)),
-        (_, None) => return Ok((Vec::new(), None)),
+        (_, None) => return Ok((HashMap::new(), None)),
         (Err(backstory_store::Error::DamagedPiece(damage)), _) => damage,
         (Err(error), _) => return Err(error.into()),
     };
     store.meet_damage([(*damage).clone()]);
-    Ok((no_texts(rows), Some(damage)))
-}
-
-fn no_texts(rows: &[EventRow]) -> Vec<String> {
-    vec![String::new(); rows.len()]
+    Ok((HashMap::new(), Some(damage)))
 }
 
 /// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
