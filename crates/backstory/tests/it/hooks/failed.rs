@@ -35,6 +35,7 @@ fn a_call_that_fails_is_there_before_any_sweep() {
     assert!(text.contains("No module named"), "{text}");
     assert_eq!(results[0]["error"], true);
     assert_eq!(results[0]["live"], true);
+    assert_eq!(results[0]["marks"], json!([]));
     assert_eq!(results[0]["duration_ms"], 30);
 }
 
@@ -49,6 +50,8 @@ fn a_call_that_is_denied_is_there_until_the_log_has_it() {
     assert_eq!(before.len(), 1);
     assert_eq!(before[0]["text"], "not while others work");
     assert_eq!(before[0]["error"], true);
+    assert_eq!(before[0]["status"], "denied");
+    assert_eq!(before[0]["marks"], json!(["denied"]));
     // The agent tells of it as of a failure, too: it is the same call.
     claude_hook(
         &environment,
