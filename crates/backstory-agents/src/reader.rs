@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::json;
 use crate::record::Record;
 use crate::time;
 use backstory_event::{EventBody, Output, Telemetry, ToolClass};
@@ -62,23 +61,6 @@ pub(crate) fn times_after(mark: &[u8], piece: &[u8]) -> (Option<i64>, Option<i64
     let first = memchr::memmem::find(piece, mark).and_then(time_at);
     let last = memchr::memmem::rfind(piece, mark).and_then(time_at);
     (first, last)
-}
-
-/// The record of a span, parsed once for the edits of all its events.
-#[derive(Debug)]
-pub(crate) struct SpanRecord(pub(crate) serde_json::Value);
-
-impl SpanRecord {
-    /// Parses the stored bytes of a span; `None` when they hold no JSON.
-    pub(crate) fn parse(span: &[u8]) -> Option<Self> {
-        let mut found = None;
-        json::values(span, |text, _| {
-            if found.is_none() {
-                found = json::read(text).ok().map(SpanRecord);
-            }
-        });
-        found
-    }
 }
 
 /// One source file being read. Records come in their order; what is understood goes to the output.

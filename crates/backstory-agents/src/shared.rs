@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
 use crate::injected::without_context;
 use crate::json;
 use backstory_event::{Action, Touch};
@@ -127,14 +128,15 @@ impl OpenCalls {
             self.0.pop_front();
         }
         self.0.push_back(OpenCall {
-            id: id.to_string(),
-            tool: tool.to_string(),
+            id: bound_name(id, MAX_CALL_ID_BYTES).into_owned(),
+            tool: bound_name(tool, MAX_NAME_BYTES).into_owned(),
             at,
         });
     }
 
     /// Takes a call out when its result comes.
     pub(crate) fn close(&mut self, id: &str) -> Option<OpenCall> {
+        let id = bound_name(id, MAX_CALL_ID_BYTES);
         let position = self.0.iter().rposition(|call| call.id == id)?;
         self.0.remove(position)
     }

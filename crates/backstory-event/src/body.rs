@@ -9,6 +9,8 @@ use crate::edit::FileEdit;
 pub struct EventBody {
     /// What was said, decoded; what tools were asked; what they answered.
     pub text: String,
+    /// The shell command that a tool call runs, or the beginning of a long one.
+    pub command: Option<String>,
     /// Arguments of a tool call as JSON, where `text` is not that already.
     pub arguments: Option<String>,
     /// Changes of files: of a call as they were asked, of a result as they were made. Only the result tells whether they were made.

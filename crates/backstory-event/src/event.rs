@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::EventBody;
+use crate::body::{EventBody, Image};
 use crate::telemetry::TelemetryRecord;
 
 /// What a reader understood of the records it was given, in their order.
@@ -60,8 +60,6 @@ pub struct Event {
     pub model: Option<Arc<str>>,
     /// The tool called, or whose result this is.
     pub tool: Option<String>,
-    /// The shell command that a tool call runs.
-    pub command: Option<String>,
     /// Files that a tool call names.
     pub touches: Vec<Touch>,
     /// Whether a tool result is an error.
@@ -87,7 +85,6 @@ impl Event {
             span,
             model: None,
             tool: None,
-            command: None,
             touches: Vec::new(),
             error: false,
             exit_code: None,
@@ -172,6 +169,8 @@ pub struct Extension {
     pub end: u64,
     /// The text to append.
     pub text: String,
+    /// Images that it adds.
+    pub images: Vec<Image>,
 }
 
 /// A content id: a hash of what makes a record the same record wherever it is copied to.

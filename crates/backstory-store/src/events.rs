@@ -38,8 +38,6 @@ pub struct EventRow {
     pub exit_code: Option<i64>,
     /// How long the tool took.
     pub duration_ms: Option<i64>,
-    /// The command that a tool call runs.
-    pub command: Option<String>,
 }
 
 impl EventRow {
@@ -63,7 +61,6 @@ impl EventRow {
             error: false,
             exit_code: None,
             duration_ms: None,
-            command: None,
         }
     }
 }
@@ -103,7 +100,7 @@ pub struct ChangeRow {
 }
 
 const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
-     exit_code, duration_ms, command FROM events LEFT JOIN names AS models ON models.id = events.model \
+     exit_code, duration_ms FROM events LEFT JOIN names AS models ON models.id = events.model \
      LEFT JOIN names AS tools ON tools.id = events.tool";
 
 impl Store {
@@ -267,6 +264,5 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         error: row.get::<_, Option<i64>>(12)?.is_some(),
         exit_code: row.get(13)?,
         duration_ms: row.get(14)?,
-        command: row.optional_text(15)?,
     })
 }

@@ -22,7 +22,6 @@ pub(super) struct Part {
     pub(super) kind: Kind,
     pub(super) body: EventBody,
     pub(super) tool: Option<String>,
-    pub(super) command: Option<String>,
     pub(super) touches: Vec<Touch>,
     pub(super) error: bool,
 }
@@ -34,7 +33,6 @@ impl Part {
             kind,
             body: EventBody::from_text(text),
             tool: None,
-            command: None,
             touches: Vec::new(),
             error: false,
         }
@@ -190,11 +188,11 @@ impl Block<'_> {
                 let tool = string(self.name)?.into_owned();
                 let input = self.input.map(ToolInput::parse).unwrap_or_default();
                 let mut part = Part {
-                    command: input.command_column(),
                     touches: input.touches(&tool),
                     ..Part::new(index, Kind::ToolCall, input.text()).of_call(self.id)
                 };
                 part.body.arguments = input.arguments();
+                part.body.command = input.command_column();
                 if kind == "tool_use" {
                     part.body.edits = edits::asked_edits(&tool, &input);
                 }

@@ -126,7 +126,7 @@ fn render_event(event: &Event) -> String {
             .iter()
             .map(|call| format!(" call={call}")),
     );
-    let command = event.command.iter();
+    let command = event.body.command.iter();
     line.extend(command.map(|command| format!(" $ {command:?}")));
     for touch in &event.touches {
         let action = match touch.action {

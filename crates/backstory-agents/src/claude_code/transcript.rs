@@ -190,7 +190,6 @@ impl Transcript {
             (Kind::ToolCall, Some(call)) => {
                 let tool = part.tool.as_deref().unwrap_or_default();
                 self.state.calls.open(call, tool, event.at);
-                event.command = part.command;
                 event.touches = part.touches;
                 event.tool = part.tool;
             }

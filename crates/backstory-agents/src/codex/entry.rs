@@ -22,7 +22,6 @@ pub(super) struct Entry {
     /// The words as the other record may have them, when that is not all at once.
     pub(super) pieces: Vec<String>,
     pub(super) tool: Option<String>,
-    pub(super) command: Option<String>,
     pub(super) touches: Vec<Touch>,
     pub(super) error: bool,
     pub(super) exit_code: Option<i64>,

@@ -126,11 +126,12 @@ fn plain_call(item: &Object<'_>, tool: &str, field: &str) -> Entry {
 }
 
 fn tool_call(item: &Object<'_>, tool: &str, effects: Effects) -> Entry {
+    let mut body = of_call(item.name("call_id").or_else(|| item.name("id")));
+    body.command = effects.command;
     Entry {
         kind: Some(Kind::ToolCall),
-        body: of_call(item.name("call_id").or_else(|| item.name("id"))),
+        body,
         tool: Some(tool.to_string()),
-        command: effects.command,
         touches: effects.touches,
         ..Entry::default()
     }

@@ -11,6 +11,9 @@
 //! calls or with the last turns only. Keys are therefore made of what is said in which turn, not of the bytes; every event of
 //! a fork also has the key it would have in its parent, by which the store finds out how far the copy goes.
 //!
+//! A body is what its own record says. So a reply whose event for the screen comes before its item has no id, for only the item
+//! has one, and settings of a turn are telemetry, for no prompt names them.
+//!
 //! Not read: encrypted reasoning, the history that a compaction leaves, the world state, and events that only repeat the
 //! output of a tool.
 

@@ -212,7 +212,6 @@ impl CodexReading {
         }
         self.state.event_told(kind, key);
         event.body = entry.body;
-        event.command = entry.command;
         event.touches = entry.touches;
         event.error = entry.error;
         event.exit_code = entry.exit_code;

@@ -133,6 +133,7 @@ fn render_event(event: &Event) -> String {
     );
     line.extend(
         event
+            .body
             .command
             .iter()
             .map(|command| format!(" $ {command:?}")),
@@ -519,7 +520,7 @@ fn reasoning_is_read_where_it_can_be() {
 fn commands_of_every_shell_tool() {
     let check = |line: String, expected: &str| {
         let out = read(&[line]);
-        assert_eq!(out.events[0].command.as_deref(), Some(expected));
+        assert_eq!(out.events[0].body.command.as_deref(), Some(expected));
     };
     check(
         call("shell", r#"{"command":["bash","-lc","ls -la"]}"#),

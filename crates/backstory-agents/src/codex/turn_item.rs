@@ -204,11 +204,11 @@ fn pair(
 fn call(item: &Object<'_>, tool: &str, text: String, effects: Effects) -> Entry {
     let mut body = entry::of_call(item.name("id"));
     body.text = text;
+    body.command = effects.command;
     Entry {
         kind: Some(Kind::ToolCall),
         body,
         tool: Some(tool.to_string()),
-        command: effects.command,
         touches: effects.touches,
         ..Entry::default()
     }

@@ -1,69 +1,41 @@
 //! What Grok's tools did to files: as they were asked, or as the change was shown.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::edit::{Change, FileEdit, by_strings, substitutions, text};
+use serde_json::value::RawValue;
+
+use super::fields::Fields;
+use crate::edit::{Change, FileEdit, Substitution, by_strings};
+use crate::shared::{is_true, items};
 use crate::{patch, shell};
 
-/// What the event of a record's part did to files.
-pub(super) fn of_record(record: &Value, part: u16) -> Vec<FileEdit> {
-    let update = record.get("params").unwrap_or(record).get("update");
-    let Some(update) = update else {
-        return of_message(record, part);
-    };
-    let asked = match (part, update.get("rawInput")) {
-        (0, Some(input)) => {
-            let names = [text(update, &["kind"]), text(update, &["title"])];
-            asked(&names.map(Option::unwrap_or_default).join(" "), input)
-        }
-        _ => Vec::new(),
-    };
-    if asked.is_empty() {
-        shown(update)
-    } else {
-        asked
+/// Returns the changes that a call asks for. `tool` is whatever the log calls the tool.
+pub(super) fn asked_edits(tool: &str, input: &Fields<'_>) -> Vec<FileEdit> {
+    if let Some(patch) = input.string(&["patch", "input"]) {
+        return patch::edits(&patch);
     }
-}
-
-/// A call in the cache of messages, in the format of today or the one before.
-fn of_message(message: &Value, part: u16) -> Vec<FileEdit> {
-    let call = || {
-        let calls = message.get("tool_calls")?.as_array()?;
-        let call = calls.get(usize::from(part).checked_sub(1)?)?;
-        let call = call.get("function").unwrap_or(call);
-        let name = text(call, &["name"]).unwrap_or_default();
-        Some(match call.get("arguments")? {
-            Value::String(arguments) => {
-                asked(name, &crate::json::read(arguments).unwrap_or_default())
-            }
-            arguments => asked(name, arguments),
-        })
-    };
-    call().unwrap_or_default()
-}
-
-fn asked(tool: &str, input: &Value) -> Vec<FileEdit> {
-    if let Some(patch) = text(input, &["patch", "input"]) {
-        return patch::edits(patch);
-    }
-    let tool = tool.to_ascii_lowercase();
-    let from = text(input, &["source_path"]);
-    if let (Some(from), Some(to)) = (from, text(input, &["destination_path"])) {
+    let from = input.string(&["source_path"]);
+    if let (Some(from), Some(to)) = (from, input.string(&["destination_path"])) {
         return vec![FileEdit {
-            moved_to: Some(to.to_string()),
+            moved_to: Some(to.into_owned()),
             ..FileEdit::new(from, Change::Hunks(Vec::new()))
         }];
     }
     const PATHS: [&str; 4] = ["target_file", "file_path", "filePath", "path"];
-    let Some(path) = text(input, &PATHS) else {
-        let command = text(input, &["command", "cmd"]);
-        return command.map(shell::moves).unwrap_or_default();
+    let Some(path) = input.string(&PATHS) else {
+        let command = input.string(&["command", "cmd"]);
+        return command
+            .map(|command| shell::moves(&command))
+            .unwrap_or_default();
     };
-    let whole = text(input, &["content", "contents", "file_text", "new_content"]);
+    let whole = ["content", "contents", "file_text", "new_content"];
     let change = match by_strings(substitutions(input)) {
         Some(change) => Some(change),
-        None if tool.contains("delete") => Some(Change::Deleted),
-        None => whole.map(|whole| Change::Written(whole.to_string())),
+        None if tool.to_ascii_lowercase().contains("delete") => Some(Change::Deleted),
+        None => input
+            .string(&whole)
+            .map(Cow::into_owned)
+            .map(Change::Written),
     };
     change
         .map(|change| FileEdit::new(path, change))
@@ -71,16 +43,45 @@ fn asked(tool: &str, input: &Value) -> Vec<FileEdit> {
         .collect()
 }
 
-/// The changes that were shown to the user, as the Agent Client Protocol has them.
-fn shown(update: &Value) -> Vec<FileEdit> {
-    let blocks = update.get("content").and_then(Value::as_array);
-    let one = |block: &Value| {
-        let path = text(block, &["path"]).filter(|_| text(block, &["type"]) == Some("diff"))?;
-        let change = match text(block, &["oldText"]) {
-            Some(_) => by_strings(substitutions(block))?,
-            None => Change::Written(text(block, &["newText"])?.to_string()),
+/// Returns the changes that were shown to the user, as the Agent Client Protocol has them.
+pub(super) fn shown_edits(content: Option<&RawValue>) -> Vec<FileEdit> {
+    // What a tool put out may be long, and mostly is no change.
+    let has_diff =
+        |content: &&RawValue| memchr::memmem::find(content.get().as_bytes(), b"\"diff\"").is_some();
+    let blocks = content.filter(has_diff).map(items).unwrap_or_default();
+    let edit = |block: &RawValue| {
+        let block = Fields::read(block.get());
+        let is_diff = block.string(&["type"]).as_deref() == Some("diff");
+        let path = block.string(&["path"]).filter(|_| is_diff)?;
+        let change = match block.string(&["oldText"]) {
+            Some(_) => by_strings(substitutions(&block))?,
+            None => Change::Written(block.string(&["newText"])?.into_owned()),
         };
         Some(FileEdit::new(path, change))
     };
-    blocks.into_iter().flatten().filter_map(one).collect()
+    blocks.into_iter().filter_map(edit).collect()
+}
+
+/// The strings that the input of an edit tool replaces: one pair, or a list of them.
+fn substitutions(input: &Fields<'_>) -> Vec<Substitution> {
+    match input
+        .get(&["edits"])
+        .filter(|raw| raw.get().starts_with('['))
+    {
+        Some(edits) => items(edits)
+            .into_iter()
+            .filter_map(|edit| substitution(&Fields::read(edit.get())))
+            .collect(),
+        None => substitution(input).into_iter().collect(),
+    }
+}
+
+fn substitution(fields: &Fields<'_>) -> Option<Substitution> {
+    const OLD: [&str; 4] = ["old_string", "oldString", "old_str", "oldText"];
+    const NEW: [&str; 4] = ["new_string", "newString", "new_str", "newText"];
+    Some(Substitution {
+        old: fields.string(&OLD)?.into_owned(),
+        new: fields.string(&NEW)?.into_owned(),
+        all: is_true(fields.get(&["replace_all"])) || is_true(fields.get(&["replaceAll"])),
+    })
 }

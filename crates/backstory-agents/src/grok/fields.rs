@@ -35,6 +35,26 @@ impl<'a> Fields<'a> {
         texts.into_iter().find(|text| !text.trim().is_empty())
     }
 
+    /// The first of these fields that is a string, be it empty.
+    pub(super) fn string(&self, names: &[&str]) -> Option<Cow<'a, str>> {
+        let mut texts = names
+            .iter()
+            .filter_map(|name| string(self.0.get(*name).copied()));
+        texts.next()
+    }
+
+    /// The first of these fields that is a string with something in it, as one of its own.
+    pub(super) fn owned(&self, names: &[&str]) -> Option<String> {
+        self.text(names).map(Cow::into_owned)
+    }
+
+    /// A number that is not negative, if the field is one.
+    pub(super) fn unsigned(&self, name: &str) -> Option<u64> {
+        number(self.0.get(name).copied())
+            .filter(|number| *number >= 0.0)
+            .map(|number| number as u64)
+    }
+
     /// A count, whichever way the number is written.
     pub(super) fn count(&self, name: &str) -> u64 {
         // Negative numbers become zero, absurd ones the largest.

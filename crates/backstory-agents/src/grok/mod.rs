@@ -1,41 +1,50 @@
-//! Grok Build: `~/.grok/sessions/<folder>/<session>/`, of which three files hold a session.
+//! Grok Build: `~/.grok/sessions/<folder>/<session>/`, of which five files hold a session.
 //!
 //! `updates.jsonl` is the log that Grok itself resumes from: streamed text in fragments, tool calls, tokens. `summary.json` says
 //! where the session worked and what it is called. `chat_history.jsonl` is a cache of the model's messages, without times and
-//! cut at compactions, so it is read only where there is no log. The other files (events, signals, plans) hold no text.
+//! cut at compactions, so it is read only where there is no log. `events.jsonl` and `signals.json` hold no text: they say how long
+//! tools took, what the user allowed, and how full the context was. The other files (plans, points to rewind to) repeat the log.
 //!
 //! Checked against the program's source, xai-org/grok-build of August 2026.
 
+mod again;
+mod body;
+mod calls;
+mod content;
 mod edits;
+mod events;
 mod fields;
 mod history;
 pub(crate) mod hooks;
+mod line;
+mod message;
 mod note;
 mod open_text;
 pub(crate) mod sample;
+mod signals;
+mod state;
 pub(crate) mod stream;
 mod summary;
+mod telemetry;
+mod tool_class;
 pub(crate) mod tools;
 mod updates;
+mod usage;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-
-use self::note::Note;
-use self::open_text::OpenText;
-use self::updates::{Again, Run};
-use super::shared::{LastName, OpenCalls};
-use crate::bounds::bound_session_id;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName, SpanRecord, trailing_uuid};
+use self::again::Again;
+use self::line::Line;
+use self::state::State;
+use super::shared::LastName;
+use crate::bounds::{bound_body, bound_session_id};
+use crate::reader::{Places, Reader, Reading, Shape, SourceName, trailing_uuid};
 use crate::record::{Record, read_lines};
-use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, ToolClass};
+use backstory_event::{Event, EventBody, EventKey, Kind, Output, Span, Telemetry, ToolClass};
 
 /// Reads the logs of Grok Build.
 pub(crate) struct Grok;
@@ -51,8 +60,8 @@ impl Reader for Grok {
 
     fn named(&self, path: &Path) -> Option<Shape> {
         match path.file_name()?.to_str()? {
-            "updates.jsonl" | "chat_history.jsonl" => Some(Shape::Lines),
-            "summary.json" => Some(Shape::Document),
+            "updates.jsonl" | "chat_history.jsonl" | "events.jsonl" => Some(Shape::Lines),
+            "summary.json" | "signals.json" => Some(Shape::Document),
             _ => None,
         }
     }
@@ -63,6 +72,9 @@ impl Reader for Grok {
         if name == "summary.json" {
             return (found("\"info\"") && found("\"session_summary\"")).then_some(Shape::Document);
         }
+        if name == "signals.json" {
+            return signals::begins(head).then_some(Shape::Document);
+        }
         if !name.ends_with(".jsonl") {
             return None;
         }
@@ -71,6 +83,9 @@ impl Reader for Grok {
             .map(<[u8]>::trim_ascii)
             .find(|line| !line.is_empty())?;
         let first = String::from_utf8_lossy(first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first));
+        if name == "events.jsonl" {
+            return events::begins(&first).then_some(Shape::Lines);
+        }
         let history = match name {
             "chat_history.jsonl" => history::begins(&first, true),
             _ => name.starts_with("source-v") && history::begins(&first, false),
@@ -84,13 +99,15 @@ impl Reader for Grok {
 
     fn begin(&self, source: &SourceName<'_>, state: Option<&str>) -> Box<dyn Reading> {
         let folder = source.folder(1);
-        let is_summary = source
-            .path
-            .file_name()
-            .is_some_and(|name| name == "summary.json");
+        let name = source.path.file_name().and_then(|name| name.to_str());
         Box::new(Session {
             state: state.map(State::read).unwrap_or_default(),
-            is_summary,
+            file: match name {
+                Some("summary.json") => SessionFile::Summary,
+                Some("events.jsonl") => SessionFile::Events,
+                Some("signals.json") => SessionFile::Signals,
+                _ => SessionFile::Conversation,
+            },
             id: folder.and_then(trailing_uuid),
             other_name: Arc::from(folder.unwrap_or_else(|| source.stem())),
             names: LastName::default(),
@@ -104,41 +121,40 @@ impl Reader for Grok {
     }
 
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
-        let record = SpanRecord::parse(span);
-        let body = |(part, text): (u16, String)| {
-            let edits = record
-                .as_ref()
-                .map(|record| edits::of_record(&record.0, part))
-                .unwrap_or_default();
-            (
-                part,
-                EventBody {
-                    edits,
-                    ..EventBody::from_text(text)
-                },
-            )
-        };
-        numbered_texts(span).into_iter().map(body).collect()
+        // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
+        // line and lone surrogates are then the same.
+        let mut again = Again::default();
+        read_lines(&mut again, span, 0, 1, &mut Output::default());
+        let mut bodies = again.bodies;
+        for (_, body) in &mut bodies {
+            bound_body(body);
+        }
+        bodies
     }
 
-    fn tool_class(&self, _tool: &str) -> ToolClass {
-        ToolClass::Other
+    fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
+        telemetry::span_telemetry(span)
+    }
+
+    fn tool_class(&self, tool: &str) -> ToolClass {
+        tool_class::tool_class(tool)
     }
 }
 
-fn numbered_texts(span: &[u8]) -> Vec<(u16, String)> {
-    // The code that cut the span into records when it was first read cuts it again: byte order marks, values glued on one
-    // line and lone surrogates are then the same.
-    let mut again = Again::default();
-    read_lines(&mut again, span, 0, 1, &mut Output::default());
-    again.texts
+/// Which of a session's files is read. What a record is shows in the record where texts are, and in the file's name elsewhere: old
+/// summaries have nothing else to be known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionFile {
+    Conversation,
+    Summary,
+    Events,
+    Signals,
 }
 
-/// A source file being read. What a record is mostly shows in the record, so one type reads all three files.
+/// A source file being read.
 struct Session {
     state: State,
-    /// Old summaries have nothing by which to know them but their name.
-    is_summary: bool,
+    file: SessionFile,
     /// The id of the session, from the folder.
     id: Option<Arc<str>>,
     /// What to call the session when neither folder nor records have an id.
@@ -147,61 +163,23 @@ struct Session {
     models: LastName,
 }
 
-/// What must be known of the records before.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct State {
-    /// The session that records name; counts only when the folder does not.
-    session: Option<String>,
-    /// The model last named.
-    model: Option<String>,
-    /// How many prompts there were.
-    turn: u64,
-    /// The records of this turn that have no id of their own, and how often each occurred.
-    seen: Vec<(i64, u32)>,
-    /// The text that is streaming.
-    run: Option<Run>,
-    /// Texts that later records may carry on.
-    open: Vec<OpenText>,
-    /// Calls that were announced before their input was known: no event yet.
-    announced: OpenCalls,
-    /// Calls that wait for their result.
-    calls: OpenCalls,
-    /// The keys of the newest calls and results put out: updates of a call may repeat its end.
-    told: VecDeque<i64>,
-    /// The prompts that can be rewound to: their number, and the event before each.
-    prompts: Vec<(u64, Option<i64>)>,
-    /// Whether prompts are numbered in this log; those without a number then are said within a turn.
-    numbered: bool,
-    /// The event last put out.
-    last: Option<i64>,
-    /// The event that the next prompt answers, after a rewind.
-    branch: Option<i64>,
-}
-
-impl State {
-    fn read(state: &str) -> Self {
-        let mut state: State = serde_json::from_str(state).unwrap_or_default();
-        // Versions before did not keep which texts are open.
-        if state.open.is_empty() {
-            state.open.extend(state.run.as_ref().map(OpenText::of_run));
-        }
-        state
-    }
-}
-
 /// Bounds of what the state remembers. What is forgotten only loses a join.
 const MOST_REMEMBERED: usize = 256;
 
 impl Reading for Session {
     fn record(&mut self, record: Record<'_>, out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
-        if self.is_summary {
-            self.summary(record, out);
-        } else if let Some(note) = line.note() {
-            self.update(&note, record, out);
-        } else if line.kind.is_some() || line.role.is_some() {
-            self.message(record, out);
+        match self.file {
+            SessionFile::Summary => self.summary(record, out),
+            SessionFile::Events => self.event_line(record, out),
+            SessionFile::Signals => self.signals(record, out),
+            SessionFile::Conversation => {
+                if let Some(note) = line.note() {
+                    self.update(&note, record, out);
+                } else if line.kind.is_some() || line.role.is_some() {
+                    self.message(record, out);
+                }
+            }
         }
         Ok(())
     }
@@ -253,9 +231,16 @@ impl Session {
         ])
     }
 
-    /// Puts an event out. Whatever was streaming is over then, for its text would go on after something else.
-    fn put(&mut self, mut event: Event, out: &mut Output) {
+    /// Puts an event out, and returns whether it is the first answer of its turn. Whatever was streaming is over then, for its text
+    /// would go on after something else.
+    fn put(&mut self, mut event: Event, out: &mut Output) -> bool {
         self.state.run = None;
+        let is_answer = event.kind.role() == "assistant";
+        let is_first_answer = is_answer && (self.state.turn_over || self.state.answer.is_none());
+        if is_first_answer {
+            self.state.answer = Some(event.key.0);
+            self.state.turn_over = false;
+        }
         if event.kind == Kind::Prompt {
             event.parent = self.state.branch.take().map(EventKey);
             self.state.turn += 1;
@@ -263,6 +248,7 @@ impl Session {
         }
         self.state.last = Some(event.key.0);
         out.events.push(event);
+        is_first_answer
     }
 
     /// Whether this call or result was not put out before.
@@ -275,48 +261,6 @@ impl Session {
         }
         self.state.told.push_back(key.0);
         true
-    }
-}
-
-/// The outermost fields of a record, by which its kind shows.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    update: Option<&'a RawValue>,
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    role: Option<&'a RawValue>,
-    /// The record itself: old logs have notifications without an envelope.
-    #[serde(skip)]
-    whole: &'a str,
-}
-
-impl<'a> Line<'a> {
-    fn read(json: &'a str) -> serde_json::Result<Self> {
-        if !json.trim_start().starts_with('{') {
-            // Damaged JSON says so itself; a list would pass for the fields of a line, in their order.
-            serde_json::from_str::<&RawValue>(json)?;
-            return Err(serde::de::Error::custom("a record is an object"));
-        }
-        serde_json::from_str(json).map(|line| Line {
-            whole: json,
-            ..line
-        })
-    }
-
-    /// The notification that the record is, if it is one.
-    fn note(&self) -> Option<Note<'a>> {
-        match (self.params, self.update) {
-            (Some(params), _) => Note::read(params.get(), self.timestamp),
-            (None, Some(_)) => Note::read(self.whole, self.timestamp),
-            (None, None) => None,
-        }
     }
 }
 

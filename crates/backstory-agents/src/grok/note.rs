@@ -77,6 +77,12 @@ pub(super) struct Meta<'a> {
     #[serde(borrow)]
     pub(super) agent_timestamp_ms: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub(super) turn_start_ms: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) total_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) prompt_id: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) model_id: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) prompt_index: Option<&'a RawValue>,
@@ -148,7 +154,8 @@ impl<'a> Note<'a> {
 
     /// The tool's name and kind. The stamp is sure. Without one the title of a call is the name that the model used, unless it
     /// is already made for people: then it is the command, or a sentence that begins with a verb (``Read `src/main.rs` ``).
-    pub(super) fn tool(&self) -> (String, Cow<'a, str>) {
+    /// `input` is what [`Note::input`] holds.
+    pub(super) fn tool(&self, input: &Fields<'_>) -> (String, Cow<'a, str>) {
         let update = &self.update;
         let stamp = Fields::of(Meta::read(update.meta).tool);
         let kind = stamp
@@ -160,7 +167,6 @@ impl<'a> Note<'a> {
             return (name.into_owned(), kind);
         }
         let title = string(update.title).unwrap_or_default();
-        let input = Fields::read(self.input());
         let is_command = || {
             input
                 .text(&["command"])

@@ -1,18 +1,16 @@
 //! Text that comes in fragments.
 //!
-//! The reader and [`super::Grok`]'s `text` push the same fragments through the same [`Stream`], one fragment per sweep or all at
+//! The reader and [`super::Grok`]'s `reread` push the same fragments through the same [`Stream`], one fragment per sweep or all at
 //! once: so what a span gives back is what was put out piece by piece, whatever the rules here are.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use super::fields::Fields;
 use crate::injected::{
     CONTEXT_OPEN, after_context, inside, without_context, without_leading_blocks,
 };
-use crate::shared::{items, string};
+use backstory_event::Image;
 
 /// What Grok puts before a prompt.
 const INJECTED: [&str; 5] = [
@@ -45,6 +43,14 @@ impl Speaker {
             "agent_message_chunk" => Some(Speaker::Model),
             "agent_thought_chunk" => Some(Speaker::Thought),
             _ => None,
+        }
+    }
+
+    /// Returns the images that count as given to the agent: those of a person.
+    pub(super) fn images(self, images: Vec<Image>) -> Vec<Image> {
+        match self {
+            Speaker::Person => images,
+            Speaker::Model | Speaker::Thought => Vec::new(),
         }
     }
 }
@@ -163,52 +169,4 @@ pub(crate) fn whole_prompt(text: &str) -> (String, bool) {
     let mut stream = Stream::new(Speaker::Person);
     let text = stream.add(text);
     (text, stream.injected())
-}
-
-/// The text of content: a string, a block, or several.
-pub(super) fn content(raw: Option<&RawValue>) -> String {
-    content_and_strings(raw, &mut Vec::new())
-}
-
-/// The text of content; the JSON strings that it is made of are added to `strings`.
-pub(super) fn content_and_strings<'a>(
-    raw: Option<&'a RawValue>,
-    strings: &mut Vec<&'a RawValue>,
-) -> String {
-    match raw {
-        Some(raw) if raw.get().starts_with('[') => items(raw)
-            .into_iter()
-            .map(|block| block_text(block, strings))
-            .collect(),
-        Some(raw) => block_text(raw, strings),
-        None => String::new(),
-    }
-}
-
-fn block_text<'a>(raw: &'a RawValue, strings: &mut Vec<&'a RawValue>) -> String {
-    if let Some(text) = string(Some(raw)) {
-        strings.push(raw);
-        return text.into_owned();
-    }
-    let block = Fields::read(raw.get());
-    match string(block.get(&["type"])).as_deref() {
-        Some("image" | "image_url") => "\n[image]\n".to_string(),
-        Some("audio") => "\n[audio]\n".to_string(),
-        // The file is named and not quoted: its contents are not what the person said.
-        Some("resource_link") => named(&block),
-        Some("resource") => named(&Fields::of(block.get(&["resource"]))),
-        _ => {
-            let raw = block.get(&["text"]);
-            let text = string(raw).unwrap_or_default().into_owned();
-            strings.extend(raw.filter(|_| !text.is_empty()));
-            text
-        }
-    }
-}
-
-fn named(resource: &Fields<'_>) -> String {
-    resource
-        .text(&["uri", "name"])
-        .map(|name| format!("\n[{name}]\n"))
-        .unwrap_or_default()
 }

@@ -45,6 +45,7 @@ impl Session {
             }),
             machine: (subagent || is_true(summary.get(&["hidden"]))).then_some(true),
             period: created.zip(active.or(created)),
+            meta: Some(record.json.to_string()),
             ..SessionFacts::default()
         });
     }

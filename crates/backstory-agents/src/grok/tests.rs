@@ -1,3 +1,7 @@
+mod fields;
+mod kept;
+mod telemetry;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -49,6 +53,7 @@ fn whole(event: &Event, out: &Output) -> (Event, usize) {
     let mut count = 0;
     for extension in more {
         event.body.text.push_str(&extension.text);
+        event.body.images.extend(extension.images.iter().cloned());
         event.span.length = extension.end - event.span.offset;
         count += 1;
     }
@@ -76,7 +81,7 @@ fn render(out: &Output) -> String {
         show("took=", event.duration_ms.map(|took| took.to_string()));
         show("", event.error.then(|| "error".to_string()));
         show("after=", event.parent.map(|key| position(out, key)));
-        show("$ ", event.command);
+        show("$ ", event.body.command);
         for touch in event.touches {
             let action = match touch.action {
                 Action::Read => "R:",
@@ -111,6 +116,8 @@ fn render(out: &Output) -> String {
             write!(text, " of {}", facts.session.as_deref().unwrap_or("?")).unwrap();
         }
         facts.session = None;
+        facts.meta = None;
+        facts.span = None;
         let shown = format!("{facts:?}");
         let fields = shown
             .trim_start_matches("SessionFacts { session: None, leaf: None, ")
@@ -175,12 +182,23 @@ fn check_invariants(path: &Path, input: &str, out: &Output) {
         let start = event.span.offset as usize;
         let span = &input.as_bytes()[start..start + event.span.length as usize];
         assert_eq!(
-            crate::reader::reread_text(&Grok, span, event.span.part),
-            event.body.text,
-            "text of {event:?}"
+            reread_body(span, event.span.part),
+            event.body,
+            "body of {event:?}"
         );
         assert_eq!(event.body.text.trim(), event.body.text, "trimmed");
     }
+}
+
+fn span_bytes(input: &str, span: Span) -> &[u8] {
+    let start = span.offset as usize;
+    &input.as_bytes()[start..start + span.length as usize]
+}
+
+/// Reads the body of one part of a span again.
+fn reread_body(span: &[u8], part: u16) -> EventBody {
+    let found = Grok.reread(span).into_iter().find(|(at, _)| *at == part);
+    found.map(|(_, body)| body).unwrap()
 }
 
 fn check(updates: &[String], expect: &str) {
@@ -938,10 +956,11 @@ fn deep_values_do_no_harm() {
                 let input = at(1, &update);
                 let out = read(&source("updates.jsonl"), &input);
                 for event in &out.events {
-                    assert_eq!(
-                        crate::reader::reread_text(&Grok, input.as_bytes(), event.span.part),
-                        event.body.text
-                    );
+                    let body = reread_body(input.as_bytes(), event.span.part);
+                    assert_eq!(body, event.body);
+                }
+                for record in &out.telemetry {
+                    assert!(!Grok.telemetry(span_bytes(&input, record.span)).is_empty());
                 }
             }
             let message =
@@ -1007,7 +1026,10 @@ proptest::proptest! {
             let (event, _) = whole(event, &out);
             let start = event.span.offset as usize;
             let span = &input.as_bytes()[start..start + event.span.length as usize];
-            proptest::prop_assert_eq!(&crate::reader::reread_text(&Grok, span, event.span.part), &event.body.text);
+            proptest::prop_assert_eq!(&reread_body(span, event.span.part), &event.body);
+        }
+        for record in &out.telemetry {
+            proptest::prop_assert!(!Grok.telemetry(span_bytes(&input, record.span)).is_empty());
         }
     }
 }
@@ -1052,13 +1074,9 @@ fn names_and_places() {
     assert_eq!(shape("updates.jsonl"), Some(Shape::Lines));
     assert_eq!(shape("chat_history.jsonl"), Some(Shape::Lines));
     assert_eq!(shape("summary.json"), Some(Shape::Document));
-    for other in [
-        "events.jsonl",
-        "signals.json",
-        "rewind_points.jsonl",
-        "plan.json",
-        "feedback.jsonl",
-    ] {
+    assert_eq!(shape("events.jsonl"), Some(Shape::Lines));
+    assert_eq!(shape("signals.json"), Some(Shape::Document));
+    for other in ["rewind_points.jsonl", "plan.json", "feedback.jsonl"] {
         assert_eq!(shape(other), None, "{other}");
     }
     assert_eq!(

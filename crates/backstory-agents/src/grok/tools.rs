@@ -2,10 +2,13 @@
 
 use serde_json::value::RawValue;
 
+use super::content::content_text;
 use super::fields::{Fields, integer};
-use super::stream;
 use crate::shared::{command_column, is_true, items, kept, patch_touches, string};
 use backstory_event::{Action, Touch};
+
+/// Number of files of a call that another one is compared with: no call names so many by two names.
+const MAX_COMPARED_TOUCHES: usize = 1024;
 
 /// What a tool was asked.
 #[derive(Debug, Default)]
@@ -19,8 +22,18 @@ pub(crate) struct Call {
 /// Reads a call: the tool's name, its kind in Grok's words (`read`, `edit`, …; empty when unknown), its input as JSON, and the
 /// files that the log names besides.
 pub(crate) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) -> Call {
-    let fields = Fields::read(input);
-    let command = command(&fields);
+    read_call(tool, kind, input, &Fields::read(input), locations)
+}
+
+/// Reads a call whose input is parsed already.
+pub(super) fn read_call(
+    tool: &str,
+    kind: &str,
+    input: &str,
+    fields: &Fields<'_>,
+    locations: &[String],
+) -> Call {
+    let command = command(fields);
     // An MCP tool is called through another one.
     let tool = match fields.text(&["tool_name"]) {
         Some(target) if tool == "use_tool" => target.into_owned(),
@@ -32,6 +45,7 @@ pub(crate) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) ->
         if !matches!(path, "" | ".")
             && !touches
                 .iter()
+                .take(MAX_COMPARED_TOUCHES)
                 .any(|known| ends_with_path(&known.path, path))
         {
             touches.push(Touch {
@@ -64,7 +78,7 @@ pub(crate) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) ->
         touch(&named.path, named.action);
     }
     Call {
-        text: call_text(&tool, input),
+        text: call_text(&tool, input, fields),
         command: command.as_deref().and_then(command_column),
         tool,
         touches,
@@ -72,10 +86,20 @@ pub(crate) fn call(tool: &str, kind: &str, input: &str, locations: &[String]) ->
 }
 
 /// The text of a call: its command, else its input, else what it is called.
-pub(super) fn call_text(title: &str, input: &str) -> String {
-    let command = command(&Fields::read(input));
+pub(super) fn call_text(title: &str, input: &str, fields: &Fields<'_>) -> String {
+    let command = command(fields);
     let input = if input == "{}" { "" } else { input };
     kept(command.as_deref().unwrap_or(input)).unwrap_or_else(|| title.to_string())
+}
+
+/// The arguments of a call, where its text is not these already.
+pub(super) fn arguments(input: &str, text: &str) -> Option<String> {
+    kept(input).filter(|arguments| arguments != "null" && arguments != text)
+}
+
+/// Returns the command of a call as events have it.
+pub(super) fn command_of(input: &Fields<'_>) -> Option<String> {
+    command(input).as_deref().and_then(command_column)
 }
 
 fn command(input: &Fields<'_>) -> Option<String> {
@@ -129,6 +153,13 @@ pub(crate) struct Outcome {
     pub(crate) error: bool,
     pub(super) exit_code: Option<i64>,
     pub(crate) duration_ms: Option<i64>,
+}
+
+impl Outcome {
+    /// Returns whether the call did not do what it was asked.
+    pub(super) fn has_failed(&self) -> bool {
+        self.error || self.exit_code.is_some_and(|code| code != 0)
+    }
 }
 
 /// Reads how a call ended.
@@ -231,7 +262,7 @@ fn output_text(raw: &RawValue, depth: usize) -> Option<String> {
 fn shown_text(raw: &RawValue) -> String {
     let block = Fields::read(raw.get());
     if string(block.get(&["type"])).as_deref() != Some("diff") {
-        return stream::content(block.get(&["content"]).or(Some(raw)));
+        return content_text(block.get(&["content"]).or(Some(raw)));
     }
     let mut text = block.text(&["path"]).unwrap_or_default().into_owned();
     for (sign, field) in [('-', "oldText"), ('+', "newText")] {

@@ -10,23 +10,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::again::CALL_PART;
+use super::body::{Opening, notice_body};
+use super::content::Content;
 use super::fields::Fields;
 use super::note::{Meta, Note};
 use super::open_text::{Mark, place_fragments};
-use super::stream::{self, Speaker, Stream};
-use super::{Line, MOST_REMEMBERED, Session, history, span_of, tools};
-use crate::reader::Reading;
+use super::stream::{Speaker, Stream};
+use super::{MOST_REMEMBERED, Session, span_of, telemetry};
+use crate::bounds::{MAX_NAME_BYTES, bound_name};
 use crate::record::Record;
-use crate::shared::{is_true, items, kept, string};
+use crate::shared::{is_true, kept, string};
 use backstory_event::{
-    Event, EventKey, Extension, Kind, Output, Parent, ParentKind, Response, SessionFacts, Span,
-    Title, Usage,
+    Event, EventBody, EventKey, Extension, Kind, Output, Parent, ParentKind, SessionFacts, Span,
+    Title,
 };
-
-/// The part that a call is.
-const CALL_PART: u16 = 0;
-/// The part that its result is, in the same record or another.
-const RESULT_PART: u16 = 1;
 
 /// Text that is streaming, and the event that it goes to.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,63 +38,9 @@ pub(super) struct Run {
     pub(super) offset: u64,
     at: Option<i64>,
     pub(super) mark: Mark,
-}
-
-/// A span that is read again for the texts of its events.
-#[derive(Default)]
-pub(super) struct Again {
-    pub(super) texts: Vec<(u16, String)>,
-    begun: bool,
-    streaming: Option<(Speaker, Stream)>,
-}
-
-impl Reading for Again {
-    fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
-        let line = Line::read(record.json)?;
-        let begins = !std::mem::replace(&mut self.begun, true);
-        let Some(note) = line.note() else {
-            if begins {
-                self.texts = history::texts(record.json);
-            }
-            return Ok(());
-        };
-        let speaker = Speaker::of(&note.kind());
-        if begins {
-            self.streaming = speaker.map(|speaker| (speaker, Stream::new(speaker)));
-            self.texts = match speaker {
-                Some(_) => vec![(0, String::new())],
-                None => [CALL_PART, RESULT_PART]
-                    .map(|part| (part, single_text(&note, part)))
-                    .to_vec(),
-            };
-        }
-        if let (Some((streaming, stream)), Some(speaker)) = (&mut self.streaming, speaker)
-            && *streaming == speaker
-            // A streamed text is one event.
-            && let Some((_, text)) = self.texts.first_mut()
-        {
-            text.push_str(&stream.add(&stream::content(note.update.content)));
-        }
-        Ok(())
-    }
-
-    fn state(&self) -> String {
-        String::new()
-    }
-}
-
-/// The text of an event that lies in one record.
-fn single_text(note: &Note<'_>, part: u16) -> String {
-    match note.kind().as_ref() {
-        "tool_call" | "tool_call_update" if part == CALL_PART => {
-            let title = string(note.update.title).and_then(|title| kept(&title));
-            tools::call_text(&title.unwrap_or_else(|| note.tool().0), note.input())
-        }
-        "tool_call" | "tool_call_update" => {
-            tools::result_text(note.update.raw_output, note.update.content)
-        }
-        _ => note.notice().map(|(_, text)| text).unwrap_or_default(),
-    }
+    /// What the first fragment says beside its text, until the event is put out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    opening: Option<Opening>,
 }
 
 impl Session {
@@ -119,13 +63,13 @@ impl Session {
                 self.state.run = None;
                 self.state.open.clear();
                 self.usage(note, &session, record, out);
+                self.state.turn_over = true;
             }
             "model_changed" | "model_auto_switched" | "response_started" => {
-                let named = note
-                    .fields()
-                    .text(&["model_id", "new_model_id", "model"])
-                    .map(Cow::into_owned);
-                self.state.model = named.or(self.state.model.take());
+                let names = ["model_id", "new_model_id", "model"];
+                if let Some(model) = note.fields().text(&names) {
+                    self.remember_model(&model);
+                }
             }
             "session_summary_generated" | "session_info_update" => {
                 let title = note
@@ -140,17 +84,18 @@ impl Session {
                     Title::Generated
                 });
                 out.facts.extend(title.map(|title| SessionFacts {
-                    session: Some(session),
+                    session: Some(session.clone()),
                     title: Some(title),
                     ..SessionFacts::default()
                 }));
             }
             "subagent_spawned" | "subagent_finished" => subagent(&note.fields(), &session, out),
             _ => {
-                if let Some((kind, text)) = note.notice() {
+                if let Some((kind, body)) = notice_body(note) {
                     let key = self.note_key(note, &session, record);
-                    let mut event = Event::new(&session, key, kind, note.at, span_of(record, 0));
-                    event.body.text = text;
+                    let span = span_of(record, CALL_PART);
+                    let mut event = Event::new(&session, key, kind, note.at, span);
+                    event.body = body;
                     self.put(event, out);
                 }
                 if kind == "rewind_marker" {
@@ -158,10 +103,19 @@ impl Session {
                 }
             }
         }
+        self.learn_settings(note, &session, out);
+        if telemetry::is_worth_a_row(note) {
+            self.put_telemetry(&session, note.at, span_of(record, 0), out);
+        }
     }
 
     /// The key of what a notification says.
-    fn note_key(&mut self, note: &Note<'_>, session: &str, record: Record<'_>) -> EventKey {
+    pub(super) fn note_key(
+        &mut self,
+        note: &Note<'_>,
+        session: &str,
+        record: Record<'_>,
+    ) -> EventKey {
         match string(note.meta.event_id).filter(|id| !id.is_empty()) {
             // Numbers went on from the log's last one only in later versions: the time tells the others apart.
             Some(id) => {
@@ -184,18 +138,18 @@ impl Session {
         record: Record<'_>,
         out: &mut Output,
     ) {
-        let mut strings = Vec::new();
-        let fragment = stream::content_and_strings(note.update.content, &mut strings);
+        let content = Content::read(note.update.content);
+        let fragment = content.text;
         if fragment.is_empty() {
             return;
         }
         let meta = Meta::read(note.update.meta);
         if let Some(model) = string(meta.model_id).filter(|model| !model.is_empty()) {
-            self.state.model = Some(model.into_owned());
+            self.remember_model(&model);
         }
         let mark = Mark::from_meta(&meta);
         let begins = self.opens(speaker, mark, record.offset);
-        place_fragments(speaker as u8, begins, &strings, record, out);
+        place_fragments(speaker as u8, begins, &content.strings, record, out);
         let same =
             |run: &Run| run.speaker == speaker && run.mark == mark && run.stream.takes(&fragment);
         let mut run = match self.state.run.take().filter(same) {
@@ -208,29 +162,41 @@ impl Session {
                 offset: record.offset,
                 at: note.at,
                 mark,
+                opening: Some(Opening::from_note(speaker, note, &meta)),
             },
         };
         let text = run.stream.add(&fragment);
+        let images = speaker.images(content.images);
         let end = record.offset + record.length;
         if !text.is_empty() && run.told {
             out.extensions.push(Extension {
                 key: EventKey(run.key),
                 end,
                 text,
+                images,
             });
         } else if !text.is_empty() {
             run.told = true;
-            let event = self.begun(&run, text, session, end);
+            let body = EventBody {
+                text,
+                images,
+                ..run.opening.take().unwrap_or_default().into_body()
+            };
+            let event = self.begun(&run, body, session, end);
             if event.kind == Kind::Prompt {
                 self.remember_prompt(run.mark);
             }
-            self.put(event, out);
+            // What is said within a turn begins no other one.
+            if speaker == Speaker::Person && (mark.number.is_some() || !self.state.numbered) {
+                self.state.answer = None;
+            }
+            self.put_noted(event, note, record, out);
         }
         self.state.run = Some(run);
     }
 
     /// The event of a run that has something to say.
-    fn begun(&mut self, run: &Run, text: String, session: &Arc<str>, end: u64) -> Event {
+    fn begun(&mut self, run: &Run, body: EventBody, session: &Arc<str>, end: u64) -> Event {
         let kind = match run.speaker {
             Speaker::Person if run.mark.hidden || run.stream.injected() => Kind::System,
             Speaker::Person => Kind::Prompt,
@@ -244,14 +210,19 @@ impl Session {
             part: 0,
         };
         let mut event = Event::new(session, EventKey(run.key), kind, run.at, span);
-        event.body.text = text;
+        event.body = body;
         if kind.role() == "assistant" {
             event.model = self.model();
         }
         event
     }
 
-    fn model(&mut self) -> Option<Arc<str>> {
+    fn remember_model(&mut self, model: &str) {
+        self.state.model = Some(bound_name(model, MAX_NAME_BYTES).into_owned());
+    }
+
+    /// The model last named.
+    pub(super) fn model(&mut self) -> Option<Arc<str>> {
         self.state
             .model
             .as_deref()
@@ -287,179 +258,6 @@ impl Session {
             self.state.branch = self.state.prompts[position].1;
             self.state.prompts.truncate(position);
         }
-    }
-
-    /// A call, its result, or both: a call may be announced before its input is known, and may come with its result.
-    fn tool(&mut self, note: &Note<'_>, session: &Arc<str>, record: Record<'_>, out: &mut Output) {
-        let id = string(note.update.tool_call_id).filter(|id| !id.is_empty());
-        let origin = note.origin().unwrap_or(Cow::Borrowed(session));
-        let key = |what: &[u8], id: &str| {
-            EventKey::of(&[b"grok", origin.as_bytes(), what, id.as_bytes()])
-        };
-        let Some(id) = id else {
-            // Nothing can join it to its result, but what was asked is known.
-            if note.kind() == "tool_call" {
-                let key = self.note_key(note, session, record);
-                let call = self.call(note, None, key, session, record);
-                self.put(call, out);
-            }
-            return;
-        };
-        let announced = self.state.announced.close(&id);
-        let begins = announced.is_some() || note.kind() == "tool_call";
-        let call_key = key(b"call", &id);
-        if begins && !self.state.told.contains(&call_key.0) {
-            if note.tells_input() || note.is_final() {
-                self.first_time(call_key);
-                let (tool, at) = announced.map_or((None, None), |call| (Some(call.tool), call.at));
-                let mut call = self.call(note, tool, call_key, session, record);
-                call.body.identity.tool_use_id = Some(id.to_string());
-                call.at = at.or(note.at);
-                self.state
-                    .calls
-                    .open(&id, call.tool.as_deref().unwrap_or_default(), call.at);
-                self.put(call, out);
-            } else {
-                let (tool, at) =
-                    announced.map_or_else(|| (note.tool().0, note.at), |call| (call.tool, call.at));
-                self.state.announced.open(&id, &tool, at);
-            }
-        }
-        let result_key = key(b"result", &id);
-        if note.is_final() && self.first_time(result_key) {
-            self.result(note, &id, result_key, session, record, out);
-        }
-    }
-
-    fn result(
-        &mut self,
-        note: &Note<'_>,
-        id: &str,
-        key: EventKey,
-        session: &Arc<str>,
-        record: Record<'_>,
-        out: &mut Output,
-    ) {
-        let call = self.state.calls.close(id);
-        let took = call
-            .as_ref()
-            .and_then(|call| note.at?.checked_sub(call.at?))
-            .filter(|took| *took > 0);
-        let failed = string(note.update.status).as_deref() != Some("completed");
-        let outcome = tools::outcome(note.update.raw_output, failed);
-        let mut event = Event::new(
-            session,
-            key,
-            Kind::ToolResult,
-            note.at,
-            span_of(record, RESULT_PART),
-        );
-        event.body.text = single_text(note, RESULT_PART);
-        event.tool = call.map(|call| call.tool);
-        event.body.identity.tool_use_id = Some(id.to_string());
-        event.error = outcome.error;
-        event.exit_code = outcome.exit_code;
-        event.duration_ms = outcome.duration_ms.or(took);
-        self.put(event, out);
-    }
-
-    /// The event of a call; the name of its tool may be known from before.
-    fn call(
-        &mut self,
-        note: &Note<'_>,
-        announced: Option<String>,
-        key: EventKey,
-        session: &Arc<str>,
-        record: Record<'_>,
-    ) -> Event {
-        let (named, kind) = note.tool();
-        let locations: Vec<String> = note
-            .update
-            .locations
-            .map(items)
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|location| {
-                Fields::read(location.get())
-                    .text(&["path"])
-                    .map(Cow::into_owned)
-            })
-            .collect();
-        let call = tools::call(&announced.unwrap_or(named), &kind, note.input(), &locations);
-        let mut event = Event::new(
-            session,
-            key,
-            Kind::ToolCall,
-            note.at,
-            span_of(record, CALL_PART),
-        );
-        event.model = self.model();
-        event.body.text = single_text(note, CALL_PART);
-        event.tool = Some(call.tool);
-        event.command = call.command;
-        event.touches = call.touches;
-        event
-    }
-
-    /// The tokens of a turn, by model.
-    fn usage(&mut self, note: &Note<'_>, session: &Arc<str>, record: Record<'_>, out: &mut Output) {
-        let fields = note.fields();
-        let Some(usage) = fields.get(&["usage"]) else {
-            return;
-        };
-        let total = Fields::read(usage.get());
-        let mut by_model: Vec<(Arc<str>, Usage)> = Fields::of(total.get(&["modelUsage"]))
-            .iter()
-            .map(|(model, usage)| (Arc::from(model), tokens(&Fields::read(usage.get()))))
-            .collect();
-        if by_model.is_empty() {
-            by_model.push((
-                self.model().unwrap_or_else(|| Arc::from("unknown")),
-                tokens(&total),
-            ));
-        }
-        let origin = note.origin().unwrap_or(Cow::Borrowed(session));
-        let turn = match fields.text(&["prompt_id"]) {
-            Some(prompt) => prompt.as_bytes().to_vec(),
-            None => self
-                .note_key(note, session, record)
-                .0
-                .to_le_bytes()
-                .to_vec(),
-        };
-        for (model, usage) in by_model.into_iter().filter(|(_, usage)| usage.total() > 0) {
-            let key = EventKey::of(&[b"grok-usage", origin.as_bytes(), &turn, model.as_bytes()]);
-            out.responses.push(Response {
-                session: session.clone(),
-                key,
-                replay: None,
-                event: None,
-                branch: None,
-                billing: backstory_event::Billing::default(),
-                at: note.at,
-                model,
-                usage,
-            });
-        }
-    }
-}
-
-fn tokens(usage: &Fields<'_>) -> Usage {
-    let (cache_read, cache_write) = (
-        usage.count("cachedReadTokens"),
-        usage.count("cacheCreationTokens"),
-    );
-    Usage {
-        // The log counts what came from caches in the input too.
-        input: usage
-            .count("inputTokens")
-            .saturating_sub(cache_read)
-            .saturating_sub(cache_write),
-        output: usage.count("outputTokens"),
-        cache_read,
-        cache_write,
-        reasoning: usage.count("reasoningTokens"),
-        ..Usage::default()
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use backstory_agents::sample::sample_paths;
 use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
-use backstory_event::{Event, Output};
+use backstory_event::{Event, Output, Span};
 use backstory_redact::Redactor;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -152,11 +152,13 @@ fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
         if let Some(event) = events.iter_mut().rev().find(extended) {
             event.span.length = extension.end - event.span.offset;
             event.body.text.push_str(&extension.text);
+            let images = extension.images.iter().cloned();
+            event.body.images.extend(images);
         }
     }
+    let bytes_of = |span: Span| &data[span.offset as usize..][..span.length as usize];
     for event in &events {
-        let start = event.span.offset as usize;
-        let span = &data[start..start + event.span.length as usize];
+        let span = bytes_of(event.span);
         let of_span = |other: &&Event| {
             (other.span.offset, other.span.length) == (event.span.offset, event.span.length)
         };

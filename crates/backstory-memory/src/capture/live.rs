@@ -61,7 +61,7 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
                     let call = live.push(Kind::ToolCall, item.at, tool.input);
                     let event = call.event.to_mut();
                     event.tool = Some(tool.name.clone());
-                    event.command = tool.command;
+                    event.body.command = tool.command;
                     event.touches = tool.touches;
                     event.body.identity.tool_use_id.clone_from(&tool.id);
                     call.seq

@@ -114,7 +114,7 @@ fn joined(
         source: ObservationSource::ToolUse(ToolUse {
             tool: asked.tool.unwrap_or_default(),
             input: asked.body.text,
-            command: asked.command,
+            command: asked.body.command,
             output: answer.body.text,
             failed,
             touches: asked.touches,

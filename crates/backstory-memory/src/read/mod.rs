@@ -218,7 +218,6 @@ fn view_of_row(
     let event = Event {
         model: row.model.map(Into::into),
         tool: row.tool,
-        command: row.command,
         touches,
         error: row.error,
         exit_code: row.exit_code,

@@ -224,7 +224,7 @@ impl Memory {
                 model: event.model.as_deref().map(str::to_string),
                 call: view.call,
                 parent: view.parent,
-                command: event.command.clone(),
+                command: body.command.clone(),
                 arguments: body.arguments.clone(),
                 files: event
                     .touches

@@ -118,7 +118,7 @@ pub(super) fn searchable(event: &Event) -> [String; 3] {
 /// the beginning of what it writes was given.
 fn add_call(event: &Event, texts: &mut [String; 3]) {
     texts[Part::Called as usize].push_str(event.tool.as_deref().unwrap_or_default());
-    match &event.command {
+    match &event.body.command {
         Some(command) => add(texts, Part::Called, command, MOST_SAID),
         None => {
             let text = &event.body.text;
@@ -204,7 +204,7 @@ pub(super) mod tests {
     #[test]
     fn a_call_is_found_by_what_was_called() {
         let mut bash = called("Bash", r#"{"command": "cargo test", "description": "Run"}"#);
-        bash.event.to_mut().command = Some("cargo test".to_string());
+        bash.event.to_mut().body.command = Some("cargo test".to_string());
         bash.event.to_mut().touches = reads("/shop/a.rs");
         check(&bash, ["", "Bash | cargo test | /shop/a.rs", ""]);
         let mut edit = called(

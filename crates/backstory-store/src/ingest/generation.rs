@@ -111,7 +111,7 @@ impl Batch<'_> {
                     event.error.then_some(1),
                     event.exit_code,
                     event.duration_ms,
-                    event.command.as_deref().map(super::without_nul),
+                    super::moving_command(&event),
                 ),
                 |row| row.get(0),
             )?;

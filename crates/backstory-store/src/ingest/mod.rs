@@ -7,6 +7,7 @@ mod rewrite;
 mod session;
 mod unkept;
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -331,7 +332,7 @@ impl Batch<'_> {
             event.error.then_some(1),
             event.exit_code,
             event.duration_ms,
-            event.command.as_deref().map(without_nul),
+            moving_command(&event),
         ])?;
         if new_stream {
             self.link_stream(id, stream)?;
@@ -556,6 +557,14 @@ impl Store {
         )?;
         Ok(transaction.commit()?)
     }
+}
+
+/// Returns the command of an event if it may move files, which is looked for in the rows; of others the stored bytes have it.
+fn moving_command(event: &Event) -> Option<Cow<'_, str>> {
+    let command = event.body.command.as_deref();
+    command
+        .filter(|command| command.contains("mv "))
+        .map(without_nul)
 }
 
 /// The row of a project, made if need be: by its remote, for clones are one, else by its root.

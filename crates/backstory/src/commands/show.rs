@@ -254,6 +254,7 @@ fn print_event(out: &mut impl Write, event: &EventView<'_>, full: bool) -> Resul
     let row = &event.event;
     // A command says more than the call around it; a long one is cut in its column, so the call is shown then.
     let command = row
+        .body
         .command
         .as_deref()
         .filter(|command| command.len() < LONG_COMMAND);

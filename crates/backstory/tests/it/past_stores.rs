@@ -64,7 +64,7 @@ fn answers(environment: &Environment) -> Vec<String> {
         let mut digest = environment.json(&["digest", session]);
         for answer in [&mut shown, &mut digest] {
             let answer = answer.as_object_mut().unwrap();
-            for later in ["pinned", "summary"] {
+            for later in ["pinned", "status", "summary", "tokens_summarized"] {
                 answer.remove(later);
             }
         }

@@ -18,6 +18,8 @@ impl SampleLogs for GrokSample {
             ".grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/updates.jsonl",
             ".grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/chat_history.jsonl",
             ".grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/summary.json",
+            ".grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/events.jsonl",
+            ".grok/sessions/%2Fhome%2Fada%2Fshop/019f0000-0000-7000-8000-00000000000a/signals.json",
         ]
     }
 

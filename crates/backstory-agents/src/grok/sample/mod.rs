@@ -1,4 +1,5 @@
-//! Sessions as Grok writes them: a folder with `updates.jsonl`, the log of everything that was shown, and `summary.json`.
+//! Sessions as Grok writes them: a folder with `updates.jsonl`, the log of everything that was shown, `summary.json`, and
+//! `events.jsonl` and `signals.json`, in which there is no text.
 
 mod generate;
 mod tools;
@@ -7,7 +8,7 @@ pub(crate) use self::generate::GrokSample;
 
 use crate::sample::SampleFile;
 use crate::sample::clock::Clock;
-use crate::sample::json::{Json, Object, object};
+use crate::sample::json::{Fields, Json, Object, fields, object, write_fields};
 use crate::sample::random::Random;
 use crate::sample::step::{Step, Transcript};
 
@@ -32,10 +33,13 @@ pub(crate) struct Grok {
     prompt: String,
     turns: u64,
     calls: u64,
+    all_calls: u64,
     events: u64,
     /// Bytes written when the turn began: tokens are reported for each turn alone.
     turn_bytes: usize,
     bytes: Vec<u8>,
+    /// The lines of `events.jsonl`.
+    timings: Vec<u8>,
 }
 
 impl Grok {
@@ -49,9 +53,11 @@ impl Grok {
             prompt: String::new(),
             turns: 0,
             calls: 0,
+            all_calls: 0,
             events: 0,
             turn_bytes: 0,
             bytes: Vec::new(),
+            timings: Vec::new(),
         }
     }
 
@@ -72,6 +78,13 @@ impl Grok {
             "head_branch": self.setup.branch, "agent_name": "grok-build"
         }
         .write(&mut summary);
+        let mut signals = Vec::new();
+        object! {
+            "turnCount": self.turns, "userMessageCount": self.turns, "assistantMessageCount": self.turns, "toolCallCount": self.all_calls,
+            "contextTokensUsed": context_tokens(self.bytes.len()), "contextWindowTokens": LARGEST_INPUT,
+            "primaryModelId": self.setup.model
+        }
+        .write(&mut signals);
         vec![
             SampleFile {
                 path: format!("{folder}/updates.jsonl"),
@@ -80,6 +93,14 @@ impl Grok {
             SampleFile {
                 path: format!("{folder}/summary.json"),
                 bytes: summary,
+            },
+            SampleFile {
+                path: format!("{folder}/events.jsonl"),
+                bytes: self.timings,
+            },
+            SampleFile {
+                path: format!("{folder}/signals.json"),
+                bytes: signals,
             },
         ]
     }
@@ -97,6 +118,18 @@ impl Grok {
         }
         .write(&mut self.bytes);
         self.bytes.push(b'\n');
+    }
+
+    /// A line of `events.jsonl`.
+    fn timing(&mut self, kind: &str, fields: Fields<'_>) {
+        let out = &mut self.timings;
+        out.extend_from_slice(b"{");
+        write_fields(fields! {"ts": self.clock.stamp(), "type": kind}, out);
+        if !fields.is_empty() {
+            out.push(b',');
+            write_fields(fields, out);
+        }
+        out.extend_from_slice(b"}\n");
     }
 
     /// Text as it streams: a few words to a line.
@@ -129,14 +162,23 @@ impl Grok {
         self.turns += 1;
         self.calls = 0;
         self.turn_bytes = self.bytes.len();
+        let (session, model, turn) = (self.session.clone(), self.setup.model, self.turns);
+        self.timing(
+            "turn_started",
+            fields! {
+                "session_id": session, "turn_number": turn, "model_id": model, "yolo_mode": false,
+                "conversation_message_count": turn * 2, "session_relationship": "primary", "schema_version": "1.0"
+            },
+        );
         self.chunk("user_message_chunk", text);
         self.clock.wait(&mut self.random, 900, 5_000);
+        self.timing("first_token", &[]);
     }
 
     /// The end of a turn, with the tokens of that turn.
     fn end_turn(&mut self, reason: &str) {
         let output = ((self.bytes.len() - self.turn_bytes) / 40) as u64 + 60;
-        let input = (9_000 + self.bytes.len() as u64 / 8).min(LARGEST_INPUT);
+        let input = context_tokens(self.bytes.len());
         let (model, calls, prompt) = (self.setup.model, self.calls + 1, self.prompt.clone());
         let usage = Usage {
             input,
@@ -155,7 +197,17 @@ impl Grok {
                 }
             },
         );
+        let outcome = match reason {
+            "cancelled" => reason,
+            _ => "completed",
+        };
+        self.timing("turn_ended", fields! {"outcome": outcome});
     }
+}
+
+/// About how many tokens a log of so many bytes takes in the context.
+fn context_tokens(bytes: usize) -> u64 {
+    (9_000 + bytes as u64 / 8).min(LARGEST_INPUT)
 }
 
 impl Transcript for Grok {

@@ -1,7 +1,7 @@
 //! Tool calls of Grok: announced, started and finished, each in a line of its own.
 
 use super::Grok;
-use crate::sample::json::{Json, list, object};
+use crate::sample::json::{Json, fields, list, object};
 use crate::sample::patch::Hunk;
 use crate::sample::step::Step;
 
@@ -136,6 +136,7 @@ impl Grok {
     /// A call, its start, and its end.
     fn call(&mut self, call: &Call<'_>, raw_output: &dyn Json, content: &dyn Json, failed: bool) {
         self.calls += 1;
+        self.all_calls += 1;
         self.clock.wait(&mut self.random, 400, 4_000);
         let id = format!("call-{}", self.random.uuid());
         self.update(
@@ -150,7 +151,15 @@ impl Grok {
             "session/update",
             &object! {"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "in_progress"},
         );
+        let called = self.clock.now;
         self.clock.wait(&mut self.random, 40, 5_000);
+        let outcome = if failed { "error" } else { "success" };
+        self.timing(
+            "tool_completed",
+            fields! {
+                "tool_name": call.name, "duration_ms": self.clock.now - called, "outcome": outcome, "tool_call_id": id
+            },
+        );
         self.update(
             "session/update",
             &object! {

@@ -260,7 +260,7 @@ fn tools_do_what_the_log_says_they_do() {
         };
         let events = logged(recorded.agent, &line);
         let call = &events[0];
-        assert_eq!(call.command, told.command, "{}", recorded.name);
+        assert_eq!(call.body.command, told.command, "{}", recorded.name);
         assert_eq!(call.touches, told.touches, "{}", recorded.name);
         assert_eq!(call.tool.as_deref(), Some(&*told.name), "{}", recorded.name);
         assert_eq!(call.body.identity.tool_use_id, told.id, "{}", recorded.name);
