@@ -301,7 +301,10 @@ fn calls_do_in_hooks_what_they_do_in_logs() {
             };
             let tool = call.tool.as_deref().unwrap();
             let heard = dialect.tool_effects(tool, &arguments);
-            assert_eq!(heard.command, call.command, "{agent:?} {tool} {arguments}");
+            assert_eq!(
+                heard.command, call.body.command,
+                "{agent:?} {tool} {arguments}"
+            );
             assert_eq!(heard.touches, call.touches, "{agent:?} {tool} {arguments}");
             commands += usize::from(heard.command.is_some());
             touches += heard.touches.len();
