@@ -209,3 +209,6 @@ impl ContextLimits {
         characters: 9_500,
     };
 }
+
+#[cfg(test)]
+mod tests;

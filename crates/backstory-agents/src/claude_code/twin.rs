@@ -1,10 +1,31 @@
 //! The structured twin of a tool result (`toolUseResult`): how the call ended and what it did.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::shared::{is_true, items};
+
+/// Names of fields, or their ends, for which a twin is read.
+static NEEDED_NAMES: LazyLock<[Finder<'static>; 6]> = LazyLock::new(|| {
+    [
+        "\"stdout\"",
+        "urationMs\"",
+        "\"durationSeconds\"",
+        "\"status\"",
+        "\"newTodos\"",
+        "\"notebook_path\"",
+    ]
+    .map(Finder::new)
+});
+
+/// Words for which a twin is read that is a list.
+static LIST_WORDS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["\"stdout\"", "uration"].map(Finder::new));
+
+static FILE_PATH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"filePath\""));
 
 /// The fields of a twin that are needed, still raw.
 #[derive(Debug, Default, Deserialize)]
@@ -60,24 +81,18 @@ pub(super) struct Twin<'a> {
 impl<'a> Twin<'a> {
     /// Parses a twin. Those of reads and searches hold whole files and nothing that is needed: a quick look saves reading them.
     pub(super) fn parse(raw: &'a RawValue) -> Self {
-        const NAMES: [&str; 6] = [
-            "\"stdout\"",
-            "urationMs\"",
-            "\"durationSeconds\"",
-            "\"status\"",
-            "\"newTodos\"",
-            "\"notebook_path\"",
-        ];
         let text = raw.get();
-        let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
-        if text.starts_with('[') {
-            let is_read = has("\"stdout\"") || has("uration");
-            return match is_read {
-                true => Twin::of_list(raw),
-                false => Twin::default(),
-            };
-        }
-        match names_file(text) || NAMES.into_iter().any(has) {
+        let has = |name: &Finder<'_>| name.find(text.as_bytes()).is_some();
+        let is_needed = match text.as_bytes().first() {
+            Some(b'{') => match FILE_PATH.find(text.as_bytes()) {
+                // Changes name their file themselves, reads within `file`, first of all.
+                Some(at) => !text[..at].trim_end().ends_with("\"file\":{"),
+                None => NEEDED_NAMES.iter().any(has),
+            },
+            Some(b'[') if LIST_WORDS.iter().any(has) => return Twin::of_list(raw),
+            _ => false,
+        };
+        match is_needed {
             true => serde_json::from_str(text).unwrap_or_default(),
             false => Twin::default(),
         }
@@ -111,10 +126,4 @@ impl<'a> Twin<'a> {
             && self.background_task_id.is_none()
             && !is_true(self.interrupted)
     }
-}
-
-/// Returns whether a twin names a file itself, as those of changes do; those of reads name it within `file`, first of all.
-fn names_file(text: &str) -> bool {
-    let found = memmem::find(text.as_bytes(), b"\"filePath\"");
-    found.is_some_and(|at| !text[..at].trim_end().ends_with("\"file\":{"))
 }

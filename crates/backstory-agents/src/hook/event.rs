@@ -122,7 +122,7 @@ pub(super) fn read_event(names: [Option<&str>; 2]) -> (EventMeaning, Cow<'static
 }
 
 /// Returns what an event of this name means.
-pub(super) fn meaning_of(name: &str) -> EventMeaning {
+pub(crate) fn meaning_of(name: &str) -> EventMeaning {
     find_event(name).map_or(EventMeaning::Nothing, |event| event.meaning)
 }
 

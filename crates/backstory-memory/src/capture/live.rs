@@ -71,6 +71,8 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
                 let event = result.event.to_mut();
                 event.tool = Some(tool.name);
                 event.error = tool.error;
+                event.body.marks.denied = tool.denied;
+                event.body.status = tool.denied.then(|| "denied".to_string());
                 event.duration_ms = tool.duration_ms;
                 event.body.identity.tool_use_id = tool.id;
             }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandKind};
 use super::output;
-use super::said;
 use super::trouble;
 use crate::text;
 
@@ -140,9 +139,9 @@ impl Notes {
                     self.last = Some(Last::Result);
                 }
             }
-            Kind::Summary if said::is_compaction(view.text()) => self.add(view, What::Compacted),
-            Kind::System if said::is_interruption(view.text()) => {
-                self.add(view, What::Interrupted);
+            Kind::Summary if view.event.body.marks.compacted => self.add(view, What::Compacted),
+            Kind::System if view.event.body.marks.interrupted => {
+                self.interrupt(view);
                 self.last = Some(Last::Interruption);
             }
             _ => {}
@@ -166,6 +165,14 @@ impl Notes {
             at: view.event.at,
             what,
         });
+    }
+
+    /// Notes that the user stopped the agent; some logs tell it twice.
+    fn interrupt(&mut self, view: &EventView<'_>) {
+        let is_noted = |step: &Step| step.turn == view.turn && step.what == What::Interrupted;
+        if !self.steps.last().is_some_and(is_noted) {
+            self.add(view, What::Interrupted);
+        }
     }
 
     /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.
@@ -251,15 +258,15 @@ impl Notes {
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));
         let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
-        if failed && said::is_denial(view.text()) {
+        if view.event.body.marks.denied {
             if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
                 *failed = true;
             }
             let tool = view.event.tool.as_deref().unwrap_or_default().to_string();
             return self.add(view, What::Denied(tool));
         }
-        if said::is_interruption(view.text()) {
-            return self.add(view, What::Interrupted);
+        if view.event.body.marks.interrupted {
+            return self.interrupt(view);
         }
         match (step.map(|step| &mut step.what), open) {
             (Some(What::Run(run)), _) => run.end(view, failed),

@@ -38,8 +38,41 @@ impl Story {
         self
     }
 
-    pub(crate) fn system(&mut self, text: &str) -> &mut Self {
-        self.event(Kind::System, text, |_| {});
+    /// The user stops the agent.
+    pub(crate) fn interrupt(&mut self) -> &mut Self {
+        self.event(Kind::System, "", |view| {
+            view.event.to_mut().body.marks.interrupted = true;
+        });
+        self
+    }
+
+    /// A command that the user does not allow.
+    pub(crate) fn deny_command(&mut self, command: &str) -> &mut Self {
+        self.start(command);
+        self.deny("Bash")
+    }
+
+    /// An edit that the user does not allow.
+    pub(crate) fn deny_edit(&mut self, path: &str) -> &mut Self {
+        let touch = Touch {
+            path: path.to_string(),
+            action: Action::Write,
+        };
+        self.event(Kind::ToolCall, "", |view| {
+            view.event.to_mut().touches = vec![touch];
+        });
+        self.deny("Edit")
+    }
+
+    /// The last call was not allowed.
+    fn deny(&mut self, tool: &str) -> &mut Self {
+        let call = self.seq;
+        self.event(Kind::ToolResult, "", |view| {
+            view.call = Some(call);
+            let event = view.event.to_mut();
+            (event.tool, event.error) = (Some(tool.to_string()), true);
+            event.body.marks.denied = true;
+        });
         self
     }
 

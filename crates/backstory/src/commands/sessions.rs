@@ -3,7 +3,9 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_memory::{AnswerRows, Memory, MetaEquals, SessionFilter, SessionRow, SessionStatus};
+use backstory_memory::{
+    Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionRow, SessionStatus,
+};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
@@ -112,6 +114,12 @@ pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     text.to_string()
 }
 
+/// The shell command that continues a session in its agent.
+fn resume_command(row: &SessionRow) -> Option<String> {
+    let resume = Agent::find(&row.agent)?.resume?;
+    resume.shell_command(&row.session, row.cwd.as_deref())
+}
+
 /// Reads the values of `--meta`.
 pub(super) fn meta_filters(typed: &[String]) -> Result<Vec<MetaEquals>, Error> {
     let filter = |typed: &String| match typed.split_once('=') {
@@ -157,10 +165,12 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "machine": row.machine,
         "captured_at": rfc3339(row.captured_at),
         "closed_at": rfc3339(row.closed_at),
+        "resume": resume_command(row),
         "status": SessionStatus::at(row, now()).name(),
         "agent_version": row.agent_version,
         "permission_mode": row.permission_mode,
         "context_window": row.context_window,
+        "tokens_injected": row.tokens_injected,
         "tokens_summarized": row.tokens_summarized,
         "meta": meta,
     }))

@@ -1,5 +1,6 @@
 //! What agents call while they work: nothing they are told may harm an agent, and nothing that they are told is lost.
 
+mod failed;
 mod faults;
 mod log;
 mod markers;

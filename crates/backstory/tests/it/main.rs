@@ -4,6 +4,7 @@
 mod environment;
 mod event_log;
 
+mod agents;
 mod blame;
 mod changes;
 mod checksums;

@@ -50,6 +50,35 @@ fn check(name: &str, before: &str, expect: &str) {
     assert_eq!(after.replace(&handler, "HOOK"), expect);
 }
 
+/// Hooks of a version that knew fewer events are completed, and all of it can be taken out.
+#[test]
+fn new_events_join_old_hooks() {
+    for agent in HookAgent::all() {
+        let fewer = Box::leak(Box::new(HookRegistration {
+            events: &agent.registration.events[1..],
+            ..agent.registration.clone()
+        }));
+        let old = Hooks {
+            agent: HookAgent {
+                registration: fewer,
+                ..agent
+            },
+            program: PROGRAM,
+        };
+        let new = hooks(agent.agent.name);
+        for before in ["{\n  \"theirs\": 1\n}\n", "{}", "", "{\"hooks\": {}} "] {
+            let installed = old.install(Some(before), 0).unwrap();
+            let missing = new.missing_events(&installed);
+            assert_eq!(missing, agent.registration.events[..1], "{installed}");
+            let completed = new.install(Some(&installed), 0).unwrap();
+            assert!(new.missing_events(&completed).is_empty(), "{completed}");
+            let (without, events) = new.remove(&completed).unwrap();
+            assert_eq!(without, Without::Text(before.to_string()), "{completed}");
+            assert_eq!(events.len(), agent.registration.events.len());
+        }
+    }
+}
+
 #[test]
 fn hooks_go_behind_what_is_there() {
     check(
