@@ -2,6 +2,7 @@
 
 mod lines;
 mod record;
+mod telemetry;
 mod turn;
 
 use std::borrow::Cow;

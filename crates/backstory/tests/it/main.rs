@@ -41,5 +41,6 @@ mod sessions;
 mod setup;
 mod short_ids;
 mod streams;
+mod telemetry;
 #[cfg(unix)]
 mod worker;
