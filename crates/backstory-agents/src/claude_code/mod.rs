@@ -9,6 +9,7 @@ mod edits;
 mod facts;
 mod line;
 mod marks;
+mod object_field;
 pub(crate) mod session;
 mod telemetry;
 pub(crate) mod tools;
