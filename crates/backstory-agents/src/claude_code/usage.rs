@@ -115,18 +115,9 @@ impl Transcript {
     /// Versions 2.0.76 to 2.1.4x report each message of a subagent to the file that started it. Mostly the subagent has a file
     /// of its own, too; where that is gone, this is all that is left of what it used.
     fn progress(&mut self, line: &Line<'_>, record: Record<'_>, out: &mut Output) {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Progress<'a> {
-            #[serde(borrow)]
-            agent_id: Option<&'a RawValue>,
-            #[serde(borrow)]
-            message: Option<&'a RawValue>,
-        }
-        let progress: Progress<'_> = line
-            .data
-            .and_then(|data| serde_json::from_str(data.get()).ok())
-            .unwrap_or_default();
+        let Some(progress) = line.data.object() else {
+            return;
+        };
         let (Some(agent), Some(raw)) = (string(progress.agent_id), progress.message) else {
             return;
         };
@@ -149,7 +140,7 @@ impl Transcript {
         record: Record<'_>,
         out: &mut Output,
     ) {
-        let Some(message) = line.message() else {
+        let Some(message) = line.message.object() else {
             return;
         };
         let counts = message
