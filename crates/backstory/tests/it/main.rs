@@ -10,6 +10,7 @@ mod changes;
 mod checksums;
 mod code;
 mod commands;
+mod complete_events;
 mod compress;
 mod context;
 mod crash;
