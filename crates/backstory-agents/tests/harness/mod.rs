@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use backstory_agents::{READERS, Reader, Shape, SourceName, read_document, read_lines};
-use backstory_event::{Event, Output};
+use backstory_event::{Event, Output, Span};
 use backstory_redact::Redactor;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn names(agent: &str) -> &'static [&'static str] {
 /// Checks the reader of an agent.
 ///
 /// Reading in pieces, with the state written down between them, gives the same as reading at once; what is put out lies within
-/// the data; and the text of an event can be read again from its span.
+/// the data; and the body of an event and what telemetry says can be read again from their spans.
 pub(crate) fn reader(agent: &str, data: &[u8]) {
     let reader = READERS.iter().find(|reader| reader.agent() == agent);
     let Some(reader) = reader.copied() else {
@@ -94,7 +94,8 @@ pub(crate) fn reader(agent: &str, data: &[u8]) {
             None => panic!("{agent} does not know its own file {name}"),
         };
         check_places(&whole, data);
-        check_texts(reader, &whole, data);
+        check_bodies(reader, &whole, data);
+        check_telemetry(reader, &whole, data);
     }
 }
 
@@ -116,6 +117,7 @@ fn check_same(whole: &Output, pieces: &Output, how: &str) {
     assert_eq!(whole.events, pieces.events, "events, {how}");
     assert_eq!(whole.extensions, pieces.extensions, "extensions, {how}");
     assert_eq!(whole.responses, pieces.responses, "responses, {how}");
+    assert_eq!(whole.telemetry, pieces.telemetry, "telemetry, {how}");
     assert_eq!(whole.facts, pieces.facts, "facts, {how}");
     assert_eq!(whole.skipped, pieces.skipped, "skipped, {how}");
 }
@@ -128,6 +130,21 @@ fn check_places(output: &Output, data: &[u8]) {
         assert!(
             within(event.span.offset, event.span.length),
             "outside of {length} bytes: {event:?}"
+        );
+    }
+    for record in &output.telemetry {
+        assert!(
+            within(record.span.offset, record.span.length),
+            "outside of {length} bytes: {record:?}"
+        );
+        let known = |after| output.events.iter().any(|event| event.key == after);
+        assert!(record.after.is_none_or(known), "after no event: {record:?}");
+    }
+    for response in &output.responses {
+        let known = |of| output.events.iter().any(|event| event.key == of);
+        assert!(
+            response.event.is_none_or(known),
+            "of no event: {response:?}"
         );
     }
     for extension in &output.extensions {
@@ -146,8 +163,11 @@ fn check_places(output: &Output, data: &[u8]) {
     }
 }
 
-/// The text that is read again from an event's span is the text that was put out, with all that was added to it later.
-fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
+/// Agents whose bodies are compared as a whole; of the others only the text is.
+const WHOLE_BODIES: [&str; 1] = ["claude-code"];
+
+/// The body that is read again from an event's span is the one that was put out, with all text that was added to it later.
+fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
     let mut events = output.events.clone();
     for extension in &output.extensions {
         // A record that occurs twice has the same key twice: what goes on is then the later event.
@@ -159,23 +179,52 @@ fn check_texts(reader: &dyn Reader, output: &Output, data: &[u8]) {
             event.body.text.push_str(&extension.text);
         }
     }
+    let is_whole = WHOLE_BODIES.contains(&reader.agent());
     for event in &events {
-        let start = event.span.offset as usize;
-        let span = &data[start..start + event.span.length as usize];
+        let span = bytes_of(event.span, data);
         let of_span = |other: &&Event| {
             (other.span.offset, other.span.length) == (event.span.offset, event.span.length)
         };
         let bodies = reader.reread(span);
         for event in events.iter().filter(of_span) {
             let found = bodies.iter().find(|(part, _)| *part == event.span.part);
+            let Some((_, found)) = found else {
+                panic!(
+                    "not read again from {:?}: {event:?}",
+                    String::from_utf8_lossy(span)
+                )
+            };
             assert_eq!(
-                found.map(|(_, body)| body.text.as_str()),
-                Some(event.body.text.as_str()),
+                found.text,
+                event.body.text,
                 "read again from {:?}",
                 String::from_utf8_lossy(span)
             );
+            assert!(
+                !is_whole || *found == event.body,
+                "read again from {:?}:\n{found:?}\n{:?}",
+                String::from_utf8_lossy(span),
+                event.body
+            );
         }
     }
+}
+
+/// Every record of telemetry says something when it is read again.
+fn check_telemetry(reader: &dyn Reader, output: &Output, data: &[u8]) {
+    for record in &output.telemetry {
+        let span = bytes_of(record.span, data);
+        assert!(
+            !reader.telemetry(span).is_empty(),
+            "says nothing: {:?}",
+            String::from_utf8_lossy(span)
+        );
+    }
+}
+
+fn bytes_of(span: Span, data: &[u8]) -> &[u8] {
+    let start = span.offset as usize;
+    &data[start..start + span.length as usize]
 }
 
 /// Made once: compiling the rules takes longer than most inputs.
