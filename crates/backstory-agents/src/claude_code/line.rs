@@ -1,6 +1,7 @@
 //! One line of a transcript, and the events that it holds by itself.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -102,6 +103,9 @@ pub(super) struct Line<'a> {
     /// The line as it is written.
     #[serde(skip)]
     pub(super) json: &'a str,
+    /// The timestamp, once somebody asked.
+    #[serde(skip)]
+    parsed_time: OnceCell<Option<i64>>,
 }
 
 /// What a `progress` record carries of a subagent.
@@ -166,7 +170,8 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn at(&self) -> Option<i64> {
-        string(self.timestamp).and_then(|time| milliseconds(&time))
+        let parse = || string(self.timestamp).and_then(|time| milliseconds(&time));
+        *self.parsed_time.get_or_init(parse)
     }
 
     pub(super) fn version(&self) -> Option<Cow<'_, str>> {

@@ -239,7 +239,7 @@ fn the_user_does_not_allow_a_tool() {
                 true,
                 "",
             ),
-            denied("u7", &format!("{:400}{rejected}", ""), true, ""),
+            denied("u7", &format!("{}{rejected}", "x".repeat(400)), true, ""),
         ],
         "
         tool_result uuid=u1 call=t1 denied
@@ -248,7 +248,7 @@ fn the_user_does_not_allow_a_tool() {
         tool_result uuid=u4 call=t1 status=user-rejected denied
         tool_result uuid=u5 call=t1 status=permission-rule
         tool_result uuid=u6 call=t1 denied
-        tool_result uuid=u7 call=t1 denied
+        tool_result uuid=u7 call=t1
         ",
     );
 }
