@@ -419,9 +419,7 @@ fn subagents_have_a_record_of_their_own() {
         r#""look""#,
         r#","isSidechain":true,"agentId":"7f","version":"2.1.9""#,
     );
-    let meta = format!(
-        r#"{{"agentId":"7f","isSidechain":true,"sessionId":"S","timestamp":"2026-03-01T10:00:01.000Z","type":"user","uuid":"u1","version":"2.1.9"}}"#
-    );
+    let meta = r#"{"agentId":"7f","isSidechain":true,"sessionId":"S","timestamp":"2026-03-01T10:00:01.000Z","type":"user","uuid":"u1","version":"2.1.9"}"#;
     check_facts(
         FILE,
         std::slice::from_ref(&line),
