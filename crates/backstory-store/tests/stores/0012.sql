@@ -658,7 +658,7 @@ INSERT INTO session_meta (session, stream, offset, length, fields) VALUES
 INSERT INTO telemetry (session, seq, stream, offset, length) VALUES
 (1, 1, 1, 1, 1);
 INSERT INTO block_lines (stream, start, line) VALUES
-(1, 1, 1);
+  (1, 0, 0);
 INSERT INTO backfill (stream, offset, lines, state) VALUES
 (1, 1, 1, 'one');
 INSERT INTO snapshots (file, part, place, session, turn, at, gone, broken_at) VALUES
