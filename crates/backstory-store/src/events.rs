@@ -1,9 +1,10 @@
 //! Reading events back.
 
-use backstory_event::{Action, Kind, Span, Touch};
+use backstory_event::{Action, Kind, Span, Touch, UnknownNumber};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
+use crate::checksums::{Scope, damage};
 use crate::error::{Error, Result};
 use crate::ingest::Project;
 use crate::lossy::LossyRow;
@@ -104,7 +105,7 @@ const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, 
      LEFT JOIN names AS tools ON tools.id = events.tool";
 
 impl Store {
-    /// Events of a session in their order.
+    /// Events of a session in their order. Rows of unknown kinds are left out and named by [`Store::take_damage`].
     pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
         let condition = match range {
             EventRange::All => "?2 = 0",
@@ -124,25 +125,20 @@ impl Store {
         // SQLite's integers are signed; no session has more events.
         let bound = bound.min(i64::MAX as u64);
         let rows = statement.query_map((session, bound), event_from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.sound_rows(rows, Scope::Events, session)
     }
 
-    /// The files that events touched.
+    /// The files that events touched. Rows of unknown actions are left out and named by [`Store::take_damage`].
     pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, Touch)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
         )?;
         let rows = statement.query_map((session, from_seq, to_seq), |row| {
-            let action = match row.get(2)? {
-                0 => Action::Read,
-                1 => Action::Write,
-                _ => Action::Delete,
-            };
-            let path = row.text(1)?;
+            let (path, action) = (row.text(1)?, row.get(2)?);
             Ok((row.get(0)?, Touch { path, action }))
         })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.sound_rows(rows, Scope::Events, session)
     }
 
     /// The result of a tool call.
@@ -150,9 +146,8 @@ impl Store {
         let query =
             format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&query)?;
-        Ok(statement
-            .query_row((session, call), event_from_row)
-            .optional()?)
+        let rows = statement.query_map((session, call), event_from_row)?;
+        Ok(self.sound_rows(rows, Scope::Events, session)?.pop())
     }
 
     /// Tool calls that write or remove a file of this name, in whatever folder, and commands of the project that may move one.
@@ -161,13 +156,14 @@ impl Store {
             "SELECT DISTINCT sessions.id, agent, cwd, root, remote, started_at, seq FROM paths \
              JOIN touches ON touches.path = paths.id JOIN sessions ON sessions.id = touches.session \
              LEFT JOIN projects ON projects.id = sessions.project \
-             WHERE action > 0 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
+             WHERE action <> ?4 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
              UNION SELECT sessions.id, agent, cwd, root, remote, started_at, seq FROM projects \
              JOIN sessions ON sessions.project = projects.id JOIN events ON events.session = sessions.id \
              WHERE (root = ?2 OR remote = ?3) AND instr(command, 'mv ') > 0 AND instr(command, ?1) > 0 \
              ORDER BY 1, 7",
         )?;
-        let rows = statement.query_map((name, &project.root, &project.remote), |row| {
+        let parameters = (name, &project.root, &project.remote, Action::Read);
+        let rows = statement.query_map(parameters, |row| {
             Ok(ChangeRow {
                 session: row.get(0)?,
                 agent: row.text(1)?,
@@ -236,6 +232,25 @@ impl Store {
         Ok(())
     }
 
+    /// Collects rows. Those with a number that stands for nothing are damage of this unit, and cost no other row.
+    pub(crate) fn sound_rows<T>(
+        &self,
+        rows: impl Iterator<Item = rusqlite::Result<T>>,
+        scope: Scope,
+        unit: i64,
+    ) -> Result<Vec<T>> {
+        let mut sound = Vec::new();
+        for row in rows {
+            match row {
+                Err(error) if UnknownNumber::is_cause_of(&error) => {
+                    self.meet_damage([damage::rows(&self.connection, scope, unit)?]);
+                }
+                row => sound.push(row?),
+            }
+        }
+        Ok(sound)
+    }
+
     /// Reads stored bytes.
     pub fn bytes(&self) -> BlockReader<'_> {
         BlockReader::new(&self.connection)
@@ -246,10 +261,7 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     Ok(EventRow {
         seq: row.get(0)?,
         turn: row.get(1)?,
-        kind: Kind::ALL
-            .get(row.get::<_, usize>(2)?)
-            .copied()
-            .unwrap_or(Kind::System),
+        kind: row.get(2)?,
         at: row.get(3)?,
         stream: row.get(4)?,
         span: Span {
@@ -265,4 +277,54 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         exit_code: row.get(13)?,
         duration_ms: row.get(14)?,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+    use crate::compress::Tier;
+    use crate::queue::{ItemFilter, ItemState};
+
+    #[test]
+    fn a_row_with_an_unknown_number_is_named_and_costs_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store
+            .connection
+            .execute_batch(
+                "INSERT INTO sessions (id, agent, session) VALUES (1, 'claude-code', 'one');
+                 INSERT INTO events (session, seq, turn, kind, stream, offset, length, part)
+                   VALUES (1, 1, 1, 0, 1, 0, 1, 0), (1, 2, 1, 7, 1, 1, 1, 0), (1, 3, 1, 6, 1, 2, 1, 0);
+                 INSERT INTO paths (id, path) VALUES (1, 'a.rs');
+                 INSERT INTO touches (path, session, seq, action) VALUES (1, 1, 1, 2), (1, 1, 3, 3);
+                 INSERT INTO queue (id, key, kind, session, at, state) VALUES (1, 1, 0, 1, 0, 0), (2, 2, 4, 1, 0, 9);
+                 INSERT INTO compressions (at, day, tier, model, state, input_tokens, output_tokens, micro_usd)
+                   VALUES (0, 0, 1, 'm', 0, 0, 0, 0), (0, 0, 2, 'm', 0, 0, 0, 0);",
+            )
+            .unwrap();
+        let damage = || -> Vec<String> {
+            let damage = store.take_damage().into_iter();
+            damage.map(|damage| damage.to_string()).collect()
+        };
+        let events = store.events(1, EventRange::All).unwrap();
+        let kinds: Vec<Kind> = events.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [Kind::Prompt, Kind::System]);
+        assert_eq!(damage(), ["the events of session one are damaged"]);
+        let touched = store.touched(1, 1, 3).unwrap();
+        assert_eq!(touched.len(), 1);
+        assert_eq!(touched[0].1.action, Action::Delete);
+        assert_eq!(damage().len(), 1);
+        let items = store.items(&ItemFilter::default()).unwrap();
+        let damaged = items.iter().map(|item| item.damage.is_some());
+        assert_eq!(damaged.collect::<Vec<_>>(), [true, false]);
+        assert_eq!(damage(), ["captured event 2 of session one is damaged"]);
+        let counts = store.item_counts().unwrap();
+        assert_eq!(counts[ItemState::Pending as usize], 1);
+        assert_eq!(damage().len(), 1);
+        let mut tiers = Vec::new();
+        store.compressions(|found| tiers.push(found.tier)).unwrap();
+        assert_eq!(tiers, [Tier::Summary]);
+        assert_eq!(damage().len(), 1);
+    }
 }

@@ -73,7 +73,7 @@ impl Store {
              FROM observations WHERE session = ?1 ORDER BY seq";
         let mut statement = self.connection.prepare_cached(query)?;
         let mut observations = Vec::new();
-        let (tier, state) = (Tier::Observation as u8, CompressionState::Done as u8);
+        let (tier, state) = (Tier::Observation, CompressionState::Done);
         for row in statement.query_map((session, tier, state), |row| {
             let observation = ObservationRow {
                 session: row.get(0)?,
@@ -178,7 +178,7 @@ impl Store {
         let query = "SELECT MIN(COALESCE(call, seq)) FROM events \
              WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, seq, Kind::Prompt as u8), |row| row.get(0))?)
+        Ok(statement.query_row((session, seq, Kind::Prompt), |row| row.get(0))?)
     }
 
     /// How many prompts and answers of tools are after `seq`.
@@ -186,7 +186,7 @@ impl Store {
         let query = "SELECT COUNT(*) FROM events \
              WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, seq, Kind::Prompt as u8), |row| row.get(0))?)
+        Ok(statement.query_row((session, seq, Kind::Prompt), |row| row.get(0))?)
     }
 
     /// How many prompts and tool uses are stored, how many of them a model wrote of, and of how many sessions.
@@ -194,9 +194,7 @@ impl Store {
         let query = "SELECT (SELECT COUNT(*) FROM events WHERE call IS NOT NULL OR kind = ?1), (SELECT COUNT(*) FROM observations), \
              (SELECT COUNT(*) FROM summaries WHERE body IS NOT NULL)";
         let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        Ok(self
-            .connection
-            .query_row(query, [Kind::Prompt as u8], row)?)
+        Ok(self.connection.query_row(query, [Kind::Prompt], row)?)
     }
 
     /// Takes note that the prompts and tool uses of a session were offered, up to the prompt or result at `seq`.

@@ -45,7 +45,7 @@ impl Batch<'_> {
         let found = self
             .transaction
             .prepare_cached(query)?
-            .query_row((session, seq, event.kind as u8, stream), row)
+            .query_row((session, seq, event.kind, stream), row)
             .optional()?;
         let Some((old_stream, old_span)) = found else {
             return Ok(());

@@ -319,7 +319,7 @@ impl Batch<'_> {
             id,
             seq,
             turn,
-            event.kind as u8,
+            event.kind,
             event.at,
             stream,
             event.span.offset,
@@ -508,7 +508,7 @@ impl Batch<'_> {
                 "INSERT OR REPLACE INTO touches (path, session, seq, action) \
                  SELECT id, ?2, ?3, ?4 FROM paths WHERE path = ?1",
             )?
-            .execute((&*path, session, seq, action as u8))?;
+            .execute((&*path, session, seq, action))?;
         Ok(())
     }
 

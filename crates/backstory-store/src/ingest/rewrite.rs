@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use backstory_event::Kind;
 use rusqlite::Connection;
 
 use super::Batch;
@@ -46,10 +47,10 @@ impl Batch<'_> {
         }
         let changed: Vec<(i64, u64, bool)> = {
             let mut statement = self.transaction.prepare_cached(
-                "SELECT session, seq, kind = 0 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
+                "SELECT session, seq, kind = ?4 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
                  AND session IN (SELECT session FROM session_streams WHERE stream = ?1)",
             )?;
-            let rows = statement.query_map((stream, first, end), |row| {
+            let rows = statement.query_map((stream, first, end, Kind::Prompt), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
             rows.collect::<rusqlite::Result<_>>()?

@@ -129,8 +129,8 @@ impl Store {
                 content.body,
                 content.seq,
                 content.sum(),
-                ItemState::Pending as u8,
-                ItemKind::Summary as u8,
+                ItemState::Pending,
+                ItemKind::Summary,
             ))?;
         }
         transaction.commit()?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use backstory_event::{Event, EventKey, Kind};
 use rusqlite::Connection;
 
-use super::ItemKind;
+use super::{ItemKind, ItemState};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -37,7 +37,7 @@ impl Untold {
             if let Some(name) = number(1) {
                 untold.named.entry(name).or_default().push(id);
             }
-            if number(2) == Some(ItemKind::Prompt as i64)
+            if row.get(2) == Ok(ItemKind::Prompt)
                 && let Some(at) = number(3)
             {
                 untold.prompts.push((id, at));
@@ -72,8 +72,10 @@ impl Untold {
         }
         let Some(item) = item else { return Ok(()) };
         self.prompts.retain(|(id, _)| *id != item);
-        let update = "UPDATE queue SET state = 2, seq = ?2, body = NULL, sum = NULL, last_error = NULL WHERE id = ?1";
-        connection.prepare_cached(update)?.execute((item, seq))?;
+        let update = "UPDATE queue SET state = ?3, seq = ?2, body = NULL, sum = NULL, last_error = NULL WHERE id = ?1";
+        connection
+            .prepare_cached(update)?
+            .execute((item, seq, ItemState::Done))?;
         Ok(())
     }
 }
@@ -145,21 +147,19 @@ impl Store {
              WHERE events.session = ?1 AND events.kind IN (?4, ?5, ?6) AND events.at BETWEEN ?2 AND ?3 \
              AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.session = ?1 AND queue.seq = COALESCE(events.call, events.seq))",
         )?;
-        let kinds = [Kind::Prompt, Kind::Reply, Kind::ToolResult].map(|kind| kind as u8);
-        let rows =
-            statement.query_map((session, from, to, kinds[0], kinds[1], kinds[2]), |row| {
-                let kind: u8 = row.get(1)?;
-                Ok(ToldEvent {
-                    seq: row.get(0)?,
-                    kind: match kind {
-                        kind if kind == kinds[0] => ItemKind::Prompt,
-                        kind if kind == kinds[1] => ItemKind::Reply,
-                        _ => ItemKind::ToolUse,
-                    },
-                    at: row.get(2)?,
-                    tool: row.get(3)?,
-                })
-            })?;
+        let (asked, said, answered) = (Kind::Prompt, Kind::Reply, Kind::ToolResult);
+        let rows = statement.query_map((session, from, to, asked, said, answered), |row| {
+            Ok(ToldEvent {
+                seq: row.get(0)?,
+                kind: match row.get(1)? {
+                    Kind::Prompt => ItemKind::Prompt,
+                    Kind::Reply => ItemKind::Reply,
+                    _ => ItemKind::ToolUse,
+                },
+                at: row.get(2)?,
+                tool: row.get(3)?,
+            })
+        })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
