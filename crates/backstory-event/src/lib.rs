@@ -5,6 +5,7 @@
 mod body;
 mod edit;
 mod event;
+mod ids;
 #[cfg(feature = "sqlite")]
 mod sql;
 mod telemetry;
@@ -17,6 +18,7 @@ pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
     Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
+pub use ids::SessionId;
 #[cfg(feature = "sqlite")]
 pub use sql::{UnknownNumber, variant_from_sql};
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};

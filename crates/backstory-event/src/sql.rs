@@ -78,6 +78,36 @@ macro_rules! impl_sql_enum {
     };
 }
 
+/// Implements `ToSql` and `FromSql` for an id that is a number.
+macro_rules! impl_sql_id {
+    ($name:ident, $number:ty) => {
+        impl ::rusqlite::types::ToSql for $name {
+            fn to_sql(&self) -> ::rusqlite::Result<::rusqlite::types::ToSqlOutput<'_>> {
+                Ok(self.get().into())
+            }
+        }
+
+        impl ::rusqlite::types::FromSql for $name {
+            fn column_result(
+                value: ::rusqlite::types::ValueRef<'_>,
+            ) -> ::rusqlite::types::FromSqlResult<Self> {
+                <$number>::column_result(value).map($name::from)
+            }
+        }
+
+        impl $name {
+            /// Returns the id of the row that a statement has just inserted.
+            pub fn last_inserted(connection: &::rusqlite::Connection) -> ::rusqlite::Result<Self> {
+                let row = connection.last_insert_rowid();
+                let out_of_range = |_| ::rusqlite::Error::IntegralValueOutOfRange(0, row);
+                let number = <$number>::try_from(row).map_err(out_of_range)?;
+                Ok($name::from(number))
+            }
+        }
+    };
+}
+pub(crate) use impl_sql_id;
+
 impl_sql_enum!(Kind, "kind of event");
 impl_sql_enum!(Action, "action on a file");
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::body::EventBody;
 use crate::event::{Event, EventKey, Kind, Span};
+use crate::ids::SessionId;
 
 /// Where an event is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventView<'a> {
     /// Row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// Number within the session, from 1.
     pub seq: u64,
     /// The turn it belongs to; 0 before the first prompt.
@@ -54,7 +55,7 @@ impl EventView<'static> {
             ..Event::new(&Arc::default(), EventKey(0), kind, at, nowhere)
         };
         EventView {
-            session: 0,
+            session: SessionId::default(),
             seq,
             turn,
             call: None,

@@ -1,5 +1,6 @@
 //! What is known of source files: their symbols as they were last seen, what turns did to them, and which calls were seen to happen.
 
+use backstory_event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
@@ -15,7 +16,7 @@ pub const LIVE_TURN: i64 = -1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uncoded {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The folder that it worked in.
@@ -43,7 +44,7 @@ pub struct Answered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRow {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The call.
@@ -80,7 +81,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolRow {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The turn.
     pub turn: i64,
     /// The file.
@@ -109,7 +110,7 @@ pub struct RunEdge {
     /// How often it was seen.
     pub seen: u64,
     /// The session where it was seen last.
-    pub session: i64,
+    pub session: SessionId,
     /// The event there.
     pub seq: u64,
     /// When.
@@ -120,7 +121,7 @@ pub struct RunEdge {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SymbolFilter {
     /// Of this session.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// Of these files.
     pub files: Option<Vec<i64>>,
     /// Not before this.
@@ -150,7 +151,7 @@ impl Store {
     }
 
     /// Calls that were answered without an error after this seq and write files or may move some, in the order of the answers.
-    pub fn answered(&self, session: i64, after: u64) -> Result<Vec<Answered>> {
+    pub fn answered(&self, session: SessionId, after: u64) -> Result<Vec<Answered>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT results.call, results.seq, paths.path FROM events AS results \
              JOIN touches INDEXED BY touches_by_event ON touches.session = ?1 AND touches.seq = results.call AND action > 0 \
@@ -175,7 +176,7 @@ impl Store {
     pub fn writes_before(
         &self,
         path: &str,
-        session: i64,
+        session: SessionId,
         call: u64,
         limit: usize,
     ) -> Result<Vec<WriteRow>> {
@@ -343,7 +344,7 @@ impl Coding<'_> {
     }
 
     /// Stores how a file was last seen, unless it was seen later already.
-    pub fn see(&mut self, file: i64, session: i64, snapshot: &Snapshot) -> Result<()> {
+    pub fn see(&mut self, file: i64, session: SessionId, snapshot: &Snapshot) -> Result<()> {
         let symbols = self.packer.compress(&snapshot.symbols)?;
         let insert = "INSERT INTO snapshots (file, session, at, text_hash, broken_at, symbols) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
              ON CONFLICT (file) DO UPDATE SET session = excluded.session, at = excluded.at, text_hash = excluded.text_hash, \
@@ -430,7 +431,7 @@ impl Coding<'_> {
     }
 
     /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
-    pub fn finish(&self, session: i64, coded: u64) -> Result<()> {
+    pub fn finish(&self, session: SessionId, coded: u64) -> Result<()> {
         let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2";
         self.transaction
             .prepare_cached(delete)?

@@ -1,6 +1,6 @@
 //! Reading events back.
 
-use backstory_event::{Action, Kind, Span, Touch, UnknownNumber};
+use backstory_event::{Action, Kind, SessionId, Span, Touch, UnknownNumber};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
@@ -85,7 +85,7 @@ pub enum EventRange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeRow {
     /// The row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The folder that the session worked in.
@@ -106,7 +106,7 @@ const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, 
 
 impl Store {
     /// Events of a session in their order. Rows of unknown kinds are left out and named by [`Store::take_damage`].
-    pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
+    pub fn events(&self, session: SessionId, range: EventRange) -> Result<Vec<EventRow>> {
         let condition = match range {
             EventRange::All => "?2 = 0",
             EventRange::From(_) => "seq >= ?2",
@@ -125,11 +125,16 @@ impl Store {
         // SQLite's integers are signed; no session has more events.
         let bound = bound.min(i64::MAX as u64);
         let rows = statement.query_map((session, bound), event_from_row)?;
-        self.sound_rows(rows, Scope::Events, session)
+        self.sound_rows(rows, Scope::Events, session.into())
     }
 
     /// The files that events touched. Rows of unknown actions are left out and named by [`Store::take_damage`].
-    pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, Touch)>> {
+    pub fn touched(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<(u64, Touch)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
@@ -138,16 +143,16 @@ impl Store {
             let (path, action) = (row.text(1)?, row.get(2)?);
             Ok((row.get(0)?, Touch { path, action }))
         })?;
-        self.sound_rows(rows, Scope::Events, session)
+        self.sound_rows(rows, Scope::Events, session.into())
     }
 
     /// The result of a tool call.
-    pub fn result_of(&self, session: i64, call: u64) -> Result<Option<EventRow>> {
+    pub fn result_of(&self, session: SessionId, call: u64) -> Result<Option<EventRow>> {
         let query =
             format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&query)?;
         let rows = statement.query_map((session, call), event_from_row)?;
-        Ok(self.sound_rows(rows, Scope::Events, session)?.pop())
+        Ok(self.sound_rows(rows, Scope::Events, session.into())?.pop())
     }
 
     /// Tool calls that write or remove a file of this name, in whatever folder, and commands of the project that may move one.
@@ -178,7 +183,7 @@ impl Store {
     }
 
     /// The turn of an event.
-    pub fn turn_of(&self, session: i64, seq: i64) -> Result<Option<u32>> {
+    pub fn turn_of(&self, session: SessionId, seq: i64) -> Result<Option<u32>> {
         let query = "SELECT turn FROM events WHERE session = ?1 AND seq = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement
@@ -187,7 +192,7 @@ impl Store {
     }
 
     /// The turn that an event belongs to, and the turn's first event.
-    pub fn turn_beginning(&self, session: i64, seq: u64) -> Result<Option<(u64, u64)>> {
+    pub fn turn_beginning(&self, session: SessionId, seq: u64) -> Result<Option<(u64, u64)>> {
         let query = "SELECT turn, MIN(seq) FROM events WHERE session = ?1 AND turn = \
              (SELECT turn FROM events WHERE session = ?1 AND seq = ?2) GROUP BY turn";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -196,7 +201,7 @@ impl Store {
     }
 
     /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
-    pub fn turns_touching(&self, file: &str) -> Result<Vec<(i64, u64)>> {
+    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, u64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT events.session, turn FROM paths JOIN touches ON touches.path = paths.id \
              JOIN events ON events.session = touches.session AND events.seq = touches.seq \
@@ -307,11 +312,11 @@ mod tests {
             let damage = store.take_damage().into_iter();
             damage.map(|damage| damage.to_string()).collect()
         };
-        let events = store.events(1, EventRange::All).unwrap();
+        let events = store.events(1.into(), EventRange::All).unwrap();
         let kinds: Vec<Kind> = events.iter().map(|event| event.kind).collect();
         assert_eq!(kinds, [Kind::Prompt, Kind::System]);
         assert_eq!(damage(), ["the events of session one are damaged"]);
-        let touched = store.touched(1, 1, 3).unwrap();
+        let touched = store.touched(1.into(), 1, 3).unwrap();
         assert_eq!(touched.len(), 1);
         assert_eq!(touched[0].1.action, Action::Delete);
         assert_eq!(damage().len(), 1);

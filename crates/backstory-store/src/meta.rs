@@ -1,6 +1,6 @@
 //! The agent's own record of each session: where it lies, and its short values.
 
-use backstory_event::Span;
+use backstory_event::{SessionId, Span};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ impl MetaEquals {
 
 impl Store {
     /// Returns where the agent's own record of a session lies, and its short values as JSON.
-    pub fn session_meta(&self, session: i64) -> Result<Option<(MetaPlace, String)>> {
+    pub fn session_meta(&self, session: SessionId) -> Result<Option<(MetaPlace, String)>> {
         let query = "SELECT stream, offset, length, fields FROM session_meta WHERE session = ?1";
         let row = |row: &rusqlite::Row<'_>| {
             let place = MetaPlace {
@@ -76,7 +76,7 @@ impl Store {
 /// Stores the record of a session in place of an earlier one.
 pub(crate) fn save(
     connection: &Connection,
-    session: i64,
+    session: SessionId,
     stream: i64,
     span: Span,
     json: &str,

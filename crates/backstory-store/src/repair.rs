@@ -4,6 +4,7 @@
 //! where they are found now. Nothing sound is removed before that, and what the log does not have any more stays as it is. A session
 //! whose rows are damaged is stored anew as a whole.
 
+use backstory_event::SessionId;
 use std::collections::HashSet;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -20,7 +21,7 @@ pub enum Rereading {
     /// A stream with a damaged block.
     Stream(i64),
     /// A session with damaged rows.
-    Session(i64),
+    Session(SessionId),
 }
 
 impl Store {
@@ -30,7 +31,7 @@ impl Store {
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for damage in damage {
             let (stream, session) = match &damage.piece {
-                DamagedPiece::Bytes { stream, .. } => (*stream, 0),
+                DamagedPiece::Bytes { stream, .. } => (*stream, SessionId::default()),
                 DamagedPiece::Session { id, .. } => (0, *id),
                 _ => continue,
             };
@@ -79,7 +80,7 @@ impl Store {
     /// Forgets that something was damaged.
     pub fn clear_damage(&self, piece: Rereading) -> Result<()> {
         let (stream, session) = match piece {
-            Rereading::Stream(stream) => (stream, 0),
+            Rereading::Stream(stream) => (stream, SessionId::default()),
             Rereading::Session(session) => (0, session),
         };
         let delete = "DELETE FROM damaged WHERE stream = ?1 AND session = ?2";
@@ -101,7 +102,7 @@ impl Store {
     }
 
     /// Removes the rows of a session and has its logs read again from their beginning. The caller has seen that they are there.
-    pub fn reread_session(&mut self, session: i64) -> Result<()> {
+    pub fn reread_session(&mut self, session: SessionId) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         evict::remove_rows(&transaction, session, Lifetime::Repair)?;

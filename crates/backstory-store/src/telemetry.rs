@@ -1,6 +1,6 @@
 //! Where telemetry records lie.
 
-use backstory_event::Span;
+use backstory_event::{SessionId, Span};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -21,7 +21,12 @@ pub struct TelemetryRow {
 
 impl Store {
     /// Returns the telemetry records of a session that follow these events, in their order.
-    pub fn telemetry(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<TelemetryRow>> {
+    pub fn telemetry(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<TelemetryRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, stream, offset, length FROM telemetry WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 \
              ORDER BY seq, stream, offset",
@@ -42,7 +47,7 @@ impl Store {
 /// Stores where a telemetry record lies, once.
 pub(crate) fn insert(
     connection: &Connection,
-    session: i64,
+    session: SessionId,
     seq: u64,
     stream: i64,
     span: Span,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_agents::{SourceName, read_document};
-use backstory_event::{EventView, Image, Origin, Output, ToolClass, Usage};
+use backstory_event::{EventView, Image, Origin, Output, SessionId, ToolClass, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 use serde_json::Value;
@@ -255,7 +255,7 @@ impl Memory {
     /// Returns the usage of the messages that begin with these events, by their numbers.
     pub(super) fn usage_of_events(
         &self,
-        session: i64,
+        session: SessionId,
         events: &[EventView<'_>],
     ) -> Result<HashMap<u64, UsageRecord>> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else {

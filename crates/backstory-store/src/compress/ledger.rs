@@ -4,7 +4,7 @@
 //! reserved that day: so no number of processes can pass a cap. A reservation is given back only for what is known to have been
 //! less. One whose process died stays.
 
-use backstory_event::{UnknownNumber, impl_sql_enum};
+use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::blocks::Packer;
@@ -114,7 +114,7 @@ pub struct NewCompression<'a> {
     /// The model.
     pub model: &'a str,
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The event that it is about.
     pub seq: u64,
     /// The most that it can take.
@@ -183,7 +183,7 @@ pub struct Compression {
     /// The model.
     pub model: String,
     /// The session's row, unless it was forgotten.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// The event that it was about.
     pub seq: Option<u64>,
     /// How far it is.
@@ -267,7 +267,7 @@ impl Store {
                 )?
                 .execute((id, kept(took.input_tokens), kept(took.output_tokens), kept(took.micro_usd)))?;
         }
-        let about: Option<(Option<i64>, String, i64)> = about;
+        let about: Option<(Option<SessionId>, String, i64)> = about;
         if let (Ok(written), Some((Some(session), model, at))) = (settled.outcome, about) {
             save(&transaction, session, &model, at, written)?;
         }
@@ -282,7 +282,13 @@ impl Store {
     }
 
     /// How often requests about an event failed for one of these reasons.
-    pub fn failures(&self, tier: Tier, session: i64, seq: u64, reasons: &[&str]) -> Result<usize> {
+    pub fn failures(
+        &self,
+        tier: Tier,
+        session: SessionId,
+        seq: u64,
+        reasons: &[&str],
+    ) -> Result<usize> {
         let query = "SELECT error FROM compressions WHERE about = ?1 AND seq = ?2 AND tier = ?3 AND error IS NOT NULL";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map((session, seq, tier), |row| row.get::<_, String>(0))?;
@@ -320,7 +326,7 @@ impl Store {
 
 fn save(
     transaction: &Transaction<'_>,
-    session: i64,
+    session: SessionId,
     model: &str,
     at: i64,
     written: Written<'_>,

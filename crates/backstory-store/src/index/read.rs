@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_event::Kind;
+use backstory_event::{Kind, SessionId};
 use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -167,8 +167,8 @@ impl IndexSegment {
     }
 
     /// The session of a document.
-    pub fn session(&self, document: u32) -> u32 {
-        self.session.get_val(document) as u32
+    pub fn session(&self, document: u32) -> SessionId {
+        SessionId::from(self.session.get_val(document) as u32)
     }
 
     /// What a document is.

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_event::{Event, Kind, Span, Title};
+use backstory_event::{Event, Kind, SessionId, Span, Title};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};
@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// An event that moved from an older generation of its file to the one that is being read.
 pub(super) struct Moved {
-    session: i64,
+    session: SessionId,
     seq: u64,
     old_stream: i64,
     old_span: Span,
@@ -24,7 +24,7 @@ impl Batch<'_> {
     /// Moves an event that this session already has to a new generation of its file.
     pub(super) fn move_event(
         &mut self,
-        (session, seq): (i64, u64),
+        (session, seq): (SessionId, u64),
         event: &Event,
         stream: i64,
     ) -> Result<()> {

@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_event::{
-    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, TelemetryRecord,
-    Title,
+    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, SessionId,
+    TelemetryRecord, Title,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -448,7 +448,12 @@ impl Batch<'_> {
         self.link_stream(id, stream)
     }
 
-    pub(crate) fn save_meta(&self, session: i64, facts: &SessionFacts, stream: i64) -> Result<()> {
+    pub(crate) fn save_meta(
+        &self,
+        session: SessionId,
+        facts: &SessionFacts,
+        stream: i64,
+    ) -> Result<()> {
         if let (Some(json), Some(span)) = (&facts.meta, facts.span) {
             meta::save(&self.transaction, session, stream, span, json)?;
         }
@@ -467,7 +472,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn link_stream(&mut self, session: i64, stream: i64) -> Result<()> {
+    fn link_stream(&mut self, session: SessionId, stream: i64) -> Result<()> {
         let insert = "INSERT OR IGNORE INTO session_streams (session, stream) VALUES (?1, ?2)";
         self.transaction
             .prepare_cached(insert)?
@@ -484,21 +489,21 @@ impl Batch<'_> {
     }
 
     /// Remembers an event by its key; false when the key is known already.
-    fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
+    fn know(&mut self, key: EventKey, session: SessionId, seq: u64) -> Result<bool> {
         let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
         if is_new {
-            let hash = hash_numbers(&[key.0, session, seq as i64]);
+            let hash = hash_numbers(&[key.0, session.into(), seq as i64]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
         }
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {
+    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key.0], row).optional()?)
     }
 
-    fn touch(&self, session: i64, seq: u64, path: &str, action: Action) -> Result<()> {
+    fn touch(&self, session: SessionId, seq: u64, path: &str, action: Action) -> Result<()> {
         let path = without_nul(path);
         self.transaction
             .prepare_cached("INSERT OR IGNORE INTO paths (path) VALUES (?1)")?

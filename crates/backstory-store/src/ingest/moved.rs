@@ -1,6 +1,6 @@
 //! Events that are found again, because the stream that they lay in is damaged.
 
-use backstory_event::Event;
+use backstory_event::{Event, SessionId};
 
 use super::Batch;
 use crate::error::Result;
@@ -9,7 +9,7 @@ impl Batch<'_> {
     /// Lets an event that lies in a damaged stream lie where it was found again, and has everything made of it made again.
     pub(super) fn move_from_damaged(
         &mut self,
-        session: i64,
+        session: SessionId,
         seq: u64,
         event: &Event,
         stream: i64,
@@ -33,7 +33,7 @@ impl Batch<'_> {
     /// Lets a stored event lie where it was found in a stream.
     pub(super) fn place_event(
         &mut self,
-        session: i64,
+        session: SessionId,
         seq: u64,
         event: &Event,
         stream: i64,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use backstory_event::Kind;
+use backstory_event::{Kind, SessionId};
 use rusqlite::Connection;
 
 use super::Batch;
@@ -45,7 +45,7 @@ impl Batch<'_> {
         {
             mark_unclean(&self.transaction)?;
         }
-        let changed: Vec<(i64, u64, bool)> = {
+        let changed: Vec<(SessionId, u64, bool)> = {
             let mut statement = self.transaction.prepare_cached(
                 "SELECT session, seq, kind = ?4 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
                  AND session IN (SELECT session FROM session_streams WHERE stream = ?1)",
@@ -55,7 +55,7 @@ impl Batch<'_> {
             })?;
             rows.collect::<rusqlite::Result<_>>()?
         };
-        let sessions: BTreeSet<i64> = changed.iter().map(|(session, ..)| *session).collect();
+        let sessions: BTreeSet<SessionId> = changed.iter().map(|(session, ..)| *session).collect();
         for session in sessions {
             self.drop_quoting_texts(session, &overwritten)?;
         }
@@ -70,7 +70,7 @@ impl Batch<'_> {
 
     /// Deletes what models wrote of a session if it quotes bytes that were overwritten: a part of a secret. The built-in observations
     /// and digest take its place.
-    fn drop_quoting_texts(&self, session: i64, overwritten: &[Vec<u8>]) -> Result<()> {
+    fn drop_quoting_texts(&self, session: SessionId, overwritten: &[Vec<u8>]) -> Result<()> {
         for (query, delete) in [
             (
                 "SELECT id, body FROM observations WHERE session = ?1",
@@ -102,7 +102,7 @@ impl Batch<'_> {
     }
 
     /// Takes note that the text of a stored event is not what it was.
-    pub(super) fn mark_text_changed(&mut self, session: i64, seq: u64) -> Result<()> {
+    pub(super) fn mark_text_changed(&mut self, session: SessionId, seq: u64) -> Result<()> {
         self.taken.extended.insert(session);
         self.transaction
             .prepare_cached(
@@ -116,7 +116,7 @@ impl Batch<'_> {
     }
 
     /// Takes a title away that is the beginning of a prompt. The digest gives the session another one.
-    fn drop_prompt_title(&mut self, session: i64) -> Result<()> {
+    fn drop_prompt_title(&mut self, session: SessionId) -> Result<()> {
         if let Some(loaded) = self.sessions.values_mut().find(|known| known.id == session)
             && loaded.title_rank <= 1
         {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_event::{Event, Kind, ParentKind, SessionFacts, Title};
+use backstory_event::{Event, Kind, ParentKind, SessionFacts, SessionId, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -16,7 +16,7 @@ const TITLE_CHARACTERS: usize = 100;
 /// A session as it stands within the batch.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) id: i64,
+    pub(crate) id: SessionId,
     pub(super) events: u64,
     pub(super) turns: u64,
     pub(super) started_at: Option<i64>,

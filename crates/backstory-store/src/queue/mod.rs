@@ -6,7 +6,7 @@
 mod capture;
 mod told;
 
-use backstory_event::{UnknownNumber, impl_sql_enum};
+use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
 use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
@@ -112,7 +112,7 @@ pub struct Item {
     /// What it is.
     pub kind: ItemKind,
     /// The session's row, if it was told.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// When it was captured.
     pub at: i64,
     /// How far it is.
@@ -163,7 +163,7 @@ pub struct ItemFilter {
     /// In this state.
     pub state: Option<ItemState>,
     /// Of this session.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// Only those whose body is there.
     pub untold: bool,
     /// At most so many; 0 is all.
@@ -184,7 +184,7 @@ impl Store {
         }
         if let Some(session) = filter.session {
             conditions.push("session = ?");
-            values.push(session.into());
+            values.push(i64::from(session).into());
         }
         if filter.untold {
             conditions.push("body IS NOT NULL");
@@ -352,11 +352,13 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
         ItemKind::column_result(row.get_ref(1)?),
         ItemState::column_result(row.get_ref(4)?),
     );
-    is_typed &= kind.is_ok() && state.is_ok();
+    let session_id = |row: i64| u32::try_from(row).ok().map(SessionId::from);
+    is_typed &=
+        kind.is_ok() && state.is_ok() && session.map_or(true, |row| session_id(row).is_some());
     let item = Item {
         id: row.get(0)?,
         kind: kind.unwrap_or(ItemKind::Summary),
-        session,
+        session: session.and_then(session_id),
         at: content.at,
         state: state.unwrap_or(ItemState::Failed),
         attempts: attempts

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Event, EventKey, Kind};
+use backstory_event::{Event, EventKey, Kind, SessionId};
 use rusqlite::Connection;
 
 use super::{ItemKind, ItemState};
@@ -20,7 +20,7 @@ pub(crate) struct Untold {
 }
 
 impl Untold {
-    pub(crate) fn load(connection: &Connection, session: i64) -> Result<Self> {
+    pub(crate) fn load(connection: &Connection, session: SessionId) -> Result<Self> {
         let mut untold = Untold::default();
         let mut statement = connection.prepare_cached(
             "SELECT id, name, kind, at FROM queue WHERE session = ?1 AND body IS NOT NULL ORDER BY id DESC",
@@ -129,7 +129,7 @@ pub struct ToldEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveSession {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// How many prompts its log told.
     pub turns: u64,
     /// How many events its log told.
@@ -139,7 +139,12 @@ pub struct LiveSession {
 impl Store {
     /// Events of a session's log between two times that no item turned out to be yet. A call stands for itself and its result, with
     /// the time of the result.
-    pub fn unclaimed_events(&self, session: i64, from: i64, to: i64) -> Result<Vec<ToldEvent>> {
+    pub fn unclaimed_events(
+        &self,
+        session: SessionId,
+        from: i64,
+        to: i64,
+    ) -> Result<Vec<ToldEvent>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT COALESCE(events.call, events.seq), events.kind, events.at, names.name FROM events \
              LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
@@ -164,7 +169,7 @@ impl Store {
     }
 
     /// Sessions of which something was captured that their logs have not told: all, or one.
-    pub fn live_sessions(&self, session: Option<i64>) -> Result<Vec<LiveSession>> {
+    pub fn live_sessions(&self, session: Option<SessionId>) -> Result<Vec<LiveSession>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, turns, events FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL) \
              AND (?1 IS NULL OR id = ?1)",
@@ -187,7 +192,7 @@ impl Store {
     }
 
     /// When the last event of a session's log was.
-    pub fn last_told_at(&self, session: i64) -> Result<Option<i64>> {
+    pub fn last_told_at(&self, session: SessionId) -> Result<Option<i64>> {
         let query = "SELECT MAX(at) FROM events WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement.query_row([session], |row| row.get(0))?)
