@@ -142,10 +142,3 @@ pub(crate) fn trailing_uuid(name: &str) -> Option<Arc<str>> {
     });
     shaped.then(|| Arc::from(tail))
 }
-
-/// Reads the text of one part of a span again.
-#[cfg(test)]
-pub(crate) fn reread_text(reader: &dyn Reader, span: &[u8], part: u16) -> String {
-    let found = reader.reread(span).into_iter().find(|(at, _)| *at == part);
-    found.map(|(_, body)| body.text).unwrap_or_default()
-}

@@ -59,6 +59,15 @@ impl Store {
                 event.tokens_out,
                 &event.data,
             ))?;
+            if event.event_type == "hook.context_inject" {
+                let add = "UPDATE sessions SET tokens_injected = tokens_injected + ?3 WHERE agent = ?1 AND session = ?2";
+                let tokens = event.tokens_out.unwrap_or(0);
+                transaction.prepare_cached(add)?.execute((
+                    &event.agent,
+                    &event.session_id,
+                    tokens,
+                ))?;
+            }
         }
         crate::settings::keep(&transaction, cursor.0, cursor.1)?;
         Ok(transaction.commit()?)

@@ -71,6 +71,8 @@ pub struct SessionRow {
     pub permission_mode: Option<String>,
     /// Size of the model's context window in tokens.
     pub context_window: Option<u64>,
+    /// Tokens of the context that hooks gave to it.
+    pub tokens_injected: u64,
     /// Whether a model has written a summary of it.
     pub summarized: bool,
     /// Tokens that models used to write about it.
@@ -146,7 +148,7 @@ pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, ti
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
      COALESCE(used.reasoning, 0), COALESCE(used.cache_write_1h, 0), COALESCE(used.web_searches, 0), COALESCE(used.web_fetches, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
-     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at, agent_version, permission_mode, context_window, \
+     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at, agent_version, permission_mode, context_window, tokens_injected, \
      EXISTS (SELECT 1 FROM summaries WHERE summaries.session = sessions.id), \
      COALESCE((SELECT SUM(input_tokens + output_tokens) FROM compressions WHERE about = sessions.id), 0) \
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
@@ -358,7 +360,8 @@ pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         agent_version: row.optional_text(32)?,
         permission_mode: row.optional_text(33)?,
         context_window: row.get(34)?,
-        summarized: row.get(35)?,
-        tokens_summarized: row.get(36)?,
+        tokens_injected: row.get(35)?,
+        summarized: row.get(36)?,
+        tokens_summarized: row.get(37)?,
     })
 }

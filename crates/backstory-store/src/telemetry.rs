@@ -1,7 +1,7 @@
 //! Where telemetry records lie.
 
 use backstory_event::{SessionId, Span};
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::error::Result;
 use crate::open::Store;
@@ -32,16 +32,37 @@ impl Store {
              ORDER BY seq, stream, offset",
         )?;
         let bounds = (session, from_seq, to_seq.min(i64::MAX as u64));
-        let rows = statement.query_map(bounds, |row| {
-            Ok(TelemetryRow {
-                seq: row.get(0)?,
-                stream: row.get(1)?,
-                offset: row.get(2)?,
-                length: row.get(3)?,
-            })
-        })?;
+        let rows = statement.query_map(bounds, telemetry_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+
+    /// Returns the telemetry records of a session in files that hold no event of it: only their times tell where they belong.
+    pub fn telemetry_without_events(&self, session: SessionId) -> Result<Vec<TelemetryRow>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT seq, stream, offset, length FROM telemetry WHERE session = ?1 AND seq = 0 \
+             AND stream NOT IN (SELECT stream FROM events WHERE session = ?1) ORDER BY stream, offset",
+        )?;
+        let rows = statement.query_map([session], telemetry_from_row)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the numbers of a session's events that have a time, each with that, in unix milliseconds.
+    pub fn event_times(&self, session: SessionId) -> Result<Vec<(u64, i64)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT seq, at FROM events WHERE session = ?1 AND at IS NOT NULL ORDER BY seq",
+        )?;
+        let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn telemetry_from_row(row: &Row<'_>) -> rusqlite::Result<TelemetryRow> {
+    Ok(TelemetryRow {
+        seq: row.get(0)?,
+        stream: row.get(1)?,
+        offset: row.get(2)?,
+        length: row.get(3)?,
+    })
 }
 
 /// Stores where a telemetry record lies, once.

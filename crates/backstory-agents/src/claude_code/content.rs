@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::edits;
 use super::tools::ToolInput;
+use crate::bounds::{MAX_NAME_BYTES, bound_name};
 use crate::injected::{inside, without_leading_blocks};
 use crate::json::text_of;
 use crate::shared::{is_true, items, kept, string};
@@ -167,6 +168,8 @@ impl<'a> Message<'a> {
                 .collect(),
         };
         if let Some(reason) = string(self.stop_reason) {
+            // Bounded before it is repeated.
+            let reason = bound_name(&reason, MAX_NAME_BYTES);
             for part in &mut parts {
                 part.body.stop_reason = Some(reason.to_string());
             }

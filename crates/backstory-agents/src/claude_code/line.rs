@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 use super::content::{Message, Part, TEXT_PART};
 use super::edits;
 use super::marks;
+use super::object_field::ObjectField;
 use super::twin::Twin;
+use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
 use crate::shared::{is_true, kept, string};
 use crate::time::milliseconds;
 use backstory_event::{Kind, TurnContext};
@@ -55,14 +57,14 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) request_id: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) message: Option<&'a RawValue>,
+    pub(super) message: ObjectField<'a, Message<'a>>,
     #[serde(borrow)]
-    pub(super) tool_use_result: Option<&'a RawValue>,
+    tool_use_result: ObjectField<'a, Twin<'a>>,
     #[serde(borrow)]
-    pub(super) attachment: Option<&'a RawValue>,
+    pub(super) attachment: ObjectField<'a, Attachment<'a>>,
     /// In `progress`.
     #[serde(borrow)]
-    pub(super) data: Option<&'a RawValue>,
+    pub(super) data: ObjectField<'a, Progress<'a>>,
     #[serde(borrow)]
     pub(super) subtype: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -101,13 +103,19 @@ pub(super) struct Line<'a> {
     /// The line as it is written.
     #[serde(skip)]
     pub(super) json: &'a str,
-    /// The message, once somebody asked: it is long and several ask.
+    /// The timestamp, once somebody asked.
     #[serde(skip)]
-    read_message: OnceCell<Option<Message<'a>>>,
-    #[serde(skip)]
-    read_attachment: OnceCell<Attachment<'a>>,
-    #[serde(skip)]
-    read_twin: OnceCell<Twin<'a>>,
+    parsed_time: OnceCell<Option<i64>>,
+}
+
+/// What a `progress` record carries of a subagent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Progress<'a> {
+    #[serde(borrow)]
+    pub(super) agent_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) message: Option<&'a RawValue>,
 }
 
 /// What an `attachment` record carries, as far as it is needed.
@@ -137,9 +145,16 @@ impl Attachment<'_> {
 impl<'a> Line<'a> {
     /// Parses a record; `None` when it is none, though it is JSON.
     pub(super) fn parse(json: &'a str) -> serde_json::Result<Option<Self>> {
-        let line: Line<'_> = serde_json::from_str(json)?;
+        let mut line: Line<'_> = serde_json::from_str(json)?;
         // Serde takes an array for the fields in their order.
-        Ok((!json.starts_with('[')).then_some(Line { json, ..line }))
+        if json.starts_with('[') {
+            return Ok(None);
+        }
+        if let ObjectField::List(blocks) = &line.tool_use_result {
+            line.tool_use_result = ObjectField::Object(Twin::of_list(blocks));
+        }
+        line.json = json;
+        Ok(Some(line))
     }
 
     pub(super) fn kind(&self) -> Cow<'_, str> {
@@ -155,12 +170,8 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn at(&self) -> Option<i64> {
-        string(self.timestamp).and_then(|time| milliseconds(&time))
-    }
-
-    pub(super) fn message(&self) -> Option<&Message<'a>> {
-        let read = || serde_json::from_str(self.message?.get()).ok();
-        self.read_message.get_or_init(read).as_ref()
+        let parse = || string(self.timestamp).and_then(|time| milliseconds(&time));
+        *self.parsed_time.get_or_init(parse)
     }
 
     pub(super) fn version(&self) -> Option<Cow<'_, str>> {
@@ -171,16 +182,9 @@ impl<'a> Line<'a> {
         string(self.permission_mode).filter(|mode| !mode.is_empty())
     }
 
-    pub(super) fn attachment(&self) -> &Attachment<'a> {
-        let read = |raw: &'a RawValue| serde_json::from_str(raw.get()).ok();
-        self.read_attachment
-            .get_or_init(|| self.attachment.and_then(read).unwrap_or_default())
-    }
-
     /// The structured twin of the tool results.
-    pub(super) fn twin(&self) -> &Twin<'a> {
-        self.read_twin
-            .get_or_init(|| self.tool_use_result.map(Twin::parse).unwrap_or_default())
+    pub(super) fn twin(&self) -> Option<&Twin<'a>> {
+        self.tool_use_result.object()
     }
 
     /// The events in a line, by this line alone.
@@ -192,32 +196,41 @@ impl<'a> Line<'a> {
             "system" => self.system_parts(),
             _ => Vec::new(),
         };
-        for part in &mut parts {
-            self.complete_part(part);
+        if !parts.is_empty() {
+            self.complete_parts(&mut parts);
         }
         parts
     }
 
     /// Adds what the record says of all its events.
-    fn complete_part(&self, part: &mut Part) {
-        let owned = |raw| string(raw).map(Cow::into_owned);
-        let body = &mut part.body;
-        body.identity.uuid = owned(self.uuid).filter(|uuid| !uuid.is_empty());
-        body.identity.parent_uuid = owned(self.parent_uuid);
-        body.effort = owned(self.effort);
-        match part.kind {
-            Kind::Prompt => body.context = self.turn_context().map(Box::new),
-            Kind::System => body.marks.interrupted = marks::is_interruption(&body.text),
-            Kind::Summary => body.marks.compacted = is_true(self.is_compact_summary),
-            Kind::ToolResult => {
-                let denial = string(self.tool_denial_kind);
-                body.marks.interrupted = marks::is_interruption(&body.text);
-                body.marks.denied = part.error && marks::is_denial(&body.text, denial.as_deref());
-                if body.status.is_none() {
-                    body.status = denial.map(Cow::into_owned);
+    fn complete_parts(&self, parts: &mut [Part]) {
+        // Bounded before they are repeated: a record may have thousands of events.
+        let bounded = |raw, max_bytes| {
+            string(raw).map(|name: Cow<'_, str>| bound_name(&name, max_bytes).into_owned())
+        };
+        let uuid = bounded(self.uuid, MAX_CALL_ID_BYTES).filter(|uuid| !uuid.is_empty());
+        let parent_uuid = bounded(self.parent_uuid, MAX_CALL_ID_BYTES);
+        let effort = bounded(self.effort, MAX_NAME_BYTES);
+        let denial = bounded(self.tool_denial_kind, MAX_NAME_BYTES);
+        for part in parts {
+            let body = &mut part.body;
+            body.identity.uuid.clone_from(&uuid);
+            body.identity.parent_uuid.clone_from(&parent_uuid);
+            body.effort.clone_from(&effort);
+            match part.kind {
+                Kind::Prompt => body.context = self.turn_context().map(Box::new),
+                Kind::System => body.marks.interrupted = marks::is_interruption(&body.text),
+                Kind::Summary => body.marks.compacted = is_true(self.is_compact_summary),
+                Kind::ToolResult => {
+                    body.marks.interrupted = marks::is_interruption(&body.text);
+                    body.marks.denied =
+                        part.error && marks::is_denial(&body.text, denial.as_deref());
+                    if body.status.is_none() {
+                        body.status.clone_from(&denial);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
         }
     }
 
@@ -246,7 +259,7 @@ impl<'a> Line<'a> {
     }
 
     fn user_parts(&self) -> Vec<Part> {
-        let Some(message) = self.message() else {
+        let Some(message) = self.message.object() else {
             return Vec::new();
         };
         let forced = if is_true(self.is_compact_summary) {
@@ -261,8 +274,7 @@ impl<'a> Line<'a> {
             .iter_mut()
             .filter(|part| part.kind == Kind::ToolResult);
         // The twin is of the record: with several results in it nobody knows whose.
-        if let (Some(result), None) = (results.next(), results.next()) {
-            let twin = self.twin();
+        if let (Some(result), None, Some(twin)) = (results.next(), results.next(), self.twin()) {
             result.body.status = string(twin.status).map(Cow::into_owned);
             result.body.edits.extend(edits::made_edit(twin));
         }
@@ -281,7 +293,7 @@ impl<'a> Line<'a> {
             .origin
             .and_then(|origin| serde_json::from_str::<Origin<'_>>(origin.get()).ok());
         let kind = origin.and_then(|origin| string(origin.kind));
-        let is_of_tool = self.tool_use_result.is_some() || self.source_tool_use_id.is_some();
+        let is_of_tool = !self.tool_use_result.is_missing() || self.source_tool_use_id.is_some();
         !is_of_tool
             && !is_true(self.is_visible_in_transcript_only)
             && kind.is_none_or(|kind| kind == "human")
@@ -289,7 +301,7 @@ impl<'a> Line<'a> {
     }
 
     fn assistant_parts(&self) -> Vec<Part> {
-        let Some(message) = self.message() else {
+        let Some(message) = self.message.object() else {
             return Vec::new();
         };
         let mut parts = message.assistant_parts();
@@ -304,10 +316,11 @@ impl<'a> Line<'a> {
 
     /// Of all attachments only a prompt typed while a tool ran is speech; it never comes again as a user record.
     fn attachment_parts(&self) -> Vec<Part> {
-        let attachment = self.attachment();
-        if attachment.kind() != "queued_command" {
+        let attachment = self.attachment.object();
+        let queued = attachment.filter(|attachment| attachment.kind() == "queued_command");
+        let Some(attachment) = queued else {
             return Vec::new();
-        }
+        };
         let typed = string(attachment.command_mode).is_none_or(|mode| mode == "prompt");
         let message = Message {
             content: attachment.prompt,

@@ -11,6 +11,7 @@ pub(crate) mod hooks;
 mod lifetime;
 mod line;
 mod marks;
+mod object_field;
 pub(crate) mod sample;
 pub(crate) mod session;
 mod telemetry;

@@ -65,7 +65,7 @@ impl Transcript {
             let found = match found {
                 Some(found) => found,
                 // The oldest records name neither themselves nor their session.
-                None if line.uuid.is_some() || line.message.is_some() => self.file.stem.clone(),
+                None if line.uuid.is_some() || !line.message.is_missing() => self.file.stem.clone(),
                 None => {
                     self.loose_title(line, out);
                     return None;

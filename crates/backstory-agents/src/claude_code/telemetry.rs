@@ -183,7 +183,8 @@ impl Line<'_> {
     }
 
     fn user_notices(&self, has_prompt: bool) -> Vec<Notice> {
-        let plans = [self.todos, self.plan_content, self.twin().new_todos];
+        let new_todos = self.twin().and_then(|twin| twin.new_todos);
+        let plans = [self.todos, self.plan_content, new_todos];
         let mut notices: Vec<Notice> = plans
             .into_iter()
             .flatten()
@@ -196,7 +197,7 @@ impl Line<'_> {
         if self.tool_denial_kind.is_some() {
             let mut value = self.own_fields();
             value.retain(|name, _| matches!(&**name, "toolDenialKind" | "userFeedback"));
-            let call = self.message().and_then(Message::result_id);
+            let call = self.message.object().and_then(Message::result_id);
             notices.push(Notice::new(TelemetryItem::Approval {
                 tool_use_id: call.map(|call| bound_name(&call, MAX_CALL_ID_BYTES).into_owned()),
                 value: Value::Object(value),
@@ -206,11 +207,11 @@ impl Line<'_> {
     }
 
     fn attachment_notice(&self) -> Option<Notice> {
-        let attachment = self.attachment();
+        let attachment = self.attachment.object()?;
         let fields = || {
-            let mut fields: Map<String, Value> = json::read(self.attachment?.get()).ok()?;
-            fields.remove("type");
-            Some(Value::Object(fields))
+            let mut fields = self.own_fields().remove("attachment")?;
+            fields.as_object_mut()?.remove("type");
+            Some(fields)
         };
         let kind = attachment.kind();
         match &*kind {

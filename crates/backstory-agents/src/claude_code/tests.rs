@@ -1,5 +1,9 @@
 //! Each test is a log of a few lines and what is understood of it. Every log is also read in two pieces, cut after each line,
-//! and every text is read again from its span: see `read`.
+//! and every body is read again from its span: see `read`.
+
+mod fields;
+mod random;
+mod telemetry;
 
 use std::path::{Path, PathBuf};
 
@@ -50,10 +54,14 @@ fn read(path: &str, log: &[u8]) -> Output {
     for event in &whole.events {
         let start = event.span.offset as usize;
         let span = &log[start..start + event.span.length as usize];
-        assert_eq!(
-            crate::reader::reread_text(&ClaudeCode, span, event.span.part),
-            event.body.text
-        );
+        let bodies = ClaudeCode.reread(span);
+        let body = bodies.iter().find(|(part, _)| *part == event.span.part);
+        assert_eq!(body.map(|(_, body)| body), Some(&event.body));
+    }
+    for record in &whole.telemetry {
+        let start = record.span.offset as usize;
+        let span = &log[start..start + record.span.length as usize];
+        assert!(!ClaudeCode.telemetry(span).is_empty());
     }
     whole
 }

@@ -108,7 +108,7 @@ pub(super) struct Outcome {
 }
 
 /// Reads the end of a tool call from the text that the model saw and from its structured twin.
-pub(super) fn outcome(text: &str, error: bool, twin: &Twin<'_>) -> Outcome {
+pub(super) fn outcome(text: &str, error: bool, twin: Option<&Twin<'_>>) -> Outcome {
     // A failed command says its code first; one that succeeded has a twin and no remark about its code.
     let text = text.trim_start();
     let said = text
@@ -118,11 +118,11 @@ pub(super) fn outcome(text: &str, error: bool, twin: &Twin<'_>) -> Outcome {
     let exit_code = said
         .and_then(|rest| rest.split_whitespace().next())
         .and_then(|code| code.parse().ok());
-    let ran_well = !error && twin.is_of_finished_command();
+    let ran_well = !error && twin.is_some_and(Twin::is_of_finished_command);
     Outcome {
         error,
         exit_code: exit_code.or(ran_well.then_some(0)),
-        duration_ms: twin.duration_ms(),
+        duration_ms: twin.and_then(Twin::duration_ms),
     }
 }
 

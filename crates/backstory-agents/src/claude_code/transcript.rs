@@ -151,7 +151,7 @@ impl Transcript {
         let parent = string(line.parent_uuid)
             .filter(|parent| self.state.last_uuid.as_deref() != Some(&**parent))
             .map(|parent| record_key(&parent, 0));
-        let model = string(line.message().and_then(|message| message.model))
+        let model = string(line.message.object().and_then(|message| message.model))
             .map(|model| self.names.models.share(&model));
         for (ordinal, part) in parts.into_iter().enumerate() {
             let key = match uuid {

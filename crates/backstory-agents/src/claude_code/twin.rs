@@ -1,31 +1,10 @@
 //! The structured twin of a tool result (`toolUseResult`): how the call ended and what it did.
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::shared::{is_true, items};
-
-/// Names of fields, or their ends, for which a twin is read.
-static NEEDED_NAMES: LazyLock<[Finder<'static>; 6]> = LazyLock::new(|| {
-    [
-        "\"stdout\"",
-        "urationMs\"",
-        "\"durationSeconds\"",
-        "\"status\"",
-        "\"newTodos\"",
-        "\"notebook_path\"",
-    ]
-    .map(Finder::new)
-});
-
-/// Words for which a twin is read that is a list.
-static LIST_WORDS: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| ["\"stdout\"", "uration"].map(Finder::new));
-
-static FILE_PATH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"filePath\""));
+use crate::shared::is_true;
 
 /// The fields of a twin that are needed, still raw.
 #[derive(Debug, Default, Deserialize)]
@@ -79,34 +58,17 @@ pub(super) struct Twin<'a> {
 }
 
 impl<'a> Twin<'a> {
-    /// Parses a twin. Those of reads and searches hold whole files and nothing that is needed: a quick look saves reading them.
-    pub(super) fn parse(raw: &'a RawValue) -> Self {
-        let text = raw.get();
-        let has = |name: &Finder<'_>| name.find(text.as_bytes()).is_some();
-        let is_needed = match text.as_bytes().first() {
-            Some(b'{') => match FILE_PATH.find(text.as_bytes()) {
-                // Changes name their file themselves, reads within `file`, first of all.
-                Some(at) => !text[..at].trim_end().ends_with("\"file\":{"),
-                None => NEEDED_NAMES.iter().any(has),
-            },
-            Some(b'[') if LIST_WORDS.iter().any(has) => return Twin::of_list(raw),
-            _ => false,
-        };
-        match is_needed {
-            true => serde_json::from_str(text).unwrap_or_default(),
-            false => Twin::default(),
-        }
-    }
-
     /// The twin of an MCP tool, which is a list of blocks. A short one counts as the output of a command that ended well when it
     /// speaks of durations or output: the first versions read it so, and events must stay what they are in stores.
-    fn of_list(raw: &'a RawValue) -> Self {
-        match items(raw)[..] {
-            [block] | [block, _] => Twin {
-                stdout: Some(block),
-                ..Twin::default()
-            },
-            _ => Twin::default(),
+    pub(super) fn of_list(blocks: &[Option<&'a RawValue>]) -> Self {
+        let speaks = |block: &RawValue| {
+            let finds = |word: &str| memmem::find(block.get().as_bytes(), word.as_bytes());
+            finds("\"stdout\"").or_else(|| finds("uration")).is_some()
+        };
+        let is_output = blocks.len() < 3 && blocks.iter().copied().flatten().any(speaks);
+        Twin {
+            stdout: blocks.first().copied().flatten().filter(|_| is_output),
+            ..Twin::default()
         }
     }
 

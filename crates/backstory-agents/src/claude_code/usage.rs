@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::content::Message;
 use super::line::Line;
+use super::object_field::ObjectField;
 use super::transcript::{Names, Transcript};
 use crate::record::Record;
 use crate::shared::{LastName, items, string};
@@ -24,11 +25,11 @@ struct Counts<'a> {
     #[serde(borrow)]
     cache_creation_input_tokens: Option<&'a RawValue>,
     #[serde(borrow)]
-    output_tokens_details: Option<&'a RawValue>,
+    output_tokens_details: ObjectField<'a, Details<'a>>,
     #[serde(borrow)]
-    cache_creation: Option<&'a RawValue>,
+    cache_creation: ObjectField<'a, Details<'a>>,
     #[serde(borrow)]
-    server_tool_use: Option<&'a RawValue>,
+    server_tool_use: ObjectField<'a, Details<'a>>,
     #[serde(borrow)]
     service_tier: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -58,19 +59,13 @@ struct Details<'a> {
     web_fetch_requests: Option<&'a RawValue>,
 }
 
-impl<'a> Details<'a> {
-    fn parse(raw: Option<&'a RawValue>) -> Self {
-        raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default()
-    }
-}
-
 impl Counts<'_> {
     fn usage(&self) -> Usage {
         let number =
             |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
-        let cache = Details::parse(self.cache_creation);
-        let requests = Details::parse(self.server_tool_use);
+        let cache = self.cache_creation.object();
+        let output = self.output_tokens_details.object();
+        let requests = self.server_tool_use.object();
         let cache_write = number(self.cache_creation_input_tokens);
         Usage {
             input: number(self.input_tokens),
@@ -78,10 +73,11 @@ impl Counts<'_> {
             cache_read: number(self.cache_read_input_tokens),
             cache_write,
             // The split is that of the first turn only where a response took several.
-            cache_write_1h: number(cache.ephemeral_1h_input_tokens).min(cache_write),
-            reasoning: number(Details::parse(self.output_tokens_details).thinking_tokens),
-            web_searches: number(requests.web_search_requests),
-            web_fetches: number(requests.web_fetch_requests),
+            cache_write_1h: number(cache.and_then(|cache| cache.ephemeral_1h_input_tokens))
+                .min(cache_write),
+            reasoning: number(output.and_then(|output| output.thinking_tokens)),
+            web_searches: number(requests.and_then(|requests| requests.web_search_requests)),
+            web_fetches: number(requests.and_then(|requests| requests.web_fetch_requests)),
         }
     }
 
@@ -115,18 +111,9 @@ impl Transcript {
     /// Versions 2.0.76 to 2.1.4x report each message of a subagent to the file that started it. Mostly the subagent has a file
     /// of its own, too; where that is gone, this is all that is left of what it used.
     fn progress(&mut self, line: &Line<'_>, record: Record<'_>, out: &mut Output) {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Progress<'a> {
-            #[serde(borrow)]
-            agent_id: Option<&'a RawValue>,
-            #[serde(borrow)]
-            message: Option<&'a RawValue>,
-        }
-        let progress: Progress<'_> = line
-            .data
-            .and_then(|data| serde_json::from_str(data.get()).ok())
-            .unwrap_or_default();
+        let Some(progress) = line.data.object() else {
+            return;
+        };
         let (Some(agent), Some(raw)) = (string(progress.agent_id), progress.message) else {
             return;
         };
@@ -149,7 +136,7 @@ impl Transcript {
         record: Record<'_>,
         out: &mut Output,
     ) {
-        let Some(message) = line.message() else {
+        let Some(message) = line.message.object() else {
             return;
         };
         let counts = message

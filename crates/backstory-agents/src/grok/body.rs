@@ -10,7 +10,7 @@ use super::note::{Meta, Note};
 use super::stream::Speaker;
 use super::tools::{self, Outcome};
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
-use crate::shared::{cut, kept, string};
+use crate::shared::{command_column, cut, kept, string};
 use backstory_event::{EventBody, Identity, Kind, Marks, TurnContext};
 
 /// How results begin that say that the user did not allow a call.
@@ -93,7 +93,12 @@ fn identity(note: &Note<'_>) -> Identity {
 pub(super) fn call_body(note: &Note<'_>, input: &Fields<'_>, named: &str) -> EventBody {
     let title = string(note.update.title);
     let shown_title = title.as_deref().and_then(kept);
-    let text = tools::call_text(shown_title.as_deref().unwrap_or(named), note.input(), input);
+    let command = tools::command(input);
+    let text = tools::call_text(
+        shown_title.as_deref().unwrap_or(named),
+        note.input(),
+        command.as_deref(),
+    );
     let kind = string(note.update.kind).unwrap_or_default();
     let tool = format!("{kind} {}", title.unwrap_or_default());
     let mut edits = asked_edits(&tool, input);
@@ -102,7 +107,7 @@ pub(super) fn call_body(note: &Note<'_>, input: &Fields<'_>, named: &str) -> Eve
     }
     EventBody {
         arguments: tools::arguments(note.input(), &text),
-        command: tools::command_of(input),
+        command: command.as_deref().and_then(command_column),
         text,
         edits,
         identity: identity(note),

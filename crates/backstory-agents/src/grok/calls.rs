@@ -119,11 +119,10 @@ impl Session {
             span_of(record, CALL_PART),
         );
         event.body = call_body(note, &input, &named);
-        let tool = announced.unwrap_or(named);
-        let call = tools::read_call(&tool, &kind, note.input(), &input, &locations);
+        let tool = tools::called_tool(&announced.unwrap_or(named), &input);
+        event.touches = tools::touched_files(&tool, &kind, &input, &locations);
+        event.tool = Some(tool);
         event.model = self.model();
-        event.tool = Some(call.tool);
-        event.touches = call.touches;
         event
     }
 }

@@ -84,6 +84,7 @@ impl Part {
         let text = std::mem::take(&mut call.text);
         let body = EventBody {
             arguments: tools::arguments(input, &text),
+            command: call.command.take(),
             text,
             ..EventBody::default()
         };

@@ -34,11 +34,30 @@ pub(super) fn read_call(
     locations: &[String],
 ) -> Call {
     let command = command(fields);
-    // An MCP tool is called through another one.
-    let tool = match fields.text(&["tool_name"]) {
+    let tool = called_tool(tool, fields);
+    Call {
+        text: call_text(&tool, input, command.as_deref()),
+        command: command.as_deref().and_then(command_column),
+        touches: touched_files(&tool, kind, fields, locations),
+        tool,
+    }
+}
+
+/// The tool that is called: an MCP tool is called through another one.
+pub(super) fn called_tool(tool: &str, input: &Fields<'_>) -> String {
+    match input.text(&["tool_name"]) {
         Some(target) if tool == "use_tool" => target.into_owned(),
         _ => tool.to_string(),
-    };
+    }
+}
+
+/// The files that a call names.
+pub(super) fn touched_files(
+    tool: &str,
+    kind: &str,
+    input: &Fields<'_>,
+    locations: &[String],
+) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     let mut touch = |path: &str, action| {
         // The input may name the file below the working directory, the log by its whole path.
@@ -54,7 +73,7 @@ pub(super) fn read_call(
             });
         }
     };
-    let action = action(kind, &tool);
+    let action = action(kind, tool);
     for path in locations {
         touch(path, action);
     }
@@ -67,29 +86,23 @@ pub(super) fn read_call(
         "source_path",
         "destination_path",
     ];
-    for path in PATHS.iter().filter_map(|name| fields.text(&[name])) {
+    for path in PATHS.iter().filter_map(|name| input.text(&[name])) {
         touch(&path, action);
     }
-    for named in fields
+    for named in input
         .text(&["patch"])
         .iter()
         .flat_map(|patch| patch_touches(patch))
     {
         touch(&named.path, named.action);
     }
-    Call {
-        text: call_text(&tool, input, fields),
-        command: command.as_deref().and_then(command_column),
-        tool,
-        touches,
-    }
+    touches
 }
 
 /// The text of a call: its command, else its input, else what it is called.
-pub(super) fn call_text(title: &str, input: &str, fields: &Fields<'_>) -> String {
-    let command = command(fields);
+pub(super) fn call_text(title: &str, input: &str, command: Option<&str>) -> String {
     let input = if input == "{}" { "" } else { input };
-    kept(command.as_deref().unwrap_or(input)).unwrap_or_else(|| title.to_string())
+    kept(command.unwrap_or(input)).unwrap_or_else(|| title.to_string())
 }
 
 /// The arguments of a call, where its text is not these already.
@@ -97,12 +110,8 @@ pub(super) fn arguments(input: &str, text: &str) -> Option<String> {
     kept(input).filter(|arguments| arguments != "null" && arguments != text)
 }
 
-/// Returns the command of a call as events have it.
-pub(super) fn command_of(input: &Fields<'_>) -> Option<String> {
-    command(input).as_deref().and_then(command_column)
-}
-
-fn command(input: &Fields<'_>) -> Option<String> {
+/// The whole command that a call runs.
+pub(super) fn command(input: &Fields<'_>) -> Option<String> {
     let raw = input.get(&["command", "cmd"])?;
     if let Some(command) = string(Some(raw)) {
         return Some(command.into_owned());

@@ -36,7 +36,7 @@ pub struct SampleFile {
 
 /// How an agent writes its logs down.
 pub(crate) trait SampleLogs: Sync {
-    /// Share of this agent in generated logs, relative to the shares of others.
+    /// Share of this agent in generated logs, relative to the shares of others; 0 for one that is only in logs of its own.
     fn share(&self) -> u64;
 
     /// Paths below a home folder, one of each kind of file that the agent writes: readers take ids from names. The kind with most

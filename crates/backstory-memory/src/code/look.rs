@@ -1,7 +1,9 @@
 //! A look at the text of a source file.
 
-use backstory_code::{Call, Outline, Resolution, Symbol};
+use backstory_code::{Outline, Symbol};
 use twox_hash::XxHash3_64;
+
+use super::scanned::count_calls;
 
 /// What a text defines.
 #[derive(Debug, Clone, Default)]
@@ -27,11 +29,8 @@ impl Look {
 
     /// What was found in a text whose calls were looked for.
     pub(super) fn with_calls(text: &str, outline: Outline) -> Self {
-        let is_unresolved = |call: &&Call| call.resolution == Resolution::Unresolved;
-        let unresolved = outline.calls.iter().filter(is_unresolved).count();
-        let calls = Some((outline.calls.len() as u64, unresolved as u64));
         Look {
-            calls,
+            calls: Some(count_calls(&outline.calls)),
             ..Look::new(text, outline)
         }
     }

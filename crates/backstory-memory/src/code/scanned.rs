@@ -3,12 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use backstory_code::{Change, SymbolChange};
+use backstory_code::{Call, Change, Resolution, Symbol, SymbolChange};
 use backstory_event::SessionId;
 use backstory_store::Store;
 
 use super::files::SourceFile;
-use super::look::Look;
 use super::teller::Fact;
 use crate::error::Result;
 use crate::event_log::{EventType, LogEvent};
@@ -53,13 +52,10 @@ impl FileScan {
         }
     }
 
-    fn see(&mut self, look: &Look) {
-        let functions = look
-            .symbols
-            .iter()
-            .filter(|symbol| symbol.kind.is_function());
+    fn see(&mut self, symbols: &[Symbol], calls: Option<(u64, u64)>) {
+        let functions = symbols.iter().filter(|symbol| symbol.kind.is_function());
         self.functions_found = functions.count() as u64;
-        self.calls = look.calls;
+        self.calls = calls;
         self.is_broken = false;
     }
 
@@ -102,6 +98,13 @@ impl FileScan {
     }
 }
 
+/// Returns the number of calls, and of those that are unresolved.
+pub(super) fn count_calls(calls: &[Call]) -> (u64, u64) {
+    let is_unresolved = |call: &&Call| call.resolution == Resolution::Unresolved;
+    let unresolved = calls.iter().filter(is_unresolved).count();
+    (calls.len() as u64, unresolved as u64)
+}
+
 /// Returns the files that were parsed, each once, in the order in which they were first changed.
 pub(super) fn scans_of(session: SessionId, facts: &[Fact]) -> Vec<FileScan> {
     let mut places: HashMap<&SourceFile, usize> = HashMap::new();
@@ -118,7 +121,7 @@ pub(super) fn scans_of(session: SessionId, facts: &[Fact]) -> Vec<FileScan> {
             None => continue,
         };
         match fact {
-            Fact::Seen { look, .. } => scans[place].see(look),
+            Fact::Seen { look, .. } => scans[place].see(&look.symbols, look.calls),
             Fact::Broken { .. } => scans[place].is_broken = true,
             Fact::Changed { symbols, .. } => scans[place].count_changes(symbols),
             Fact::Gone { .. } | Fact::Moved { .. } => {}

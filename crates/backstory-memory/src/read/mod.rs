@@ -2,6 +2,7 @@
 
 mod lines;
 mod record;
+mod telemetry;
 mod turn;
 
 use std::borrow::Cow;
@@ -253,13 +254,16 @@ pub(crate) fn view_of_stored(stored: &Stored) -> EventView<'_> {
     }
 }
 
+/// Bodies of the events of a span by part, and the damage if they cannot be read.
+type SpanBodies = (HashMap<u16, EventBody>, Option<Box<Damage>>);
+
 /// Bodies of the events of one span, by part, or the damage that they cannot be read for; that costs these events and no others.
 fn bodies_or_damage(
     store: &Store,
     agent: &str,
     span: backstory_store::Result<Vec<u8>>,
     rows: &[EventRow],
-) -> Result<(HashMap<u16, EventBody>, Option<Box<Damage>>)> {
+) -> Result<SpanBodies> {
     let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
     let damage = match (span, rows.first()) {
         (Ok(span), Some(row)) if is_whole(row, &span) => {

@@ -12,10 +12,6 @@ use serde_json::{Value, json};
 use super::record::{UsageRecord, rfc3339};
 use crate::Memory;
 use crate::error::Result;
-use crate::read::unless_damaged;
-
-/// Telemetry records before a turn that are looked at to find its settings.
-const MAX_EARLIER_RECORDS: usize = 64;
 
 /// A prompt and everything up to the next one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -159,39 +155,6 @@ impl Memory {
             turns.push(turn);
         }
         Ok(turns)
-    }
-
-    /// Returns what telemetry records of the events say, each with the number of the event before it. The newest ones before the
-    /// first event come first: they have the settings under which it was said.
-    fn telemetry_around(
-        &self,
-        session: &SessionRow,
-        events: &[EventView<'_>],
-    ) -> Result<Vec<(u64, Telemetry)>> {
-        let (Some(reader), Some(first), Some(last)) = (
-            backstory_agents::reader(&session.agent),
-            events.first(),
-            events.last(),
-        ) else {
-            return Ok(Vec::new());
-        };
-        let first = first.seq.saturating_sub(1);
-        let mut rows = match first {
-            0 => Vec::new(),
-            _ => self.store.telemetry(session.id, 0, first - 1)?,
-        };
-        let surplus = rows.len().saturating_sub(MAX_EARLIER_RECORDS);
-        rows.drain(..surplus);
-        rows.extend(self.store.telemetry(session.id, first, last.seq)?);
-        let mut bytes = self.store.bytes();
-        let mut found = Vec::new();
-        for row in rows {
-            let span = bytes.read(row.stream, row.offset, row.length);
-            let span = unless_damaged(&self.store, span)?;
-            let items = reader.telemetry(&span).into_iter();
-            found.extend(items.map(|item| (row.seq, item)));
-        }
-        Ok(found)
     }
 }
 

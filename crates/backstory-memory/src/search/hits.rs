@@ -65,13 +65,13 @@ impl Memory {
                 // The title is no event; the first one stands for it.
                 let seq = u64::from(*event.max(&1));
                 let shown = match read_one(&self.store, &mut bytes, head, seq)? {
-                    Some(shown) => Shown::Event(shown),
+                    Some(shown) => Shown::Event(Box::new(shown)),
                     // Of an evicted session the title is left, and what was noted.
                     None => match self.noted(head, u64::from(*event))? {
                         Some(noted) => Shown::Noted(noted),
                         None if *event == 0 => Shown::Title,
                         None => match self.live(head, seq)? {
-                            Some(live) => Shown::Event(live),
+                            Some(live) => Shown::Event(Box::new(live)),
                             None => continue,
                         },
                     },
@@ -85,7 +85,7 @@ impl Memory {
 
 /// What a hit shows.
 enum Shown {
-    Event(EventView<'static>),
+    Event(Box<EventView<'static>>),
     Noted(Noted),
     Title,
 }

@@ -205,8 +205,8 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             "OR" | "||" => tokens.push(Token::Or),
             "NOT" => negated = true,
             _ if let Some((key, value)) = meta_filter(piece) => {
-                // Nothing can be excluded by it: the sign makes the key an invalid one, which is told.
-                let sign = if need == Need::Excluded { "-" } else { "" };
+                // Nothing can be excluded by it: this makes the key an invalid one, which is told.
+                let sign = if need == Need::Excluded { "not " } else { "" };
                 tokens.push(Token::Meta(format!("{sign}{key}"), value));
             }
             _ => match filter(piece) {

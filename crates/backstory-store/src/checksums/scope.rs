@@ -75,7 +75,7 @@ const SESSION_PARTS: &[Part] = &[
         table: "sessions",
         columns: "id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, \
              turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, \
-             context_window",
+             context_window, tokens_injected",
         condition: "id = ?1",
     },
     Part {

@@ -49,6 +49,8 @@ ALTER TABLE usage_by_branch RENAME TO usage;
 ALTER TABLE sessions ADD COLUMN agent_version TEXT;
 ALTER TABLE sessions ADD COLUMN permission_mode TEXT;
 ALTER TABLE sessions ADD COLUMN context_window INTEGER;
+-- Tokens of the context that hooks gave to the session.
+ALTER TABLE sessions ADD COLUMN tokens_injected INTEGER NOT NULL DEFAULT 0;
 
 -- The agent's own record of a session: where it lies, and its short values as JSON, by which sessions are filtered.
 CREATE TABLE session_meta (

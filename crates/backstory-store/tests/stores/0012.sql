@@ -31,7 +31,7 @@ CREATE TABLE sessions (
   ended_at INTEGER,
   turns INTEGER NOT NULL DEFAULT 0,
   events INTEGER NOT NULL DEFAULT 0,
-  machine INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0, evicted INTEGER NOT NULL DEFAULT 0, evicted_at INTEGER, coded INTEGER NOT NULL DEFAULT 0, captured_at INTEGER, closed_at INTEGER, transcript TEXT, compressed INTEGER NOT NULL DEFAULT 0, agent_version TEXT, permission_mode TEXT, context_window INTEGER,
+  machine INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0, evicted INTEGER NOT NULL DEFAULT 0, evicted_at INTEGER, coded INTEGER NOT NULL DEFAULT 0, captured_at INTEGER, closed_at INTEGER, transcript TEXT, compressed INTEGER NOT NULL DEFAULT 0, agent_version TEXT, permission_mode TEXT, context_window INTEGER, tokens_injected INTEGER NOT NULL DEFAULT 0,
   UNIQUE (agent, session)
 ) STRICT;
 CREATE INDEX sessions_by_time ON sessions (ended_at);
@@ -413,13 +413,13 @@ INSERT INTO names (id, name) VALUES
 (7, 'execute');
 INSERT INTO projects (id, root, remote) VALUES
 (1, '/home/ada/shop', 'example.com/ada/shop');
-INSERT INTO sessions (id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, context_window) VALUES
-(1, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1', NULL, NULL, NULL, 'A shop with a till', 3, 1, '/home/ada/shop', 'main', 1772442000000, 1772442017000, 4, 18, 0, 1, 0, NULL, 18, NULL, NULL, NULL, 5, NULL, NULL, NULL),
-(2, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1/agent-a4c1f09d27be6358e', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1', 'subagent', NULL, 'find where coins are counted', 1, 1, '/home/ada/shop', 'main', 1772442030000, 1772442033000, 1, 4, 1, 0, 0, NULL, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL),
-(3, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000e1', NULL, NULL, NULL, 'write a sign for the door', 1, 1, '/home/ada/shop', 'main', 1772355600000, 1772355603000, 1, 4, 0, 0, 4, 1794985722860, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL),
-(5, 'codex', '0198c2d4-5555-7000-8000-0000000000c1', NULL, NULL, NULL, 'count the walrus in till.py', 1, 1, '/home/ada/shop', 'main', 1772532001000, 1772532120000, 2, 5, 0, 0, 0, NULL, 5, NULL, NULL, NULL, 0, NULL, NULL, NULL),
-(6, 'grok', '0198c2d4-6666-7000-8000-0000000000d1', NULL, NULL, NULL, 'Sundays', 2, 1, '/home/ada/shop', 'main', 1772704800000, 1772704860000, 1, 4, 0, 0, 0, NULL, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL),
-(7, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-000000000011', NULL, NULL, NULL, 'paint the shop blue', 1, 1, '/home/ada/shop', NULL, 1794985723298, 1794985723298, 0, 0, 0, 0, 0, NULL, 0, 1794985723298, NULL, '/home/ada/.claude/projects/-home-ada-shop/0198c2d4-1b2a-4c3d-8e4f-000000000011.jsonl', 0, NULL, NULL, NULL);
+INSERT INTO sessions (id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, context_window, tokens_injected) VALUES
+(1, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1', NULL, NULL, NULL, 'A shop with a till', 3, 1, '/home/ada/shop', 'main', 1772442000000, 1772442017000, 4, 18, 0, 1, 0, NULL, 18, NULL, NULL, NULL, 5, NULL, NULL, NULL, 0),
+(2, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1/agent-a4c1f09d27be6358e', '0198c2d4-1b2a-4c3d-8e4f-0000000000a1', 'subagent', NULL, 'find where coins are counted', 1, 1, '/home/ada/shop', 'main', 1772442030000, 1772442033000, 1, 4, 1, 0, 0, NULL, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0),
+(3, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-0000000000e1', NULL, NULL, NULL, 'write a sign for the door', 1, 1, '/home/ada/shop', 'main', 1772355600000, 1772355603000, 1, 4, 0, 0, 4, 1794985722860, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0),
+(5, 'codex', '0198c2d4-5555-7000-8000-0000000000c1', NULL, NULL, NULL, 'count the walrus in till.py', 1, 1, '/home/ada/shop', 'main', 1772532001000, 1772532120000, 2, 5, 0, 0, 0, NULL, 5, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0),
+(6, 'grok', '0198c2d4-6666-7000-8000-0000000000d1', NULL, NULL, NULL, 'Sundays', 2, 1, '/home/ada/shop', 'main', 1772704800000, 1772704860000, 1, 4, 0, 0, 0, NULL, 4, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0),
+(7, 'claude-code', '0198c2d4-1b2a-4c3d-8e4f-000000000011', NULL, NULL, NULL, 'paint the shop blue', 1, 1, '/home/ada/shop', NULL, 1794985723298, 1794985723298, 0, 0, 0, 0, 0, NULL, 0, 1794985723298, NULL, '/home/ada/.claude/projects/-home-ada-shop/0198c2d4-1b2a-4c3d-8e4f-000000000011.jsonl', 0, NULL, NULL, NULL, 0);
 INSERT INTO session_models (session, model) VALUES
 (1, 1),
 (2, 1),
@@ -663,18 +663,18 @@ INSERT INTO checksums (scope, unit, upto, sum) VALUES
 INSERT INTO damaged (stream, session, tried) VALUES
 (1, 0, 1);
 INSERT INTO billing (id, service_tier, speed, inference_geo, context_tier) VALUES
-(1, 'standard', '', '', 0);
+(1, 'one', 'one', 'one', 1);
 INSERT INTO usage (session, slot, model, branch, billing, input, output, cache_read, cache_write, reasoning, cache_write_1h, web_searches, web_fetches) VALUES
 (1, 1969380, 1, 0, 0, 47, 180, 900, 30, 0, 0, 0, 0),
 (2, 1969380, 1, 0, 0, 17, 27, 900, 30, 0, 0, 0, 0),
 (3, 1969284, 1, 0, 0, 17, 60, 900, 30, 0, 0, 0, 0),
 (5, 1969480, 5, 0, 0, 400, 50, 400, 0, 3, 0, 0, 0);
 INSERT INTO session_meta (session, stream, offset, length, fields) VALUES
-(3, 3, 99, 292, '{"cwd":"/home/ada/shop","gitBranch":"main","version":"2.1.197"}');
+(1, 1, 1, 1, 'one');
 INSERT INTO telemetry (session, seq, stream, offset, length) VALUES
-(5, 3, 5, 1391, 427);
+(1, 1, 1, 1, 1);
 INSERT INTO block_lines (stream, start, line) VALUES
-(7, 0, 0);
+(1, 1, 1);
 INSERT INTO backfill (stream, offset, lines, state) VALUES
-(7, 339, 1, '{"session":null,"model":null,"turn":1,"seen":[],"run":{"speaker":"Person","stream":{"speaker":"Person","begun":true,"space":"","context":false,"query":false,"injected":false,"over":false},"key":-6490776005694200313,"told":true,"offset":0,"at":1772704801000,"mark":{"number":null,"hidden":false,"host":false}},"open":[{"speaker":"Person","mark":{"number":null,"hidden":false,"host":false},"since":0}],"announced":[],"calls":[],"told":[],"prompts":[[0,null]],"numbered":false,"last":-6490776005694200313,"branch":null}');
+(1, 1, 1, 'one');
 PRAGMA user_version = 12;

@@ -170,6 +170,7 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "agent_version": row.agent_version,
         "permission_mode": row.permission_mode,
         "context_window": row.context_window,
+        "tokens_injected": row.tokens_injected,
         "tokens_summarized": row.tokens_summarized,
         "meta": meta,
     }))

@@ -230,6 +230,7 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
         "code_seconds": report.code_seconds,
         "problems": problems.collect::<Vec<_>>(),
         "index_problem": report.index_problem,
+        "backfill_bytes_left": report.backfill_bytes_left,
         "retention": retention_json(&report.retention),
     })
 }
@@ -290,6 +291,13 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
             "{YELLOW}not read:{YELLOW:#} {}: {}",
             problem.path.display(),
             problem.reason
+        )?;
+    }
+    if report.backfill_bytes_left > 0 {
+        writeln!(
+            out,
+            "{} of stored logs lack details that an older version did not keep; the next sweeps add them",
+            short_bytes(report.backfill_bytes_left)
         )?;
     }
     if let Some(problem) = &report.index_problem {

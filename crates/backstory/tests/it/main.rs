@@ -10,6 +10,7 @@ mod changes;
 mod checksums;
 mod code;
 mod commands;
+mod complete_events;
 mod compress;
 mod context;
 mod crash;
@@ -41,5 +42,6 @@ mod sessions;
 mod setup;
 mod short_ids;
 mod streams;
+mod telemetry;
 #[cfg(unix)]
 mod worker;

@@ -106,14 +106,18 @@ fn logged(agent: &str, line: &Value) -> Vec<Event> {
 
 /// A log of the agent in which a person says this.
 fn said(agent: &Agent, prompt: &str) -> Vec<u8> {
-    let steps = [Step::Prompt(prompt)];
+    written(agent, &[Step::Prompt(prompt)])
+}
+
+/// A log of the agent in which this happens.
+fn written(agent: &Agent, steps: &[Step<'_>]) -> Vec<u8> {
     let (mut files, _) = agent.sample.unwrap().write(&ScriptedSession {
         seed: 1,
         start: 1_790_000_000_000,
         cwd: "/home/ada/shop",
         branch: "main",
         title: "Said",
-        steps: &steps,
+        steps,
         subagent: None,
         fork: None,
     });
@@ -260,5 +264,51 @@ fn tools_do_what_the_log_says_they_do() {
         assert_eq!(call.touches, told.touches, "{}", recorded.name);
         assert_eq!(call.tool.as_deref(), Some(&*told.name), "{}", recorded.name);
         assert_eq!(call.body.identity.tool_use_id, told.id, "{}", recorded.name);
+    }
+}
+
+/// What a hook makes of the tool and input that a log has is what the reader makes of them.
+#[test]
+fn calls_do_in_hooks_what_they_do_in_logs() {
+    let steps = [
+        Step::Prompt("look at it"),
+        Step::Run {
+            command: "cargo test -p cart",
+            output: "ok",
+            exit_code: 0,
+        },
+        Step::Read {
+            path: "src/cart.rs",
+            contents: "fn cart() {}\n",
+        },
+        Step::Write {
+            path: "src/shop.rs",
+            contents: "fn shop() {}\n",
+        },
+        Step::Answer("It is well"),
+    ];
+    for agent in agents_with_both() {
+        let dialect = agent.hooks.unwrap();
+        let events = logged_bytes(agent.name, "/x/log.jsonl", &written(agent, &steps));
+        let calls = events.iter().filter(|event| event.kind == Kind::ToolCall);
+        let (mut commands, mut touches) = (0, 0);
+        for call in calls {
+            let arguments = call.body.arguments.as_ref().unwrap_or(&call.body.text);
+            // What is no JSON in a log is a string in a hook's input.
+            let arguments = match serde_json::from_str::<Value>(arguments) {
+                Ok(_) => arguments.clone(),
+                Err(_) => json!(arguments).to_string(),
+            };
+            let tool = call.tool.as_deref().unwrap();
+            let heard = dialect.tool_effects(tool, &arguments);
+            assert_eq!(
+                heard.command, call.body.command,
+                "{agent:?} {tool} {arguments}"
+            );
+            assert_eq!(heard.touches, call.touches, "{agent:?} {tool} {arguments}");
+            commands += usize::from(heard.command.is_some());
+            touches += heard.touches.len();
+        }
+        assert!(commands > 0 && touches > 0, "{agent:?}");
     }
 }

@@ -66,7 +66,7 @@ fn a_call_that_is_denied_is_there_until_the_log_has_it() {
         [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "python3 -c 'import nosuchmodule_xyz'"}}]}});
     let result = json!({"type": "user", "uuid": "u2", "sessionId": claude_id(1), "message": {"role": "user", "content":
         [{"type": "tool_result", "tool_use_id": "toolu_1", "is_error": true, "content": "denied by the user"}]}});
-    environment.write(&claude_path(1), &format!("{call}\n{result}\n"));
+    environment.write(&claude_path(1), format!("{call}\n{result}\n"));
     environment.sweep();
     let after = results(&environment, &claude_id(1));
     assert_eq!(after.len(), 1, "{after:?}");

@@ -14,16 +14,6 @@ use crate::environment::Environment;
 /// How many hooks run at once.
 const AT_ONCE: usize = 4;
 
-/// What a field must be called so that the same thing is not told twice.
-const IDS: [&str; 6] = [
-    "tool_use_id",
-    "toolUseId",
-    "prompt_id",
-    "promptId",
-    "turn_id",
-    "generation_id",
-];
-
 /// One call.
 struct Call {
     agent: &'static str,
@@ -49,7 +39,11 @@ impl Call {
 fn calls() -> Vec<Call> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-agents/tests/hooks");
     let mut calls = Vec::new();
-    for agent in HookAgent::all().map(|known| known.agent.name) {
+    for HookAgent { agent, .. } in HookAgent::all() {
+        // Another id is another call or prompt: nothing is told twice.
+        let fields = agent.hooks.unwrap().fields();
+        let is_id = |name: &str| fields.tool_id.contains(&name) || fields.prompt_id.contains(&name);
+        let agent = agent.name;
         for file in std::fs::read_dir(folder.join(agent)).unwrap() {
             let file = file.unwrap().path();
             if file.extension().is_none_or(|extension| extension != "json") {
@@ -65,7 +59,7 @@ fn calls() -> Vec<Call> {
                     input.remove(without);
                 }
                 for (name, value) in &mut input {
-                    if let (true, Some(id)) = (IDS.contains(&name.as_str()), value.as_str()) {
+                    if let (true, Some(id)) = (is_id(name), value.as_str()) {
                         *value = format!("{id}-{}", calls.len()).into();
                     }
                 }
