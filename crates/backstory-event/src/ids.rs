@@ -45,4 +45,6 @@ macro_rules! number_ids {
 number_ids! {
     /// Row of a session.
     SessionId(u32);
+    /// Row of a stream: the stored bytes of one generation of a source file.
+    StreamId(u32);
 }

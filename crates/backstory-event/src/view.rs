@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::body::EventBody;
 use crate::event::{Event, EventKey, Kind, Span};
-use crate::ids::SessionId;
+use crate::ids::{SessionId, StreamId};
 
 /// Where an event is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct EventView<'a> {
     /// Where it is known from.
     pub origin: Origin,
     /// Stream that holds its span; 0 when it lies nowhere.
-    pub stream: i64,
+    pub stream: StreamId,
     /// The event.
     pub event: Cow<'a, Event>,
     /// Why its body is empty, if what is stored of it is damaged.
@@ -61,7 +61,7 @@ impl EventView<'static> {
             call: None,
             parent: None,
             origin: Origin::Hook,
-            stream: 0,
+            stream: StreamId::default(),
             event: Cow::Owned(event),
             damage: None,
         }

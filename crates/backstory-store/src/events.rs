@@ -1,6 +1,6 @@
 //! Reading events back.
 
-use backstory_event::{Action, Kind, SessionId, Span, Touch, UnknownNumber};
+use backstory_event::{Action, Kind, SessionId, Span, StreamId, Touch, UnknownNumber};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
@@ -22,7 +22,7 @@ pub struct EventRow {
     /// When.
     pub at: Option<i64>,
     /// The stream that holds its bytes.
-    pub stream: i64,
+    pub stream: StreamId,
     /// Where they lie.
     pub span: Span,
     /// The model that wrote it.
@@ -49,7 +49,7 @@ impl EventRow {
             turn,
             kind,
             at,
-            stream: 0,
+            stream: StreamId::default(),
             span: Span {
                 offset: 0,
                 length: 0,
@@ -212,7 +212,7 @@ impl Store {
     }
 
     /// Whether a byte of a stream belongs to an event.
-    pub fn is_in_event(&self, stream: i64, offset: u64) -> Result<bool> {
+    pub fn is_in_event(&self, stream: StreamId, offset: u64) -> Result<bool> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM session_streams AS link JOIN events ON events.session = link.session \
              WHERE link.stream = ?1 AND events.stream = ?1 AND offset <= ?2 AND offset + length > ?2)",
@@ -222,10 +222,13 @@ impl Store {
 
     /// Calls `each` with every block: its stream, where in it the block begins, and its bytes. Damaged ones are left out and named by
     /// [`Store::take_damage`].
-    pub fn stored_bytes(&self, mut each: impl FnMut(i64, u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub fn stored_bytes(
+        &self,
+        mut each: impl FnMut(StreamId, u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.connection.prepare("SELECT id FROM streams")?;
         let mut reader = self.bytes();
-        for stream in statement.query_map([], |row| row.get::<_, i64>(0))? {
+        for stream in statement.query_map([], |row| row.get::<_, StreamId>(0))? {
             let stream = stream?;
             for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
                 match reader.read(stream, start, length) {

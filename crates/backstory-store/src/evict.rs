@@ -3,7 +3,7 @@
 //! Of an evicted session remain its row, its digest, its tokens and the keys of its events, so that a copy of its log is known
 //! for what it is and does not bring it back.
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, StreamId};
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -97,7 +97,7 @@ impl Store {
         while let Some(row) = rows.next()? {
             attachments.insert(row.get(0)?, row.get(1)?);
         }
-        let mut streams: HashMap<i64, u64> = HashMap::new();
+        let mut streams: HashMap<StreamId, u64> = HashMap::new();
         let mut statement = self
             .connection
             .prepare("SELECT stream, LENGTH(data), cuts FROM blocks")?;
@@ -119,10 +119,10 @@ impl Store {
                (SELECT 1 FROM session_streams AS other JOIN sessions AS live ON live.id = other.session \
                 WHERE other.stream = session_streams.stream AND (live.evicted_at IS NULL OR live.evicted < live.events))",
         )?;
-        let links: Vec<(SessionId, i64)> = statement
+        let links: Vec<(SessionId, StreamId)> = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        let mut sharers: HashMap<i64, u64> = HashMap::new();
+        let mut sharers: HashMap<StreamId, u64> = HashMap::new();
         for (_, stream) in &links {
             *sharers.entry(*stream).or_default() += 1;
         }

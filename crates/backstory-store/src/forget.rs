@@ -6,7 +6,7 @@ mod rewrite;
 use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_event::{EventKey, SessionId};
+use backstory_event::{EventKey, SessionId, StreamId};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::Result;
@@ -100,7 +100,7 @@ impl Forgotten {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemainingStream {
     /// The stream.
-    pub id: i64,
+    pub id: StreamId,
     /// The agent that wrote the file.
     pub agent: String,
     /// The file.

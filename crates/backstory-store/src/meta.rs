@@ -1,6 +1,6 @@
 //! The agent's own record of each session: where it lies, and its short values.
 
-use backstory_event::{SessionId, Span};
+use backstory_event::{SessionId, Span, StreamId};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const MAX_FIELDS_BYTES: usize = 8 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetaPlace {
     /// The stream.
-    pub stream: i64,
+    pub stream: StreamId,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -77,7 +77,7 @@ impl Store {
 pub(crate) fn save(
     connection: &Connection,
     session: SessionId,
-    stream: i64,
+    stream: StreamId,
     span: Span,
     json: &str,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{SessionId, Usage};
+use backstory_event::{SessionId, StreamId, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -131,7 +131,7 @@ pub struct SessionHead {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRow {
     /// Its row.
-    pub id: i64,
+    pub id: StreamId,
     /// The source file.
     pub path: String,
     /// Which generation of the file.
@@ -295,7 +295,7 @@ impl Store {
     }
 
     /// Returns the source files of all streams that hold something of a session.
-    pub fn stream_paths(&self, session: SessionId) -> Result<HashMap<i64, String>> {
+    pub fn stream_paths(&self, session: SessionId) -> Result<HashMap<StreamId, String>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT streams.id, path FROM session_streams JOIN streams ON streams.id = session_streams.stream \
              JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = ?1",

@@ -1,6 +1,6 @@
 //! Where telemetry records lie.
 
-use backstory_event::{SessionId, Span};
+use backstory_event::{SessionId, Span, StreamId};
 use rusqlite::{Connection, Row};
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ pub struct TelemetryRow {
     /// The event before it; 0 before the first.
     pub seq: u64,
     /// The stream that holds it.
-    pub stream: i64,
+    pub stream: StreamId,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -70,7 +70,7 @@ pub(crate) fn insert(
     connection: &Connection,
     session: SessionId,
     seq: u64,
-    stream: i64,
+    stream: StreamId,
     span: Span,
 ) -> Result<()> {
     connection

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, SessionId, StreamId};
 use backstory_store::{Damage, EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 
@@ -49,7 +49,7 @@ pub(super) struct SearchedPlaces {
     /// Files whose published block is searched.
     pub(super) published: Vec<PathBuf>,
     /// Streams that repeated a forgotten session.
-    pub(super) blanked: HashSet<i64>,
+    pub(super) blanked: HashSet<StreamId>,
     /// Folders, branches and titles that the other lines of those name.
     pub(super) kept: HashSet<String>,
 }

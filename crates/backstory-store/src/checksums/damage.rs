@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, StreamId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -25,7 +25,7 @@ pub enum DamagedPiece {
     /// Bytes of a source file.
     Bytes {
         /// The stream.
-        stream: i64,
+        stream: StreamId,
         /// The first byte.
         start: u64,
         /// How many bytes.
@@ -119,7 +119,7 @@ impl From<Damage> for Error {
 /// Names damaged bytes of a stream.
 pub(crate) fn bytes(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     start: u64,
     length: u64,
 ) -> Result<Damage> {

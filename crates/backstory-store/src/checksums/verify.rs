@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::journal::first_damaged_byte;
 use crate::open::Store;
 use crate::settings::{damaged_settings, setting_damage};
-use backstory_event::SessionId;
+use backstory_event::{SessionId, StreamId};
 
 /// What a verification found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,8 +118,10 @@ impl Store {
             self.verify_scope(scope, &mut found)?;
         }
         let streams = "SELECT DISTINCT stream FROM blocks WHERE ?1 = 0";
-        for stream in self.numbers(streams, 0)? {
-            self.verify_stream(stream, &mut found)?;
+        // Any other number is damage of its block, found above.
+        let streams = self.numbers(streams, 0)?.into_iter();
+        for stream in streams.filter_map(|stream| u32::try_from(stream).ok()) {
+            self.verify_stream(stream.into(), &mut found)?;
         }
         for attachment in self.numbers("SELECT id FROM attachments WHERE ?1 = 0", 0)? {
             self.verify_attachment(attachment, &mut found)?;
@@ -213,7 +215,7 @@ impl Store {
     }
 
     /// Reads all blocks of a stream, which must follow each other without a gap.
-    fn verify_stream(&self, stream: i64, found: &mut Verification) -> Result<()> {
+    fn verify_stream(&self, stream: StreamId, found: &mut Verification) -> Result<()> {
         let mut reader = BlockReader::new(&self.connection);
         for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
             match reader.read(stream, start, length) {
@@ -238,7 +240,7 @@ impl Store {
     }
 
     /// Damage of the blocks of a stream.
-    pub(crate) fn stream_damage(&self, stream: i64) -> Result<Vec<Damage>> {
+    pub(crate) fn stream_damage(&self, stream: StreamId) -> Result<Vec<Damage>> {
         let mut found = Verification::default();
         self.verify_stream(stream, &mut found)?;
         Ok(found.damage)

@@ -1,6 +1,6 @@
 //! What sessions learned from lines that they repeat of forgotten ones, replaced by what their own lines say.
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, StreamId};
 use std::collections::HashSet;
 
 use super::Forgetting;
@@ -27,7 +27,7 @@ impl Forgetting<'_> {
     /// models that only those copies named.
     pub fn relearn(
         &self,
-        stream: i64,
+        stream: StreamId,
         lost: &HashSet<String>,
         remaining: &[RemainingFacts],
     ) -> Result<()> {
@@ -86,7 +86,12 @@ impl Forgetting<'_> {
     }
 
     /// Leaves a session the models of its own events and responses.
-    fn forget_models(&self, session: SessionId, stream: i64, lost: &HashSet<String>) -> Result<()> {
+    fn forget_models(
+        &self,
+        session: SessionId,
+        stream: StreamId,
+        lost: &HashSet<String>,
+    ) -> Result<()> {
         for model in lost {
             let update = "UPDATE events SET model = NULL WHERE session = ?1 AND stream = ?2 AND model = (SELECT id FROM names WHERE name = ?3)";
             self.transaction.execute(update, (session, stream, model))?;
@@ -98,7 +103,7 @@ impl Forgetting<'_> {
     }
 
     /// Blanks values that a reader remembers.
-    fn forget_in_state(&self, stream: i64, lost: &HashSet<String>) -> Result<()> {
+    fn forget_in_state(&self, stream: StreamId, lost: &HashSet<String>) -> Result<()> {
         for value in lost {
             let quoted = serde_json::to_string(value).unwrap_or_default();
             let update = "UPDATE source_files SET state = REPLACE(REPLACE(state, '\"model\":' || ?2, '\"model\":null'), ?2, '\"\"') WHERE stream = ?1";

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_event::{Event, Output, SessionId};
+use backstory_event::{Event, Output, SessionId, StreamId};
 
 use super::rewrite::Rewrite;
 use crate::blocks::Packed;
@@ -78,7 +78,7 @@ pub struct Stored {
     /// For a tool result, the seq of its call.
     pub call: Option<u64>,
     /// The stream that it lies in.
-    pub stream: i64,
+    pub stream: StreamId,
     /// The event.
     pub event: Event,
 }

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_event::{Event, Kind, SessionId, Span, Title};
+use backstory_event::{Event, Kind, SessionId, Span, StreamId, Title};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};
@@ -15,7 +15,7 @@ use crate::error::Result;
 pub(super) struct Moved {
     session: SessionId,
     seq: u64,
-    old_stream: i64,
+    old_stream: StreamId,
     old_span: Span,
     event: Event,
 }
@@ -26,7 +26,7 @@ impl Batch<'_> {
         &mut self,
         (session, seq): (SessionId, u64),
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         if !self.is_later_generation(stream)? {
             return Ok(());
@@ -128,7 +128,7 @@ impl Batch<'_> {
         self.mark_text_changed(session, seq)
     }
 
-    fn is_later_generation(&mut self, stream: i64) -> Result<bool> {
+    fn is_later_generation(&mut self, stream: StreamId) -> Result<bool> {
         if let Some((known, is_later)) = self.generation
             && known == stream
         {

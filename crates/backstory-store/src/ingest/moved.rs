@@ -1,6 +1,6 @@
 //! Events that are found again, because the stream that they lay in is damaged.
 
-use backstory_event::{Event, SessionId};
+use backstory_event::{Event, SessionId, StreamId};
 
 use super::Batch;
 use crate::error::Result;
@@ -12,7 +12,7 @@ impl Batch<'_> {
         session: SessionId,
         seq: u64,
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         if self.damaged.is_empty() || self.damaged.contains(&stream) {
             return Ok(());
@@ -36,7 +36,7 @@ impl Batch<'_> {
         session: SessionId,
         seq: u64,
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         let update = "UPDATE events SET stream = ?3, offset = ?4, length = ?5, part = ?6 WHERE session = ?1 AND seq = ?2";
         let span = event.span;

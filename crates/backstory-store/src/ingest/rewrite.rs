@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, SessionId, StreamId};
 use rusqlite::Connection;
 
 use super::Batch;
@@ -31,7 +31,7 @@ impl Rewrite {
 
 impl Batch<'_> {
     /// Overwrites stored bytes, and has everything made anew that was made of the events that lie there.
-    pub(super) fn rewrite(&mut self, stream: i64, rewrites: &[Rewrite]) -> Result<()> {
+    pub(super) fn rewrite(&mut self, stream: StreamId, rewrites: &[Rewrite]) -> Result<()> {
         let Some(first) = rewrites.iter().map(|rewrite| rewrite.offset).min() else {
             return Ok(());
         };
@@ -148,7 +148,7 @@ fn has_quotation(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
 /// Overwrites stored bytes and returns what was there: each piece, and all of them one behind the other.
 fn overwrite_blocks(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     rewrites: &[Rewrite],
     (first, end): (u64, u64),
 ) -> Result<Vec<Vec<u8>>> {
