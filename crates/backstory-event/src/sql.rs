@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use rusqlite::types::{FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::event::{Action, Kind};
+use crate::event::{Action, EventKey, Kind};
 
 /// A stored number that stands for nothing: the row is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,18 @@ macro_rules! impl_sql_id {
 }
 pub(crate) use impl_sql_id;
 
+impl ToSql for EventKey {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.into())
+    }
+}
+
+impl FromSql for EventKey {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_i64().map(EventKey)
+    }
+}
+
 impl_sql_enum!(Kind, "kind of event");
 impl_sql_enum!(Action, "action on a file");
 
@@ -118,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    fn read<T: rusqlite::types::FromSql>(expression: &str) -> rusqlite::Result<T> {
+    fn read<T: FromSql>(expression: &str) -> rusqlite::Result<T> {
         let connection = Connection::open_in_memory()?;
         connection.query_row(&format!("SELECT {expression}"), [], |row| row.get(0))
     }

@@ -335,7 +335,7 @@ impl Forgetting<'_> {
             self.each(
                 &format!("SELECT key FROM {table} WHERE session IN going"),
                 |row| {
-                    keys.insert(EventKey(row.get(0)?));
+                    keys.insert(row.get(0)?);
                     Ok(())
                 },
             )?;

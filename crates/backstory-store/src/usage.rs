@@ -452,6 +452,6 @@ fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedRespon
     };
     Ok(connection
         .prepare_cached(&query)?
-        .query_row([key.0], row)
+        .query_row([key], row)
         .optional()?)
 }

@@ -126,7 +126,7 @@ impl Memory {
             let last = match embedded.entry(key.session) {
                 Entry::Occupied(entry) => *entry.get(),
                 Entry::Vacant(entry) => {
-                    *entry.insert(self.store.embedded_to(&open.name, key.session.into())?)
+                    *entry.insert(self.store.embedded_to(&open.name, key.session)?)
                 }
             };
             if u64::from(key.seq) <= last && self.is_in_scope(key, scope)? {

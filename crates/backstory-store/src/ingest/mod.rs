@@ -478,7 +478,7 @@ impl Batch<'_> {
         let insert = "INSERT INTO loose_titles (key, title) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET title = excluded.title";
         self.transaction
             .prepare_cached(insert)?
-            .execute((leaf.0, without_nul(text)))?;
+            .execute((leaf, without_nul(text)))?;
         Ok(())
     }
 
@@ -500,7 +500,7 @@ impl Batch<'_> {
 
     /// Remembers an event by its key; false when the key is known already.
     fn know(&mut self, key: EventKey, session: SessionId, seq: u64) -> Result<bool> {
-        let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
+        let is_new = self.hot.know.execute((key, session, seq))? > 0;
         if is_new {
             let hash = hash_numbers(&[key.0, session.into(), seq as i64]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
@@ -510,7 +510,7 @@ impl Batch<'_> {
 
     fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        Ok(self.hot.find.query_row([key.0], row).optional()?)
+        Ok(self.hot.find.query_row([key], row).optional()?)
     }
 
     fn touch(&self, session: SessionId, seq: u64, path: &str, action: Action) -> Result<()> {

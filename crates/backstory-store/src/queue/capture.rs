@@ -92,7 +92,7 @@ impl Store {
             if item.kind == ItemKind::Summary {
                 let known = transaction
                     .prepare_cached("SELECT id FROM queue WHERE key = ?1")?
-                    .query_row([item.key.0], |row| row.get(0))
+                    .query_row([item.key], |row| row.get(0))
                     .optional()?;
                 if let Some(known) = known {
                     drop_sum(&transaction, Scope::Queue, known)?;

@@ -354,7 +354,7 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
     );
     let session_id = |row: i64| u32::try_from(row).ok().map(SessionId::from);
     is_typed &=
-        kind.is_ok() && state.is_ok() && session.map_or(true, |row| session_id(row).is_some());
+        kind.is_ok() && state.is_ok() && session.is_none_or(|row| session_id(row).is_some());
     let item = Item {
         id: row.get(0)?,
         kind: kind.unwrap_or(ItemKind::Summary),
