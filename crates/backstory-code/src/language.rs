@@ -1,6 +1,6 @@
 //! What is to be known of a language: a table of the nodes of its grammar, and a few words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -45,6 +45,7 @@ pub(crate) struct Compiled {
     pub(crate) looks: Vec<Look>,
     /// Fields by name, for asking the grammar compares with all of them.
     fields: HashMap<&'static str, u16>,
+    pub(crate) builtins: HashSet<&'static str>,
 }
 
 impl Compiled {
@@ -220,6 +221,7 @@ impl Language {
                 roles,
                 looks,
                 fields,
+                builtins: self.builtins.iter().copied().collect(),
             })
         };
         self.compiled.get_or_init(compile).as_ref()

@@ -89,7 +89,12 @@ pub(crate) fn walk<'t>(
         let node = cursor.node();
         let kind = node.kind_id();
         let look = compiled.look(kind);
-        let descend = walk.enter(node, kind, cursor.field_id().map_or(0, u16::from), depth);
+        // Asked of the cursor only where it is hashed: that takes as long as all else that is asked of a node.
+        let field = match look {
+            Look::Named | Look::StringStart => cursor.field_id().map_or(0, u16::from),
+            _ => 0,
+        };
+        let descend = walk.enter(node, kind, field, depth);
         // Only what has a name has something in it.
         if descend && look.is_named() && cursor.goto_first_child() {
             depth += 1;
@@ -207,7 +212,7 @@ impl<'t> Walk<'t> {
             }
             Role::Bases => self.bases(node),
             Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
-            Role::Names => self.names(node),
+            Role::Names => self.names(node, &Binding::Parameter),
             Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
             Role::NoCode => self.no_code = node.end_byte(),
             _ => {}
