@@ -7,6 +7,8 @@ use crate::reader::Reader;
 use crate::resume::Resume;
 use crate::retention::LogLifetime;
 use crate::sample::SampleLogs;
+#[cfg(feature = "test-agents")]
+use crate::toy;
 use crate::{claude_code, codex, cursor, gemini, grok};
 
 /// A coding agent: everything that differs between it and others.
@@ -110,6 +112,20 @@ pub static AGENTS: &[Agent] = &[
         limits: ContextLimits::DEFAULT,
         lifetime: LogLifetime::Unlimited,
         log_marks: &["\"sessionUpdate\""],
+        worktrees: &[],
+    },
+    #[cfg(feature = "test-agents")]
+    Agent {
+        name: "toy",
+        aliases: &["toy-agent"],
+        title: "Toy",
+        reader: Some(&toy::Toy),
+        hooks: Some(&toy::hooks::ToyHooks),
+        sample: Some(&toy::sample::ToySample),
+        resume: Some(Resume("toy resume ID")),
+        limits: ContextLimits::DEFAULT,
+        lifetime: toy::LIFETIME,
+        log_marks: &["{\"toy\":"],
         worktrees: &[],
     },
 ];

@@ -26,6 +26,8 @@ pub mod sample;
 mod shared;
 mod shell;
 mod time;
+#[cfg(feature = "test-agents")]
+mod toy;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
 pub use arguments::{ArgumentUse, each_argument};

@@ -176,9 +176,9 @@ impl<'t> Walk<'t> {
                     self.decorators.clear();
                 }
             }
-            Role::CustomOrBind(custom, target, value, kind) => match custom(node, self.source) {
+            Role::CustomOrBind(custom, target, ..) => match custom(node, self.source) {
                 Some(definition) => self.define(node, definition, depth),
-                None if self.with_calls => self.bind(node, target, value, kind),
+                None if self.with_calls => self.bind(node, target),
                 None => {}
             },
             Role::Scope { name, class } => self.space(node, name, class, depth),
@@ -195,13 +195,13 @@ impl<'t> Walk<'t> {
             }
             // What follows only matters for calls.
             _ if !self.with_calls => {}
-            Role::Call(callee) => {
-                if let Some(callee) = self.compiled.child(node, callee) {
+            Role::Call(_) => {
+                if let Some(callee) = self.compiled.child(node, 0) {
                     self.call(node, callee.start_byte()..callee.end_byte());
                 }
             }
-            Role::MethodCall(_, name) => {
-                if let Some(name) = self.compiled.child(node, name) {
+            Role::MethodCall(..) => {
+                if let Some(name) = self.compiled.child(node, 1) {
                     self.call(node, node.start_byte()..name.end_byte());
                 }
             }
@@ -211,7 +211,7 @@ impl<'t> Walk<'t> {
                 }
             }
             Role::Bases => self.bases(node),
-            Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
+            Role::Bind(target, ..) => self.bind(node, target),
             Role::Names => self.names(node, &Binding::Parameter),
             Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
             Role::NoCode => self.no_code = node.end_byte(),
@@ -326,10 +326,11 @@ impl<'t> Walk<'t> {
             own_hash: 0,
             has_body: definition.body.is_some(),
         };
-        let returned = ["return_type", "result"]
-            .iter()
-            .find_map(|field| node.child_by_field_name(field));
-        if let (Some(returned), true) = (returned, kind.is_function()) {
+        let mut fields = ["return_type", "result"].iter();
+        if self.with_calls
+            && kind.is_function()
+            && let Some(returned) = fields.find_map(|field| node.child_by_field_name(field))
+        {
             let returned = chain(self.compiled, returned, self.source);
             self.found.returns.insert(name.clone(), (outer, returned));
         }
@@ -349,7 +350,9 @@ impl<'t> Walk<'t> {
         if let Some(receiver) = definition.receiver {
             self.receiver(&receiver);
         }
-        if let Some(bases) = node.child_by_field_name("superclasses") {
+        if self.with_calls
+            && let Some(bases) = node.child_by_field_name("superclasses")
+        {
             self.bases(bases);
         }
     }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::*;
+use crate::hook::TimeoutUnit;
 use crate::hook::event::{EventMeaning, meaning_of};
 use crate::reader::Places;
 use crate::sample::{logs_of_agent, sample_paths};
@@ -69,6 +70,35 @@ fn every_registered_event_is_kept_and_was_recorded() {
             assert!(Agent::find(foreign.agent).is_some());
         }
     }
+}
+
+#[test]
+fn timeouts_are_in_the_unit_of_the_agent() {
+    for HookAgent {
+        agent,
+        registration,
+    } in HookAgent::all()
+    {
+        let second = match registration.timeout_unit {
+            TimeoutUnit::Seconds => 1,
+            TimeoutUnit::Milliseconds => 1000,
+        };
+        for event in registration.events {
+            let seconds = match meaning_of(event) {
+                EventMeaning::Ended => 1,
+                _ => 5,
+            };
+            let timeout = registration.timeout(event);
+            assert_eq!(timeout, seconds * second, "{agent:?} {event}");
+        }
+    }
+    let timeout = |name: &str, event: &str| {
+        let dialect = Agent::find(name).unwrap().hooks.unwrap();
+        dialect.registration().timeout(event)
+    };
+    assert_eq!(timeout("claude-code", "SessionEnd"), 1);
+    assert_eq!(timeout("cursor", "sessionEnd"), 1);
+    assert_eq!(timeout("gemini", "AfterTool"), 5000);
 }
 
 /// The row of an agent in `docs/agents.md`, but for what is read of its logs.

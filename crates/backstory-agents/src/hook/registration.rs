@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::event::{EventMeaning, meaning_of};
 use crate::reader::Places;
 
 /// Where and how hooks of an agent are registered.
@@ -123,10 +124,9 @@ impl HookRegistration {
 
     /// Returns how long an event may take, in the agent's unit.
     pub fn timeout(&self, event: &str) -> u32 {
-        let seconds = if event.eq_ignore_ascii_case("SessionEnd") {
-            MAX_WAIT_AT_END_SECONDS
-        } else {
-            MAX_WAIT_SECONDS
+        let seconds = match meaning_of(event) {
+            EventMeaning::Ended => MAX_WAIT_AT_END_SECONDS,
+            _ => MAX_WAIT_SECONDS,
         };
         match self.timeout_unit {
             TimeoutUnit::Seconds => seconds,

@@ -11,15 +11,18 @@ use crate::scope::{Binding, ScopeKind, bind};
 const MAX_PATTERN: usize = 200;
 
 impl<'t> Walk<'t> {
-    /// A name is given a value, or a type.
-    pub(super) fn bind(&mut self, node: Node<'t>, target: &str, value: &str, kind: &str) {
+    /// A name is given a value, or a type. Without a field for the name it is the first child.
+    pub(super) fn bind(&mut self, node: Node<'t>, target: &str) {
         let target = match target {
             "" => node.named_child(0),
-            target => self.compiled.child(node, target),
+            _ => self.compiled.child(node, 0),
         };
         let Some(mut target) = target else { return };
         // Lists of one, and declarators around names.
         for _ in 0..8 {
+            if matches!(self.role(target), Role::Name) {
+                break;
+            }
             let inner = match target.child_by_field_name("declarator") {
                 Some(inner) => Some(inner),
                 None if target.named_child_count() == 1
@@ -37,19 +40,15 @@ impl<'t> Walk<'t> {
                 None => break,
             }
         }
-        let field = |name: &str| {
-            (!name.is_empty())
-                .then(|| self.compiled.child(node, name))
-                .flatten()
-        };
-        if let Some(module) = field(value).and_then(|value| required(text(value, self.source))) {
+        let (value, kind) = (self.compiled.child(node, 1), self.compiled.child(node, 2));
+        if let Some(module) = value.and_then(|value| required(text(value, self.source))) {
             return self.require(target, module);
         }
         let unknown = match node.kind().contains("parameter") {
             true => Binding::Parameter,
             false => Binding::Unknown,
         };
-        let binding = match (field(kind), field(value)) {
+        let binding = match (kind, value) {
             (Some(kind), value) => {
                 let mut steps = chain(self.compiled, kind, self.source);
                 let inferred = matches!(text(kind, self.source), "var" | "auto");

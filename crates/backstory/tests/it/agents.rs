@@ -1,6 +1,8 @@
 //! What is derived from the table of agents: names, aliases, help, completions, the command that resumes a session.
 
-use backstory_agents::{AGENTS, HookAgent, LogAgent};
+use std::path::Path;
+
+use backstory_agents::{AGENTS, HookAgent, LogAgent, sample};
 use serde_json::Value;
 
 use crate::environment::{Environment, claude_id, prompt};
@@ -67,6 +69,52 @@ fn a_session_says_how_it_is_resumed() {
     let cwd = session["cwd"].as_str().unwrap();
     let command = format!("cd '{cwd}' && claude --resume {}", claude_id(1));
     assert_eq!(session["resume"], Value::from(command));
+}
+
+#[test]
+fn logs_of_every_agent_are_swept_and_listed() {
+    for LogAgent { agent, .. } in LogAgent::all() {
+        let environment = Environment::new();
+        environment.write_all(sample::logs_of_agent(agent, 1, 60_000));
+        let report = environment.json(&["sweep"]);
+        assert_eq!(report["skipped_records"], 0, "{agent:?}");
+        let sessions = environment.json(&["sessions", "--limit", "0", "--agent", agent.name]);
+        let sessions = sessions["sessions"].as_array().unwrap();
+        assert!(!sessions.is_empty(), "{agent:?}");
+        for session in sessions {
+            assert_eq!(session["agent"], agent.name);
+            let is_resumed = session["parent_kind"] != "subagent";
+            assert_eq!(session["resume"].is_string(), is_resumed, "{session}");
+        }
+        let shown = environment.json(&["show", sessions[0]["session"].as_str().unwrap()]);
+        assert!(!shown["events"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn hooks_of_every_agent_are_stored_under_its_name() {
+    let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-agents/tests/hooks");
+    for HookAgent {
+        agent,
+        registration,
+    } in HookAgent::all()
+    {
+        let environment = Environment::new();
+        environment.sweep();
+        for event in registration.events {
+            let input = std::fs::read(hooks.join(agent.name).join(format!("{event}.json")));
+            let arguments = ["hook", event, "--agent", agent.name];
+            let outcome = environment.feed(&arguments, &input.unwrap());
+            assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+        }
+        let items = environment.json(&["queue", "--limit", "0"]);
+        let items = items["items"].as_array().unwrap();
+        for kind in ["prompt", "tool_use"] {
+            let is_kind = |item: &&Value| item["kind"] == kind && item["agent"] == agent.name;
+            assert!(items.iter().any(|item| is_kind(&item)), "{agent:?} {kind}");
+        }
+        environment.run(&["worker", "stop"]);
+    }
 }
 
 #[test]

@@ -4,33 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use backstory_agents::HookAgent;
-use backstory_agents::hook::TimeoutUnit;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, Outcome, files_below};
 
-/// The agents with their files below home, the number of their events, and what five seconds are to them.
-fn agents() -> Vec<(&'static str, String, usize, u32)> {
-    HookAgent::all()
-        .map(
-            |HookAgent {
-                 agent,
-                 registration,
-             }| {
-                let file = format!("{}/{}", registration.folder, registration.file);
-                let five_seconds = match registration.timeout_unit {
-                    TimeoutUnit::Seconds => 5,
-                    TimeoutUnit::Milliseconds => 5000,
-                };
-                (agent.name, file, registration.events.len(), five_seconds)
-            },
+/// The agents with their files below home.
+fn agents() -> Vec<(HookAgent, String)> {
+    let with_file = |known: HookAgent| {
+        let registration = known.registration;
+        (
+            known,
+            format!("{}/{}", registration.folder, registration.file),
         )
-        .collect()
+    };
+    HookAgent::all().map(with_file).collect()
 }
 
 /// Number of events that Claude Code tells of.
 fn claude_events() -> usize {
-    agents()[0].2
+    agents()[0].0.registration.events.len()
 }
 
 fn statuses(answer: &Value) -> Vec<(&str, &str)> {
@@ -66,7 +58,9 @@ fn handlers(path: &Path) -> Vec<(String, Value)> {
 
 #[test]
 fn each_agent_is_set_up_and_torn_down() {
-    for (agent, file, events, five_seconds) in agents() {
+    for (known, file) in agents() {
+        let (agent, registration) = (known.agent.name, known.registration);
+        let events = registration.events.len();
         let environment = Environment::new();
         let path = environment.home().join(&file);
         fs::create_dir_all(environment.home()).unwrap();
@@ -84,12 +78,7 @@ fn each_agent_is_set_up_and_torn_down() {
             let program = env!("CARGO_BIN_EXE_backstory");
             let command = format!("{program} hook {event} --agent {agent}");
             assert_eq!(handler["command"], command);
-            let is_end = event.eq_ignore_ascii_case("sessionend");
-            let timeout = if is_end {
-                five_seconds / 5
-            } else {
-                five_seconds
-            };
+            let timeout = registration.timeout(event);
             assert_eq!(handler["timeout"], timeout, "{agent} {event}");
         }
         assert_eq!(
@@ -181,7 +170,8 @@ fn a_project_has_files_of_its_own() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         serde_json::from_str::<Value>(&outcome.stdout).unwrap()
     };
-    for (agent, file, events, _) in agents() {
+    for (known, file) in agents() {
+        let (agent, events) = (known.agent.name, known.registration.events.len());
         let answer = run(&["setup", agent, "--scope", "project", "--json"]);
         assert_eq!(answer["agents"][0]["scope"], "project");
         assert_eq!(handlers(&project.join(&file)).len(), events, "{agent}");
@@ -307,7 +297,8 @@ fn a_program_that_moved_is_called_where_it_is() {
 #[test]
 fn links_of_a_project_that_lead_out_of_it_are_refused() {
     use std::os::unix::fs::symlink;
-    for (agent, file, ..) in agents() {
+    for (known, file) in agents() {
+        let agent = known.agent.name;
         let environment = Environment::new();
         let project = environment.home().join("project");
         fs::create_dir_all(project.join(".git")).unwrap();

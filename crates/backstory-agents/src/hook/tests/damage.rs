@@ -192,8 +192,11 @@ fn depth_and_length_do_no_harm() {
     let check = |agent: &str, length: usize| {
         let long = "x".repeat(length);
         let asked = format!(r#"{{"file_path":"a","content":"{long}","deep":{deep}}}"#);
+        let fields = Agent::find(agent).unwrap().hooks.unwrap().fields();
+        let names = [fields.tool, fields.tool_input, fields.tool_response].map(|names| names[0]);
+        let [tool_name, tool_input, tool_response] = names;
         let input =
-            format!(r#"{{"tool_name":"Write","tool_input":{asked},"tool_response":{deep}}}"#);
+            format!(r#"{{"{tool_name}":"Write","{tool_input}":{asked},"{tool_response}":{deep}}}"#);
         let mut tool = tool(read(Some(agent), Some("PostToolUse"), input.as_bytes()).unwrap());
         assert_eq!(tool.input, asked);
         tool.shorten(1000);

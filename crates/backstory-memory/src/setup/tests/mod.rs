@@ -4,7 +4,7 @@ mod files;
 mod generated;
 
 use backstory_agents::HookAgent;
-use backstory_agents::hook::HookRegistration;
+use backstory_agents::hook::{HookLayout, HookRegistration};
 
 use super::hooks::{Hooks, Without};
 use super::scan::scan;
@@ -191,9 +191,9 @@ fn a_file_of_our_own_goes_with_its_hooks() {
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let (without, events) = hooks.remove(&value.to_string()).unwrap();
             assert_eq!(events.len(), agent.registration.events.len());
-            let left = match agent.agent.name {
-                "cursor" => Without::Text("{\"version\":1}".to_string()),
-                _ => Without::Gone(0),
+            let left = match agent.registration.layout {
+                HookLayout::Flat => Without::Text("{\"version\":1}".to_string()),
+                HookLayout::Grouped => Without::Gone(0),
             };
             assert_eq!(without, left);
         }
@@ -309,30 +309,4 @@ fn a_version_that_others_need_stays() {
         "{left}"
     );
     scan(&left).unwrap();
-}
-
-#[test]
-fn timeouts_are_in_the_unit_of_the_agent() {
-    for agent in HookAgent::all() {
-        let factor = if agent.agent.name == "gemini" {
-            1000
-        } else {
-            1
-        };
-        for event in agent.registration.events {
-            let seconds = if event.ends_with("nd") { 1 } else { 5 };
-            assert_eq!(
-                agent.registration.timeout(event),
-                seconds * factor,
-                "{}",
-                agent.agent.name
-            );
-        }
-        assert_eq!(
-            agent
-                .registration
-                .timeout(agent.registration.events.last().unwrap()),
-            factor
-        );
-    }
 }
