@@ -212,6 +212,11 @@ pub enum Action {
     Delete,
 }
 
+impl Action {
+    /// Every action, in the order of the numbers that stores keep.
+    pub const ALL: [Action; 3] = [Action::Read, Action::Write, Action::Delete];
+}
+
 /// One API response and the tokens it used. The same response is often logged several times, with counts that grow as it
 /// streams: the largest one counts, once.
 #[derive(Debug, Clone, PartialEq)]

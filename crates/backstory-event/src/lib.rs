@@ -5,6 +5,9 @@
 mod body;
 mod edit;
 mod event;
+mod ids;
+#[cfg(feature = "sqlite")]
+mod sql;
 mod telemetry;
 mod tool;
 mod view;
@@ -15,6 +18,9 @@ pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
     Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
+pub use ids::{SessionId, StreamId};
+#[cfg(feature = "sqlite")]
+pub use sql::{UnknownNumber, variant_from_sql};
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
 pub use tool::ToolClass;
 pub use view::{EventView, Origin};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::body::EventBody;
 use crate::event::{Event, EventKey, Kind, Span};
+use crate::ids::{SessionId, StreamId};
 
 /// Where an event is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventView<'a> {
     /// Row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// Number within the session, from 1.
     pub seq: u64,
     /// The turn it belongs to; 0 before the first prompt.
@@ -34,7 +35,7 @@ pub struct EventView<'a> {
     /// Where it is known from.
     pub origin: Origin,
     /// Stream that holds its span; 0 when it lies nowhere.
-    pub stream: i64,
+    pub stream: StreamId,
     /// The event.
     pub event: Cow<'a, Event>,
     /// Why its body is empty, if what is stored of it is damaged.
@@ -54,13 +55,13 @@ impl EventView<'static> {
             ..Event::new(&Arc::default(), EventKey(0), kind, at, nowhere)
         };
         EventView {
-            session: 0,
+            session: SessionId::default(),
             seq,
             turn,
             call: None,
             parent: None,
             origin: Origin::Hook,
-            stream: 0,
+            stream: StreamId::default(),
             event: Cow::Owned(event),
             damage: None,
         }

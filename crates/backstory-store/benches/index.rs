@@ -45,7 +45,7 @@ fn index(criterion: &mut Criterion) {
 fn event(number: u32, text: &str) -> IndexedEvent {
     IndexedEvent {
         place: Place {
-            session: number / 100,
+            session: (number / 100).into(),
             seq: number % 100 + 1,
             turn: number % 100 / 10,
             kind: Kind::Reply,

@@ -3,7 +3,7 @@
 //! Nothing is added that was not stored before but details: of responses, of sessions, places of telemetry, numbers of lines. So a
 //! stream can be read again any number of times, and a process that is killed goes on where the last transaction ended.
 
-use backstory_event::{Output, SessionFacts};
+use backstory_event::{Output, SessionFacts, StreamId};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks;
@@ -18,7 +18,7 @@ pub(crate) const READ_VERSION: i64 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackfillCursor {
     /// The stream.
-    pub stream: i64,
+    pub stream: StreamId,
     /// The agent that wrote the source file.
     pub agent: String,
     /// The source file.
@@ -120,7 +120,7 @@ impl Batch<'_> {
         &mut self,
         agent: &'static str,
         facts: &SessionFacts,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         let Some(name) = &facts.session else {
             return Ok(());

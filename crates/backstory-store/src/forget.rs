@@ -6,7 +6,7 @@ mod rewrite;
 use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_event::EventKey;
+use backstory_event::{EventKey, SessionId, StreamId};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::code::remove_snapshots;
@@ -101,7 +101,7 @@ impl Forgotten {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemainingStream {
     /// The stream.
-    pub id: i64,
+    pub id: StreamId,
     /// The agent that wrote the file.
     pub agent: String,
     /// The file.
@@ -118,7 +118,7 @@ pub struct Forgetting<'a> {
 
 impl Store {
     /// These sessions with their subagents, and with copies of them that never went on.
-    pub fn with_subagents(&self, sessions: &[i64]) -> Result<Vec<i64>> {
+    pub fn with_subagents(&self, sessions: &[SessionId]) -> Result<Vec<SessionId>> {
         let mut statement = self.connection.prepare(
             "WITH RECURSIVE family (id) AS (VALUES (?1) UNION SELECT child.id FROM family JOIN sessions ON sessions.id = family.id \
              JOIN sessions AS child ON child.agent = sessions.agent AND child.parent = sessions.session \
@@ -183,7 +183,7 @@ impl Store {
     }
 
     /// Returns the files that sessions were read from. What a hook only named may be any file at all, so it is not among them.
-    pub fn logs_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+    pub fn logs_of_sessions(&self, sessions: &[SessionId]) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT path FROM source_files WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id \
              WHERE session = ?1) ORDER BY path",
@@ -201,7 +201,7 @@ impl Store {
     }
 
     /// Returns titles, folders and branches of sessions.
-    pub fn texts_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+    pub fn texts_of_sessions(&self, sessions: &[SessionId]) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT title FROM sessions WHERE id = ?1 AND title IS NOT NULL UNION SELECT cwd FROM sessions WHERE id = ?1 AND cwd \
              IS NOT NULL UNION SELECT branch FROM sessions WHERE id = ?1 AND branch IS NOT NULL",
@@ -271,7 +271,7 @@ impl Store {
 
     /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
     /// forgotten before.
-    pub fn forget(&mut self, sessions: &[i64], key: [u8; 32]) -> Result<Forgetting<'_>> {
+    pub fn forget(&mut self, sessions: &[SessionId], key: [u8; 32]) -> Result<Forgetting<'_>> {
         let key = self.setting(FORGET_KEY, || key.to_vec())?;
         // What is deleted is overwritten at once, should this be stopped before the database is written anew.
         self.connection.pragma_update(None, "secure_delete", "ON")?;
@@ -330,7 +330,7 @@ impl Forgetting<'_> {
             self.each(
                 &format!("SELECT key FROM {table} WHERE session IN going"),
                 |row| {
-                    keys.insert(EventKey(row.get(0)?));
+                    keys.insert(row.get(0)?);
                     Ok(())
                 },
             )?;

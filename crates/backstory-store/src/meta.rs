@@ -1,6 +1,6 @@
 //! The agent's own record of each session: where it lies, and its short values.
 
-use backstory_event::Span;
+use backstory_event::{SessionId, Span, StreamId};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const MAX_FIELDS_BYTES: usize = 8 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetaPlace {
     /// The stream.
-    pub stream: i64,
+    pub stream: StreamId,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -58,7 +58,7 @@ impl MetaEquals {
 
 impl Store {
     /// Returns where the agent's own record of a session lies, and its short values as JSON.
-    pub fn session_meta(&self, session: i64) -> Result<Option<(MetaPlace, String)>> {
+    pub fn session_meta(&self, session: SessionId) -> Result<Option<(MetaPlace, String)>> {
         let query = "SELECT stream, offset, length, fields FROM session_meta WHERE session = ?1";
         let row = |row: &rusqlite::Row<'_>| {
             let place = MetaPlace {
@@ -76,8 +76,8 @@ impl Store {
 /// Stores the record of a session in place of an earlier one.
 pub(crate) fn save(
     connection: &Connection,
-    session: i64,
-    stream: i64,
+    session: SessionId,
+    stream: StreamId,
     span: Span,
     json: &str,
 ) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What a new session of a project may want to know.
 
+use backstory_event::SessionId;
 use rusqlite::{OptionalExtension, Row};
 
 use crate::code::FileSnapshot;
@@ -12,7 +13,7 @@ use crate::open::Store;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledSession {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -118,7 +119,7 @@ impl Store {
     }
 
     /// The symbols that turns of a session changed.
-    pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
+    pub fn changed_names(&self, session: SessionId) -> Result<Vec<ChangedName>> {
         let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
              JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
         let mut statement = self.connection.prepare_cached(query)?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::Usage;
+use backstory_event::{SessionId, StreamId, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -16,7 +16,7 @@ use crate::usage::usage_from_row;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -106,7 +106,7 @@ pub struct SessionFilter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionHead {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -131,7 +131,7 @@ pub struct SessionHead {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRow {
     /// Its row.
-    pub id: i64,
+    pub id: StreamId,
     /// The source file.
     pub path: String,
     /// Which generation of the file.
@@ -251,7 +251,7 @@ impl Store {
     }
 
     /// The rows of the sessions that pass a filter, those active last first.
-    pub fn session_rows(&self, filter: &SessionFilter) -> Result<Vec<i64>> {
+    pub fn session_rows(&self, filter: &SessionFilter) -> Result<Vec<SessionId>> {
         let (conditions, values) = filter.conditions();
         let query = format!(
             "SELECT sessions.id FROM sessions LEFT JOIN projects ON projects.id = sessions.project WHERE {conditions} \
@@ -265,8 +265,8 @@ impl Store {
     /// What names the sessions of these rows; those that are gone are left out.
     pub fn session_heads(
         &self,
-        rows: impl IntoIterator<Item = i64>,
-    ) -> Result<HashMap<i64, SessionHead>> {
+        rows: impl IntoIterator<Item = SessionId>,
+    ) -> Result<HashMap<SessionId, SessionHead>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT sessions.id, agent, session, title, root, branch, started_at, ended_at, machine, evicted FROM sessions \
              LEFT JOIN projects ON projects.id = sessions.project WHERE sessions.id = ?1",
@@ -295,7 +295,7 @@ impl Store {
     }
 
     /// Returns the source files of all streams that hold something of a session.
-    pub fn stream_paths(&self, session: i64) -> Result<HashMap<i64, String>> {
+    pub fn stream_paths(&self, session: SessionId) -> Result<HashMap<StreamId, String>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT streams.id, path FROM session_streams JOIN streams ON streams.id = session_streams.stream \
              JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = ?1",
@@ -306,7 +306,7 @@ impl Store {
 
     /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
     /// nothing but copies of another one's events has its files, too.
-    pub fn session_streams(&self, session: i64) -> Result<Vec<StreamRow>> {
+    pub fn session_streams(&self, session: SessionId) -> Result<Vec<StreamRow>> {
         let mut statement = self.connection.prepare(
             "SELECT streams.id, path, generation, length, redactions FROM session_streams \
              JOIN streams ON streams.id = session_streams.stream JOIN source_files ON source_files.id = streams.source \

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use backstory_event::StreamId;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::backfill::READ_VERSION;
@@ -67,7 +68,7 @@ pub struct Cursor {
     /// What the reader must remember.
     pub state: String,
     /// The stream that holds its stored bytes.
-    pub stream: i64,
+    pub stream: StreamId,
     /// How many bytes that stream holds.
     pub stored: u64,
 }
@@ -299,7 +300,7 @@ pub(crate) fn begin(
     agent: &str,
     path: &str,
     only_newest: bool,
-) -> Result<(i64, i64)> {
+) -> Result<(i64, StreamId)> {
     connection
         .prepare_cached(
             "INSERT INTO source_files (agent, path, device, inode, size, modified_ns, head_length, head_hash, tail_length, \
@@ -315,7 +316,7 @@ pub(crate) fn begin(
             "INSERT INTO streams (source, generation, read_version) SELECT ?1, COUNT(*), ?2 FROM streams WHERE source = ?1",
         )?
         .execute((source, READ_VERSION))?;
-    let stream = connection.last_insert_rowid();
+    let stream = StreamId::last_inserted(connection)?;
     if only_newest {
         for table in [
             "blocks",

@@ -1,6 +1,6 @@
 //! Where telemetry records lie.
 
-use backstory_event::Span;
+use backstory_event::{SessionId, Span, StreamId};
 use rusqlite::{Connection, Row};
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ pub struct TelemetryRow {
     /// The event before it; 0 before the first.
     pub seq: u64,
     /// The stream that holds it.
-    pub stream: i64,
+    pub stream: StreamId,
     /// First byte.
     pub offset: u64,
     /// Number of bytes.
@@ -21,7 +21,12 @@ pub struct TelemetryRow {
 
 impl Store {
     /// Returns the telemetry records of a session that follow these events, in their order.
-    pub fn telemetry(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<TelemetryRow>> {
+    pub fn telemetry(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<TelemetryRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, stream, offset, length FROM telemetry WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 \
              ORDER BY seq, stream, offset",
@@ -32,7 +37,7 @@ impl Store {
     }
 
     /// Returns the telemetry records of a session in files that hold no event of it: only their times tell where they belong.
-    pub fn telemetry_without_events(&self, session: i64) -> Result<Vec<TelemetryRow>> {
+    pub fn telemetry_without_events(&self, session: SessionId) -> Result<Vec<TelemetryRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, stream, offset, length FROM telemetry WHERE session = ?1 AND seq = 0 \
              AND stream NOT IN (SELECT stream FROM events WHERE session = ?1) ORDER BY stream, offset",
@@ -42,7 +47,7 @@ impl Store {
     }
 
     /// Returns the numbers of a session's events that have a time, each with that, in unix milliseconds.
-    pub fn event_times(&self, session: i64) -> Result<Vec<(u64, i64)>> {
+    pub fn event_times(&self, session: SessionId) -> Result<Vec<(u64, i64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, at FROM events WHERE session = ?1 AND at IS NOT NULL ORDER BY seq",
         )?;
@@ -63,9 +68,9 @@ fn telemetry_from_row(row: &Row<'_>) -> rusqlite::Result<TelemetryRow> {
 /// Stores where a telemetry record lies, once.
 pub(crate) fn insert(
     connection: &Connection,
-    session: i64,
+    session: SessionId,
     seq: u64,
-    stream: i64,
+    stream: StreamId,
     span: Span,
 ) -> Result<()> {
     connection

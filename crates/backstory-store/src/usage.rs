@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Usage};
+use backstory_event::{Billing, EventKey, SessionId, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -96,7 +96,12 @@ impl Store {
     }
 
     /// Returns the usage of the responses that events of a session begin, in the order of the events.
-    pub fn event_usage(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<EventUsage>> {
+    pub fn event_usage(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<EventUsage>> {
         let query = format!(
             "SELECT seq, {USAGE_COLUMNS}, service_tier FROM responses LEFT JOIN billing ON billing.id = responses.billing \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 AND seq > 0 ORDER BY seq"
@@ -138,7 +143,7 @@ pub(crate) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Us
 /// A response on its way into the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
-    pub(crate) session: i64,
+    pub(crate) session: SessionId,
     pub(crate) slot: i64,
     pub(crate) model: i64,
     pub(crate) usage: Usage,
@@ -149,7 +154,7 @@ pub(crate) struct Counted {
 }
 
 /// Columns of the roll-up that identify a row: session, slot, model, branch, billing.
-type Bucket = (i64, i64, i64, i64, i64);
+type Bucket = (SessionId, i64, i64, i64, i64);
 
 /// Number of columns that hold tokens and requests.
 const COLUMN_COUNT: usize = 8;
@@ -173,7 +178,7 @@ struct TalliedResponse {
 impl Counted {
     fn hash(&self, key: EventKey) -> i64 {
         let columns = columns(&self.usage);
-        let mut numbers = vec![key.0, self.session, self.slot, self.model];
+        let mut numbers = vec![key.0, self.session.into(), self.slot, self.model];
         numbers.extend(&columns[..5]);
         numbers.push(self.seq);
         numbers.extend(&columns[5..]);
@@ -314,7 +319,15 @@ impl Tally {
                 .wrapping_add(counted.hash(*key))
                 .wrapping_sub(tallied.stored_hash);
             let (session, slot, model, branch, billing) = counted.bucket();
-            let numbers = [key.0, session, slot, model, counted.seq, branch, billing];
+            let numbers = [
+                key.0,
+                session.into(),
+                slot,
+                model,
+                counted.seq,
+                branch,
+                billing,
+            ];
             let row = numbers.into_iter().chain(columns(&counted.usage));
             connection
                 .prepare_cached(&insert)?
@@ -334,7 +347,7 @@ impl Tally {
             if added.iter().all(|added| *added == 0) {
                 continue;
             }
-            let numbers = [*session, *slot, *model, *branch, *billing];
+            let numbers = [(*session).into(), *slot, *model, *branch, *billing];
             connection
                 .prepare_cached(&update)?
                 .execute(params_from_iter(numbers.iter().chain(added)))?;
@@ -439,6 +452,6 @@ fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedRespon
     };
     Ok(connection
         .prepare_cached(&query)?
-        .query_row([key.0], row)
+        .query_row([key], row)
         .optional()?)
 }

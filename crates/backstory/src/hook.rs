@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::trusted::sources_of_named_log;
 use backstory_memory::{
-    Capture, Captured, DrainLimits, EventType, LogEvent, Memory, log_event, log_events,
+    Capture, Captured, DrainLimits, EventType, LogEvent, Memory, SessionId, log_event, log_events,
 };
 use backstory_redact::Redactor;
 
@@ -237,7 +237,7 @@ fn follow_up(
     setting: &Setting,
     memory: &mut Memory,
     capture: &Capture,
-    session: Option<i64>,
+    session: Option<SessionId>,
     redactor: Option<&Redactor>,
     events: &mut Vec<LogEvent>,
 ) -> Result<(), String> {
@@ -256,7 +256,7 @@ fn read_log_or_files(
     setting: &Setting,
     memory: &mut Memory,
     capture: &Capture,
-    session: Option<i64>,
+    session: Option<SessionId>,
     redactor: Option<&Redactor>,
     events: &mut Vec<LogEvent>,
 ) -> Result<(), String> {

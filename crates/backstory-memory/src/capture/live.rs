@@ -1,7 +1,7 @@
 //! What was captured of a session and its log has not told yet, as events behind those of the log.
 
 use backstory_agents::hook::Happening;
-use backstory_event::{EventView, Kind};
+use backstory_event::{EventView, Kind, SessionId};
 use backstory_store::{ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
@@ -102,7 +102,7 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
 }
 
 struct Live {
-    session: i64,
+    session: SessionId,
     turn: u64,
     seq: u64,
     events: Vec<EventView<'static>>,

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use backstory_agents::hook::{EventContent, Happening, HookInput};
-use backstory_event::Action;
 use backstory_event::EventKey;
+use backstory_event::{Action, SessionId};
 use backstory_redact::Redactor;
 use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
@@ -266,7 +266,7 @@ impl Memory {
     pub fn see_written(
         &mut self,
         capture: &Capture,
-        session: i64,
+        session: SessionId,
         redactor: Option<&Redactor>,
     ) -> Result<Vec<FileScan>> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use backstory_agents::hook::Happening;
+use backstory_event::SessionId;
 use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
@@ -64,7 +65,7 @@ impl Memory {
             if items.is_empty() {
                 break;
             }
-            let mut sessions: BTreeMap<Option<i64>, Vec<Item>> = BTreeMap::new();
+            let mut sessions: BTreeMap<Option<SessionId>, Vec<Item>> = BTreeMap::new();
             for item in items {
                 sessions.entry(item.session).or_default().push(item);
             }
@@ -131,15 +132,15 @@ impl Memory {
     /// What names the sessions of these rows.
     pub fn session_heads(
         &self,
-        rows: impl IntoIterator<Item = i64>,
-    ) -> Result<HashMap<i64, SessionHead>> {
+        rows: impl IntoIterator<Item = SessionId>,
+    ) -> Result<HashMap<SessionId, SessionHead>> {
         Ok(self.store.session_heads(rows)?)
     }
 
     /// What becomes of the items of one session.
     fn work_on(
         &mut self,
-        session: Option<i64>,
+        session: Option<SessionId>,
         items: &[Item],
         options: &SweepOptions,
         now: i64,
@@ -199,7 +200,7 @@ impl Memory {
     }
 
     /// Events of the log that may be one of these items.
-    fn unclaimed(&self, session: i64, items: &[Item]) -> Result<Vec<ToldEvent>> {
+    fn unclaimed(&self, session: SessionId, items: &[Item]) -> Result<Vec<ToldEvent>> {
         let times = || items.iter().map(|item| item.at);
         let (Some(first), Some(last)) = (times().min(), times().max()) else {
             return Ok(Vec::new());

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use backstory_code::{MAX_BYTES, Parsed};
+use backstory_event::SessionId;
 use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
@@ -34,7 +35,7 @@ impl Memory {
     pub fn see_file(
         &mut self,
         path: &Path,
-        session: i64,
+        session: SessionId,
         before: Option<&str>,
         at: i64,
     ) -> Result<Seen> {
@@ -45,7 +46,7 @@ impl Memory {
     pub(crate) fn scan_written(
         &mut self,
         path: &Path,
-        session: i64,
+        session: SessionId,
         before: Option<&str>,
         at: i64,
     ) -> Result<(Seen, Option<FileScan>)> {

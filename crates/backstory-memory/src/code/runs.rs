@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
-use backstory_event::Kind;
+use backstory_event::{Kind, SessionId};
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};
@@ -25,7 +25,7 @@ pub(super) struct Run {
 /// Gathers them while a sweep stores events, which saves reading all answers again.
 #[derive(Default)]
 pub(crate) struct Runs {
-    fed: HashMap<i64, Fed>,
+    fed: HashMap<SessionId, Fed>,
 }
 
 /// What was seen in a stretch of a session.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use backstory_code::{Call, Change, Outline, Resolution, SymbolChange};
+use backstory_event::SessionId;
 use backstory_store::Store;
 
 use super::files::SourceFile;
@@ -18,7 +19,7 @@ const MAX_LOGGED_SCANS: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileScan {
     /// The session's row.
-    pub(super) session: i64,
+    pub(super) session: SessionId,
     /// The agent's own id of the session.
     pub session_id: Option<String>,
     /// Root of the project.
@@ -42,7 +43,7 @@ pub struct FileScan {
 }
 
 impl FileScan {
-    fn new(file: &SourceFile, session: i64) -> Self {
+    fn new(file: &SourceFile, session: SessionId) -> Self {
         FileScan {
             session,
             project: file.project.root.clone(),
@@ -106,7 +107,7 @@ pub(super) fn count_calls(calls: &[Call]) -> (u64, u64) {
 }
 
 /// Returns the files that were parsed, each once, in the order in which they were first changed.
-pub(super) fn scans_of(session: i64, facts: &[Fact]) -> Vec<FileScan> {
+pub(super) fn scans_of(session: SessionId, facts: &[Fact]) -> Vec<FileScan> {
     let mut places: HashMap<&SourceFile, usize> = HashMap::new();
     let mut scans: Vec<FileScan> = Vec::new();
     for fact in facts {
@@ -138,7 +139,7 @@ pub(crate) struct ScanLog {
 }
 
 impl ScanLog {
-    pub(super) fn add(&mut self, session: i64, facts: &[Fact]) {
+    pub(super) fn add(&mut self, session: SessionId, facts: &[Fact]) {
         let scans = scans_of(session, facts);
         self.total += scans.len() as u64;
         self.scans.extend(scans);
@@ -153,7 +154,7 @@ impl ScanLog {
 
     /// Returns the scans, with the ids of their sessions.
     pub(crate) fn named_scans(self, store: &Store) -> Result<Vec<FileScan>> {
-        let rows: Vec<i64> = self.scans.iter().map(|scan| scan.session).collect();
+        let rows: Vec<SessionId> = self.scans.iter().map(|scan| scan.session).collect();
         let heads = store.session_heads(rows)?;
         let named = self.scans.into_iter().map(|mut scan| {
             let head = heads.get(&scan.session);

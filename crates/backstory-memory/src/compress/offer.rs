@@ -1,5 +1,6 @@
 //! Offering prompts and tool uses.
 
+use backstory_event::SessionId;
 use backstory_store::{EventRange, LiveSession, Tier, Uncompressed};
 
 use super::log::Offered;
@@ -121,7 +122,7 @@ impl Run<'_> {
 const TOGETHER: usize = 32;
 
 /// Up to which event the prompts and tool uses of a session were offered by now; `None` when it is gone.
-fn offered(store: &backstory_store::Store, session: i64) -> Result<Option<u64>> {
+fn offered(store: &backstory_store::Store, session: SessionId) -> Result<Option<u64>> {
     let found = store.uncompressed(i64::MIN, Some(session))?;
     Ok(found.first().map(|session| session.compressed))
 }

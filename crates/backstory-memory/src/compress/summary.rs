@@ -1,6 +1,7 @@
 //! Letting a model write of whole sessions: of what was said and done in them, never of what tools answered. So what it writes may be
 //! shown to other sessions.
 
+use backstory_event::SessionId;
 use backstory_store::{Scores, SessionRow, Store, Tier, Uncompressed, Written};
 
 use super::log::Offered;
@@ -35,7 +36,7 @@ impl Memory {
 pub(super) fn unsummarised(
     store: &Store,
     since: i64,
-    only: Option<i64>,
+    only: Option<SessionId>,
     now: i64,
 ) -> Result<Vec<Uncompressed>> {
     Ok(store.unsummarised(since, only, now - OVER_AFTER_MS, NEWS)?)

@@ -19,6 +19,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use backstory_event::SessionId;
 use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 
@@ -165,7 +166,7 @@ impl Memory {
             // Sessions in which nothing was asked or done must not crowd out the others.
             pasts.extend(past.filter(Past::says_something));
         }
-        let sessions: Vec<i64> = pasts.iter().map(|past: &Past| past.row.id).collect();
+        let sessions: Vec<SessionId> = pasts.iter().map(|past: &Past| past.row.id).collect();
         self.verify_answer(&AnswerRows::SessionList(&sessions))?;
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let mut files = ranked_files(&pasts, &options.here);

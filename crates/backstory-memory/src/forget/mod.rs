@@ -14,6 +14,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
 use self::outside::{Intent, is_logged_of};
@@ -270,7 +271,7 @@ impl Memory {
         let before = disk_bytes(&self.home);
         let names = Names::new(sessions);
         let probes = Probes::new(&self.store, sessions, &names)?;
-        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let rows: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
         let mut logs = self.store.logs_of_sessions(&rows)?;
         let mut places = SearchedPlaces {
             folders: intent.spool.clone(),
@@ -383,12 +384,10 @@ impl Memory {
             let gone = match VectorWriter::open_existing(&folder.path()) {
                 Ok(Some(mut writer)) => {
                     let known = writer.sessions()?;
-                    let heads = self
-                        .store
-                        .session_heads(known.iter().copied().map(i64::from))?;
+                    let heads = self.store.session_heads(known.iter().copied())?;
                     let mut is_changed = false;
                     for session in known {
-                        if !heads.contains_key(&i64::from(session)) {
+                        if !heads.contains_key(&session) {
                             writer.remove_session(session);
                             is_changed = true;
                         }

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::SessionHead;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +59,7 @@ pub struct Leftover {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Intent {
     /// Rows and ids of the sessions.
-    pub(super) sessions: Vec<(i64, String)>,
+    pub(super) sessions: Vec<(SessionId, String)>,
     pub(super) catalogue: Option<PathBuf>,
     /// Published files that the user allowed to change.
     pub(super) published: Vec<PathBuf>,
@@ -195,7 +196,7 @@ impl Memory {
         sessions: &[SessionHead],
         places: &ForgetPlaces,
     ) -> Result<ForgetPlan> {
-        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let rows: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
         let logs = self.store.logs_of_sessions(&rows)?.into_iter();
         let agent_logs = existing(logs.map(PathBuf::from).collect());
         let Some(catalogue) = &places.catalogue else {

@@ -3,6 +3,7 @@
 
 mod forks;
 
+use backstory_event::StreamId;
 use serde_json::json;
 
 use super::*;
@@ -38,7 +39,7 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
             }
         }
     }
-    let in_block = |stream: i64, _: u64, bytes: &[u8]| {
+    let in_block = |stream: StreamId, _: u64, bytes: &[u8]| {
         if finder.find(bytes).is_some() {
             places.push(format!("stream {stream}"));
         }

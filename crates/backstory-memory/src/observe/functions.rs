@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Action, Touch};
+use backstory_event::{Action, SessionId, Touch};
 use backstory_store::Store;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -83,7 +83,7 @@ pub(super) fn read_functions<'de, D: Deserializer<'de>>(
 pub(super) struct Functions(HashMap<u64, Vec<ChangedFunction>>);
 
 impl Functions {
-    pub(super) fn of(store: &Store, session: i64) -> Result<Self> {
+    pub(super) fn of(store: &Store, session: SessionId) -> Result<Self> {
         let mut turns: HashMap<u64, Vec<ChangedFunction>> = HashMap::new();
         for changed in store.changed_names(session)? {
             if let Ok(turn) = u64::try_from(changed.turn) {

@@ -12,7 +12,7 @@ mod uses;
 
 use std::time::Instant;
 
-use backstory_event::{Action, Touch};
+use backstory_event::{Action, SessionId, Touch};
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
@@ -277,7 +277,7 @@ pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
 }
 
 /// What was kept of the events that are gone. A session that was restored has them again.
-fn kept(store: &Store, session: i64, evicted: u64) -> Result<Vec<Observation>> {
+fn kept(store: &Store, session: SessionId, evicted: u64) -> Result<Vec<Observation>> {
     if evicted == 0 {
         return Ok(Vec::new());
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_agents::without_context;
-use backstory_event::{EventView, Kind, Origin};
+use backstory_event::{EventView, Kind, Origin, SessionId};
 use backstory_store::{EventRange, LiveSession, Store};
 
 use super::functions::Functions;
@@ -55,7 +55,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn of(store: &Store, session: i64) -> Result<Self> {
+    pub(super) fn of(store: &Store, session: SessionId) -> Result<Self> {
         let heads = store.session_heads([session])?;
         Ok(Uses {
             functions: Functions::of(store, session)?,

@@ -1,5 +1,6 @@
 //! Line numbers of records in source files.
 
+use backstory_event::StreamId;
 use backstory_store::{BlockReader, Store};
 
 use crate::error::Result;
@@ -10,7 +11,7 @@ pub(super) struct LineCounter<'s> {
     store: &'s Store,
     bytes: BlockReader<'s>,
     /// Stream, position, and newlines before it.
-    counted: Option<(i64, u64, u64)>,
+    counted: Option<(StreamId, u64, u64)>,
 }
 
 impl<'s> LineCounter<'s> {
@@ -23,8 +24,8 @@ impl<'s> LineCounter<'s> {
     }
 
     /// Returns the number of the line, from 1, that a byte of a stream lies in; `None` while that is not known.
-    pub(super) fn line_of(&mut self, stream: i64, offset: u64) -> Result<Option<u64>> {
-        let is_before = |(known, at, _): &(i64, u64, u64)| *known == stream && *at <= offset;
+    pub(super) fn line_of(&mut self, stream: StreamId, offset: u64) -> Result<Option<u64>> {
+        let is_before = |(known, at, _): &(StreamId, u64, u64)| *known == stream && *at <= offset;
         let (at, newlines) = match self.counted.filter(is_before) {
             Some((_, at, newlines)) => (at, newlines),
             None => match self.store.line_before(stream, offset)? {

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, Touch};
+use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, SessionId, Touch};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
     SessionHead, SessionRow, Store, Stored, StreamRow,
@@ -153,7 +153,7 @@ pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<
 /// Calls `each` with the events of a session and their text, in order.
 pub(crate) fn visit(
     store: &Store,
-    session: i64,
+    session: SessionId,
     agent: &str,
     range: EventRange,
     mut each: impl FnMut(EventView<'static>) -> Result<()>,
@@ -210,7 +210,7 @@ pub(crate) fn read_one(
 
 /// Puts together what is stored of an event.
 fn view_of_row(
-    session: i64,
+    session: SessionId,
     row: EventRow,
     touches: Vec<Touch>,
     body: EventBody,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_agents::{SourceName, read_document};
-use backstory_event::{EventView, Image, Origin, Output, ToolClass, Usage};
+use backstory_event::{EventView, Image, Origin, Output, SessionId, StreamId, ToolClass, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 use serde_json::Value;
@@ -208,9 +208,9 @@ impl Memory {
                 (Some(tool), Some(reader)) => Some(reader.tool_class(tool)),
                 _ => None,
             };
-            let source_line = match view.stream {
-                0 => None,
-                stream => lines.line_of(stream, event.span.offset)?,
+            let source_line = match view.stream == StreamId::default() {
+                true => None,
+                false => lines.line_of(view.stream, event.span.offset)?,
             };
             records.push(EventRecord {
                 seq: view.seq,
@@ -255,7 +255,7 @@ impl Memory {
     /// Returns the usage of the messages that begin with these events, by their numbers.
     pub(super) fn usage_of_events(
         &self,
-        session: i64,
+        session: SessionId,
         events: &[EventView<'_>],
     ) -> Result<HashMap<u64, UsageRecord>> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use backstory_agents::Reader;
-use backstory_event::{EventView, Telemetry, TelemetryItem};
+use backstory_event::{EventView, StreamId, Telemetry, TelemetryItem};
 use backstory_store::{BlockReader, SessionRow, TelemetryRow};
 
 use crate::Memory;
@@ -40,7 +40,7 @@ impl Memory {
         let surplus = rows.len().saturating_sub(MAX_EARLIER_RECORDS);
         rows.drain(..surplus);
         rows.extend(self.store.telemetry(session.id, first, last.seq)?);
-        let streams: HashSet<i64> = elsewhere.iter().map(|row| row.stream).collect();
+        let streams: HashSet<StreamId> = elsewhere.iter().map(|row| row.stream).collect();
         rows.retain(|row| !streams.contains(&row.stream));
         let mut bytes = self.store.bytes();
         let mut found = Vec::new();

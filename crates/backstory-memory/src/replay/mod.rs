@@ -5,7 +5,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use backstory_event::{EventBody, FileEdit};
+use backstory_event::{EventBody, FileEdit, StreamId};
 use backstory_store::{BlockReader, EventRow, Store};
 
 pub(crate) use lane::Lane;
@@ -24,7 +24,7 @@ pub(crate) struct EditReader<'s> {
 }
 
 struct ParsedSpan {
-    place: (i64, u64, u64),
+    place: (StreamId, u64, u64),
     bodies: Vec<(u16, EventBody)>,
 }
 

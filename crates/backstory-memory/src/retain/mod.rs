@@ -247,7 +247,7 @@ impl Memory {
             // Vectors that cannot be read are made anew by the next run that embeds.
             if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
                 for session in gone {
-                    writer.remove_session(session as u32);
+                    writer.remove_session(session);
                 }
                 writer.commit()?;
             }

@@ -1,7 +1,7 @@
 //! What is findable of a session: which words of each event the index takes.
 
 use backstory_agents::{ArgumentUse, each_argument};
-use backstory_event::{Event, EventView, Kind};
+use backstory_event::{Event, EventView, Kind, SessionId};
 use backstory_store::{IndexedEvent, Part, Place, SessionHead};
 
 use crate::digest::Noted;
@@ -18,7 +18,7 @@ const MOST_GIVEN: usize = 400;
 
 /// Makes the documents of one session, in order.
 pub(super) struct Documents {
-    session: u32,
+    session: SessionId,
     title: Option<String>,
     /// When the last event with a time was: one without is taken to have been then.
     minute: u32,
@@ -27,16 +27,16 @@ pub(super) struct Documents {
 impl Documents {
     pub(super) fn new(head: &SessionHead) -> Self {
         Documents {
-            session: head.id as u32,
+            session: head.id,
             title: head.title.clone(),
             minute: minute(head.started_at),
         }
     }
 
     /// Of a session of which nothing is known yet but its row.
-    pub(super) fn of(session: i64) -> Self {
+    pub(super) fn of(session: SessionId) -> Self {
         Documents {
-            session: session as u32,
+            session,
             title: None,
             minute: 0,
         }
@@ -242,7 +242,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_the_agent_injects_is_not_found() {
-        let mut documents = Documents::of(7);
+        let mut documents = Documents::of(7.into());
         assert!(
             documents
                 .event(&shown(Kind::System, "be helpful"))
@@ -255,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn documents_know_their_place() {
         let head = SessionHead {
-            id: 7,
+            id: 7.into(),
             agent: "codex".to_string(),
             session: "s".to_string(),
             title: Some("The shop".to_string()),
@@ -270,7 +270,7 @@ pub(super) mod tests {
         let title = documents.title().unwrap();
         assert_eq!(
             (title.place.session, title.place.seq, title.place.turn),
-            (7, 0, 1)
+            (7.into(), 0, 1)
         );
         assert_eq!(
             (title.place.minute, title.texts[0].as_str()),

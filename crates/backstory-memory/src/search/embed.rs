@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
-use backstory_event::{EventView, Kind};
+use backstory_event::{EventView, Kind, SessionId};
 use backstory_store::{
     Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
     VectorWriter, Vectors, lock_file,
@@ -289,7 +289,7 @@ impl Run<'_> {
         pending: Unembedded,
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
-        let session = pending.session as u32;
+        let session = pending.session;
         let mut from = pending.embedded + 1;
         if pending.stale {
             self.writer.remove_session(session);
@@ -378,7 +378,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, session: u32, event: &EventView<'_>) {
+    fn add(&mut self, session: SessionId, event: &EventView<'_>) {
         let weight = match event.event.kind {
             Kind::Reasoning => REASONING,
             _ => 1.0,

@@ -39,10 +39,10 @@ impl Memory {
         ranked.truncate(limit.saturating_mul(3).saturating_add(20));
         let heads = self
             .store
-            .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
+            .session_heads(ranked.iter().map(|ranked| ranked.session))?;
         let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
             .into_iter()
-            .filter_map(|ranked| Some((ranked.clone(), heads.get(&i64::from(ranked.session))?)))
+            .filter_map(|ranked| Some((ranked.clone(), heads.get(&ranked.session)?)))
             .collect();
         for (ranked, head) in &mut ranked {
             let own = options.own_project.is_some() && options.own_project == head.project;

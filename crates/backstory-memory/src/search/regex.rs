@@ -39,7 +39,7 @@ impl Memory {
             .map_err(|error| Error::InvalidRegex(error.to_string()))?;
         let scope = Scope::resolve(&options.filter, &self.store)?;
         let mut sessions = self.store.session_rows(&SessionFilter::default())?;
-        sessions.retain(|session| scope.allows_session(*session as u32));
+        sessions.retain(|session| scope.allows_session(*session));
         let heads = self.store.session_heads(sessions.iter().copied())?;
         let ordered: Vec<&SessionHead> = sessions
             .iter()
@@ -113,7 +113,7 @@ fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> R
             last = minute(at);
         }
         let place = Place {
-            session: head.id as u32,
+            session: head.id,
             seq: event.seq as u32,
             turn: event.turn as u32,
             kind,

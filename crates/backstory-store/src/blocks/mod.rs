@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::attachment;
+use backstory_event::StreamId;
 use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
@@ -175,7 +176,7 @@ fn cut_out<'a>(bytes: &'a [u8], ranges: &[Range<usize>]) -> (std::borrow::Cow<'a
 /// session that grows line by line still lies in few, well compressed blocks.
 pub(crate) fn append(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     start: u64,
     piece: Packed,
 ) -> Result<()> {
@@ -236,7 +237,7 @@ pub(crate) fn append(
 /// Remembers the number of newlines before a piece, unless the piece was added to a block that began earlier.
 pub(crate) fn save_line(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     start: u64,
     newlines: u64,
 ) -> Result<()> {
@@ -251,7 +252,7 @@ pub(crate) fn save_line(
 
 impl Store {
     /// Returns the start of the last block at or before a byte of a stream whose line is known, and the number of newlines before it.
-    pub fn line_before(&self, stream: i64, offset: u64) -> Result<Option<(u64, u64)>> {
+    pub fn line_before(&self, stream: StreamId, offset: u64) -> Result<Option<(u64, u64)>> {
         let query = "SELECT start, line FROM block_lines WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(query)?;
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -260,7 +261,7 @@ impl Store {
 }
 
 /// The blocks of a stream, in their order: row, first byte, length.
-pub(crate) fn of_stream(connection: &Connection, stream: i64) -> Result<Vec<(i64, u64, u64)>> {
+pub(crate) fn of_stream(connection: &Connection, stream: StreamId) -> Result<Vec<(i64, u64, u64)>> {
     let query = "SELECT id, start, length FROM blocks WHERE stream = ?1 ORDER BY start";
     let mut statement = connection.prepare_cached(query)?;
     let rows = statement.query_map([stream], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -408,7 +409,7 @@ pub struct BlockReader<'a> {
 }
 
 struct Block {
-    stream: i64,
+    stream: StreamId,
     start: u64,
     bytes: Vec<u8>,
 }
@@ -423,16 +424,22 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The stored bytes of a span; shorter than asked for where the stream ends.
-    pub fn read(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read(&mut self, stream: StreamId, offset: u64, length: u64) -> Result<Vec<u8>> {
         self.read_span(stream, offset, length, false)
     }
 
     /// Like [`BlockReader::read`], for a span whose neighbours are not read: no more of its block is decompressed than is needed.
-    pub fn read_alone(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read_alone(&mut self, stream: StreamId, offset: u64, length: u64) -> Result<Vec<u8>> {
         self.read_span(stream, offset, length, true)
     }
 
-    fn read_span(&mut self, stream: i64, offset: u64, length: u64, alone: bool) -> Result<Vec<u8>> {
+    fn read_span(
+        &mut self,
+        stream: StreamId,
+        offset: u64,
+        length: u64,
+        alone: bool,
+    ) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < length {
             let at = offset + bytes.len() as u64;
@@ -451,7 +458,12 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The block that holds a byte of a stream, or its beginning with so many bytes from there on.
-    fn block(&mut self, stream: i64, at: u64, needed: Option<usize>) -> Result<Option<&Block>> {
+    fn block(
+        &mut self,
+        stream: StreamId,
+        at: u64,
+        needed: Option<usize>,
+    ) -> Result<Option<&Block>> {
         let holds = |block: &Block| {
             block.stream == stream
                 && block.start <= at

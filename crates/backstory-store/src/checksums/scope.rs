@@ -300,6 +300,14 @@ impl Scope {
         }
     }
 
+    /// The unit of a row, by its key.
+    pub(crate) fn unit_of(self, key: i64) -> i64 {
+        match self.units() {
+            Units::Chunk { shift, .. } => key >> shift,
+            _ => key,
+        }
+    }
+
     /// The table of the scope's first part.
     pub(super) fn table(self) -> &'static str {
         self.parts().first().map_or("", |part| part.table)

@@ -4,12 +4,13 @@ use super::Forgetting;
 use crate::blocks::{self, BlockReader, Packer, decompress};
 use crate::checksums::{Scope, check_unit};
 use crate::error::{Error, Result};
+use backstory_event::StreamId;
 
 impl Forgetting<'_> {
     /// Calls `change` with each block of a stream; what it changes is stored.
     pub fn rewrite(
         &self,
-        stream: i64,
+        stream: StreamId,
         mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
     ) -> Result<()> {
         let mut reader = BlockReader::new(&self.transaction);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_event::{Event, Output};
+use backstory_event::{Event, Output, SessionId, StreamId};
 
 use super::rewrite::Rewrite;
 use crate::blocks::Packed;
@@ -63,14 +63,14 @@ pub struct Taken {
     /// The events that were stored, in their order within each session.
     pub events: Vec<Stored>,
     /// Sessions of which a stored event was lengthened.
-    pub extended: BTreeSet<i64>,
+    pub extended: BTreeSet<SessionId>,
 }
 
 /// An event and where it was stored.
 #[derive(Debug)]
 pub struct Stored {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// Its number within the session.
     pub seq: u64,
     /// Its turn.
@@ -78,7 +78,7 @@ pub struct Stored {
     /// For a tool result, the seq of its call.
     pub call: Option<u64>,
     /// The stream that it lies in.
-    pub stream: i64,
+    pub stream: StreamId,
     /// The event.
     pub event: Event,
 }

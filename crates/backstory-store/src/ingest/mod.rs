@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_event::{
-    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, TelemetryRecord,
-    Title,
+    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, SessionId, StreamId,
+    TelemetryRecord, Title,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -40,20 +40,20 @@ pub struct Batch<'a> {
     hot: Hot<'a>,
     names: HashMap<String, i64>,
     sessions: HashMap<(&'static str, Arc<str>), Session>,
-    streams: HashMap<String, (i64, i64)>,
+    streams: HashMap<String, (i64, StreamId)>,
     /// The first byte that this batch added to each stream.
-    first_offsets: HashMap<i64, u64>,
+    first_offsets: HashMap<StreamId, u64>,
     pub(crate) tally: Tally,
     pub(crate) unkept: Unkept,
     /// Events of the chunk at hand that an older generation of its file had.
     moved: Vec<Moved>,
     /// The stream that was looked at last, and whether it is a later generation of its file.
-    generation: Option<(i64, bool)>,
+    generation: Option<(StreamId, bool)>,
     taken: Taken,
     /// What was added to the checksum of the event keys.
     keys_sum: i64,
     /// Streams that are read again because a block of theirs is damaged.
-    damaged: HashSet<i64>,
+    damaged: HashSet<StreamId>,
 }
 
 /// The statements that run for every event; finding them in the cache each time would cost as much as running them.
@@ -108,7 +108,7 @@ impl Batch<'_> {
         if let Some((source, stream)) = self.streams.get(chunk.path) {
             chunk.cursor.source = *source;
             chunk.cursor.stream = *stream;
-        } else if chunk.cursor.stream == 0 {
+        } else if chunk.cursor.stream == StreamId::default() {
             // A later chunk of a file that an earlier batch began.
             let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             (chunk.cursor.source, chunk.cursor.stream) = self
@@ -155,7 +155,7 @@ impl Batch<'_> {
         Ok(self.taken)
     }
 
-    fn take_output(&mut self, chunk: &Chunk<'_>, output: Output, stream: i64) -> Result<()> {
+    fn take_output(&mut self, chunk: &Chunk<'_>, output: Output, stream: StreamId) -> Result<()> {
         for facts in &output.facts {
             self.take_facts(chunk, facts, stream)?;
         }
@@ -231,7 +231,7 @@ impl Batch<'_> {
         &mut self,
         agent: &'static str,
         record: &TelemetryRecord,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         let before = match record.after {
             Some(event) => self.find(event)?,
@@ -256,7 +256,7 @@ impl Batch<'_> {
         &mut self,
         chunk: &Chunk<'_>,
         event: Event,
-        stream: i64,
+        stream: StreamId,
         replaying: &mut bool,
     ) -> Result<Option<Stored>> {
         if *replaying && let Some(replay) = event.replay {
@@ -319,7 +319,7 @@ impl Batch<'_> {
             id,
             seq,
             turn,
-            event.kind as u8,
+            event.kind,
             event.at,
             stream,
             event.span.offset,
@@ -352,7 +352,12 @@ impl Batch<'_> {
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(&mut self, agent: &'static str, event: &Event, stream: i64) -> Result<()> {
+    fn link_to_origin(
+        &mut self,
+        agent: &'static str,
+        event: &Event,
+        stream: StreamId,
+    ) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
@@ -393,7 +398,7 @@ impl Batch<'_> {
     }
 
     /// Lengthens an event. One that a fork repeats lies in its parent's stream, where the fork's positions mean nothing.
-    fn extend(&mut self, extension: &Extension, stream: i64) -> Result<()> {
+    fn extend(&mut self, extension: &Extension, stream: StreamId) -> Result<()> {
         let Some((session, seq)) = self.find(extension.key)? else {
             return Ok(());
         };
@@ -406,7 +411,12 @@ impl Batch<'_> {
         self.mark_text_changed(session, seq)
     }
 
-    fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
+    fn take_facts(
+        &mut self,
+        chunk: &Chunk<'_>,
+        facts: &SessionFacts,
+        stream: StreamId,
+    ) -> Result<()> {
         if let (Some(leaf), Some(title)) = (facts.leaf, &facts.title) {
             return self.title_by_event(leaf, title);
         }
@@ -448,7 +458,12 @@ impl Batch<'_> {
         self.link_stream(id, stream)
     }
 
-    pub(crate) fn save_meta(&self, session: i64, facts: &SessionFacts, stream: i64) -> Result<()> {
+    pub(crate) fn save_meta(
+        &self,
+        session: SessionId,
+        facts: &SessionFacts,
+        stream: StreamId,
+    ) -> Result<()> {
         if let (Some(json), Some(span)) = (&facts.meta, facts.span) {
             meta::save(&self.transaction, session, stream, span, json)?;
         }
@@ -463,11 +478,11 @@ impl Batch<'_> {
         let insert = "INSERT INTO loose_titles (key, title) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET title = excluded.title";
         self.transaction
             .prepare_cached(insert)?
-            .execute((leaf.0, without_nul(text)))?;
+            .execute((leaf, without_nul(text)))?;
         Ok(())
     }
 
-    fn link_stream(&mut self, session: i64, stream: i64) -> Result<()> {
+    fn link_stream(&mut self, session: SessionId, stream: StreamId) -> Result<()> {
         let insert = "INSERT OR IGNORE INTO session_streams (session, stream) VALUES (?1, ?2)";
         self.transaction
             .prepare_cached(insert)?
@@ -475,7 +490,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn is_replaying(&self, stream: i64) -> Result<bool> {
+    fn is_replaying(&self, stream: StreamId) -> Result<bool> {
         let query = "SELECT replaying FROM streams WHERE id = ?1";
         Ok(self
             .transaction
@@ -484,21 +499,21 @@ impl Batch<'_> {
     }
 
     /// Remembers an event by its key; false when the key is known already.
-    fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
-        let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
+    fn know(&mut self, key: EventKey, session: SessionId, seq: u64) -> Result<bool> {
+        let is_new = self.hot.know.execute((key, session, seq))? > 0;
         if is_new {
-            let hash = hash_numbers(&[key.0, session, seq as i64]);
+            let hash = hash_numbers(&[key.0, session.into(), seq as i64]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
         }
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {
+    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        Ok(self.hot.find.query_row([key.0], row).optional()?)
+        Ok(self.hot.find.query_row([key], row).optional()?)
     }
 
-    fn touch(&self, session: i64, seq: u64, path: &str, action: Action) -> Result<()> {
+    fn touch(&self, session: SessionId, seq: u64, path: &str, action: Action) -> Result<()> {
         let path = without_nul(path);
         self.transaction
             .prepare_cached("INSERT OR IGNORE INTO paths (path) VALUES (?1)")?
@@ -508,7 +523,7 @@ impl Batch<'_> {
                 "INSERT OR REPLACE INTO touches (path, session, seq, action) \
                  SELECT id, ?2, ?3, ?4 FROM paths WHERE path = ?1",
             )?
-            .execute((&*path, session, seq, action as u8))?;
+            .execute((&*path, session, seq, action))?;
         Ok(())
     }
 

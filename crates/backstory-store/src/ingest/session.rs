@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_event::{Event, Kind, ParentKind, SessionFacts, Title};
+use backstory_event::{Event, Kind, ParentKind, SessionFacts, SessionId, StreamId, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -16,7 +16,7 @@ const TITLE_CHARACTERS: usize = 100;
 /// A session as it stands within the batch.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) id: i64,
+    pub(crate) id: SessionId,
     pub(super) events: u64,
     pub(super) turns: u64,
     pub(super) started_at: Option<i64>,
@@ -36,7 +36,7 @@ pub(crate) struct Session {
     pub(super) models: HashSet<i64>,
     pub(crate) changed: bool,
     /// The stream that the last event came from.
-    pub(super) stream: i64,
+    pub(super) stream: StreamId,
     /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
     pub(super) first_new: Option<u64>,
     /// What hooks captured of it, until its log tells the same.
@@ -76,7 +76,7 @@ impl Session {
                     open_calls: HashMap::new(),
                     models: HashSet::new(),
                     changed: false,
-                    stream: 0,
+                    stream: StreamId::default(),
                     first_new: None,
                     untold: Untold::default(),
                 })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use backstory_event::{Event, EventKey, Output, Response, SessionFacts, Span, Title};
+use backstory_event::{Event, EventKey, Output, Response, SessionFacts, SessionId, Span, Title};
 use rusqlite::Connection;
 
 use crate::blocks::Packed;
@@ -16,7 +16,7 @@ pub(crate) struct Unkept {
     /// Whether any session is evicted at all; mostly none is, and nothing need be asked for each event.
     any_evicted: bool,
     /// Up to which event the sessions that were asked for are evicted.
-    evicted: HashMap<i64, u64>,
+    evicted: HashMap<SessionId, u64>,
     forgotten: Option<Forgotten>,
     /// Whether the sessions that were asked for are forgotten.
     forgotten_sessions: HashMap<Arc<str>, bool>,
@@ -55,7 +55,7 @@ impl Unkept {
     pub(super) fn known(
         &mut self,
         connection: &Connection,
-        session: i64,
+        session: SessionId,
         seq: u64,
         span: Span,
     ) -> Result<()> {
@@ -70,7 +70,7 @@ impl Unkept {
     pub(super) fn is_evicted(
         &mut self,
         connection: &Connection,
-        session: i64,
+        session: SessionId,
         seq: u64,
     ) -> Result<bool> {
         if !self.any_evicted {

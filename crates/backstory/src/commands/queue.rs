@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead, omitted_bytes};
+use backstory_memory::{
+    Item, ItemFilter, ItemState, Memory, SessionHead, SessionId, omitted_bytes,
+};
 use serde_json::{Map, Value, json};
 
 use super::damage::report_damage;
@@ -111,7 +113,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
     report_damage(memory, &memory.take_damage())
 }
 
-fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
+fn item_json(item: &Item, sessions: &HashMap<SessionId, SessionHead>) -> Value {
     let session = item.session.and_then(|row| sessions.get(&row));
     json!({
         "id": item.id,

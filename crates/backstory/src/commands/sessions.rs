@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use backstory_memory::{
-    Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionRow, SessionStatus,
+    Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionId, SessionRow, SessionStatus,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         limit: arguments.limit,
     };
     let rows = memory.sessions(&filter)?;
-    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
         let sessions: Result<Vec<Value>, Error> =

@@ -91,7 +91,7 @@ impl Random {
         });
         let names = names.collect();
         let row = RecalledSession {
-            id: number as i64,
+            id: (number as u32).into(),
             agent: "codex".to_string(),
             session: format!("{number:08}-x"),
             title: (self.below(2) == 0).then(|| self.text(10)),

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use backstory_event::SessionId;
 use backstory_store::{
     MetCap, NewCompression, Reserved, Scores, Settled, Spending, SpendingCaps, Store, Tier, Written,
 };
@@ -69,7 +70,7 @@ pub(crate) struct Item<'a> {
     pub(crate) tier: Tier,
     pub(crate) model: &'a str,
     /// The session's row.
-    pub(crate) session: i64,
+    pub(crate) session: SessionId,
     pub(crate) seq: u64,
 }
 
@@ -317,7 +318,7 @@ mod tests {
         let item = Item {
             tier: Tier::Summary,
             model: "m",
-            session: 1,
+            session: 1.into(),
             seq: 1,
         };
         let asked = ask.ask(&item, &request, |_| Ok(()), |_, _| Ok(()));

@@ -11,6 +11,7 @@ mod price;
 mod request;
 mod written;
 
+use backstory_event::SessionId;
 use backstory_redact::Redactor;
 
 use super::{Compressor, ObservationSource, Sizes};
@@ -33,7 +34,7 @@ pub(crate) struct Observer<'a> {
     pub(crate) redactor: &'a Redactor,
     pub(crate) model: &'a str,
     /// The session's row.
-    pub(crate) session: i64,
+    pub(crate) session: SessionId,
     /// The event of the prompt, or of the call.
     pub(crate) call: u64,
     /// The event of the prompt, or of the result.
