@@ -219,7 +219,7 @@ impl SessionFilter {
             // Compared as JSON, so that text, numbers, true and false can be named alike. The path has no quotes in it.
             let condition = format!(
                 "EXISTS (SELECT 1 FROM session_meta WHERE session_meta.session = sessions.id \
-                 AND (fields -> '{}') IN (?, json_quote(?)))",
+                 AND json_valid(fields) AND (fields -> '{}') IN (?, json_quote(?)))",
                 meta.json_path()
             );
             add(&condition, meta.value().to_string().into());

@@ -656,7 +656,7 @@ INSERT INTO session_meta (session, stream, offset, length, fields) VALUES
 INSERT INTO telemetry (session, seq, stream, offset, length) VALUES
 (1, 1, 1, 1, 1);
 INSERT INTO block_lines (stream, start, line) VALUES
-  (1, 0, 0);
+(1, 0, 0);
 INSERT INTO backfill (stream, offset, lines, state) VALUES
-(1, 1, 1, 'one');
+(1, 0, 0, '');
 PRAGMA user_version = 11;

@@ -658,9 +658,9 @@ INSERT INTO session_meta (session, stream, offset, length, fields) VALUES
 INSERT INTO telemetry (session, seq, stream, offset, length) VALUES
 (1, 1, 1, 1, 1);
 INSERT INTO block_lines (stream, start, line) VALUES
-  (1, 0, 0);
+(1, 0, 0);
 INSERT INTO backfill (stream, offset, lines, state) VALUES
-(1, 1, 1, 'one');
+(1, 0, 0, '');
 INSERT INTO snapshots (file, part, place, session, turn, at, gone, broken_at) VALUES
 (1, 0, 0, 3, 1, 1772355602000, 0, NULL),
 (2, 0, 0, 1, 3, 1772442010000, 0, NULL),
