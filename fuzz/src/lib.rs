@@ -1,27 +1,32 @@
-//! What the fuzz targets run. The checks themselves are those of the test `crates/backstory-session/tests/fuzz.rs`, so that what
+//! What the fuzz targets run. The checks themselves are those of the test `crates/backstory-agents/tests/fuzz.rs`, so that what
 //! a target finds can be replayed on the stable compiler.
 //!
 //! ```text
 //! cargo install cargo-fuzz
 //! cargo run --release --manifest-path fuzz/Cargo.toml --bin seeds
-//! RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none grok -- -max_total_time=600 -max_len=8192
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none reader -- -max_total_time=600 -max_len=8192
+//! AGENT=grok RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none reader fuzz/corpus/reader-grok -- -max_len=8192
 //! ```
 //!
 //! There is no unsafe code to watch, so no sanitizer is needed, and with `RUSTC_BOOTSTRAP` no nightly compiler either.
 
-#[path = "../../crates/backstory-session/tests/harness/mod.rs"]
+#[path = "../../crates/backstory-agents/tests/harness/mod.rs"]
 mod harness;
 
 use std::sync::LazyLock;
 
-use backstory_session::redact::{
-    MAX_EXAMINED_PER_BYTE, RULES, Redactor, count_examined_bytes, hostile_pieces,
-};
+use backstory_agents::LogAgent;
+use backstory_redact::{ MAX_EXAMINED_PER_BYTE, RULES, Redactor, count_examined_bytes, hostile_pieces, };
 use harness::mutate::Mutation;
 
-/// Checks that the reader of an agent does with these bytes what every reader must do with any bytes.
-pub fn reader(agent: &str, data: &[u8]) {
-    harness::reader(agent, data);
+/// Checks that readers do with these bytes what every reader must do with any bytes: all readers, or that of the agent that the
+/// variable `AGENT` names.
+pub fn readers(data: &[u8]) {
+    static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("AGENT").ok());
+    match &*CHOSEN {
+        Some(agent) => harness::reader(agent, data),
+        None => LogAgent::all().for_each(|known| harness::reader(known.agent.name, data)),
+    }
 }
 
 /// Checks that whatever a hook is told is understood as far as it goes.
@@ -56,10 +61,19 @@ pub fn redact_slow(data: &[u8]) {
     );
 }
 
-/// What to start from for a target.
-pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
-    match target {
-        "claude_code" => harness::seeds::pieces("claude-code", seed),
+/// Folders of `corpus/`: one for each target, and one for the reader of each agent.
+pub fn corpora() -> Vec<String> {
+    let targets = ["reader", "hook", "redact", "redact_slow"].map(str::to_string);
+    let readers = LogAgent::all().map(|known| format!("reader-{}", known.agent.name));
+    targets.into_iter().chain(readers).collect()
+}
+
+/// What to start from in a folder of `corpus/`.
+pub fn seeds(corpus: &str, seed: u64) -> Vec<Vec<u8>> {
+    match corpus {
+        "reader" => LogAgent::all()
+            .flat_map(|known| harness::seeds::pieces(known.agent.name, seed))
+            .collect(),
         // Recorded once, so there are no others for another seed.
         "hook" if seed > 1 => Vec::new(),
         "hook" => harness::hook::seeds(),
@@ -73,7 +87,10 @@ pub fn seeds(target: &str, seed: u64) -> Vec<Vec<u8>> {
             .step_by(8)
             .map(String::into_bytes)
             .collect(),
-        agent => harness::seeds::pieces(agent, seed),
+        reader => {
+            let agent = reader.strip_prefix("reader-").unwrap_or(reader);
+            harness::seeds::pieces(agent, seed)
+        }
     }
 }
 

@@ -6,19 +6,12 @@ use std::path::Path;
 const SEEDS: u64 = 8;
 
 fn main() -> std::io::Result<()> {
-    for target in [
-        "claude_code",
-        "codex",
-        "grok",
-        "hook",
-        "redact",
-        "redact_slow",
-    ] {
+    for corpus in backstory_fuzz::corpora() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")
-            .join(target);
+            .join(&corpus);
         std::fs::create_dir_all(&folder)?;
-        let pieces = (1..=SEEDS).flat_map(|seed| backstory_fuzz::seeds(target, seed));
+        let pieces = (1..=SEEDS).flat_map(|seed| backstory_fuzz::seeds(&corpus, seed));
         for (number, piece) in pieces.enumerate() {
             std::fs::write(folder.join(format!("seed-{number:04}")), piece)?;
         }

@@ -10,8 +10,8 @@
 use std::fs;
 use std::time::Duration;
 
+use backstory_agents::sample;
 use backstory_memory::{Memory, Mode, Query, SearchOptions, Sources, SweepOptions};
-use backstory_session::sample;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::TempDir;
 

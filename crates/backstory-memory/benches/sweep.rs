@@ -13,12 +13,12 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
+use backstory_agents::sample::{self, SampleFile};
+use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
+use backstory_event::Output;
 use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions, SweepReport};
-use backstory_session::redact::Redactor;
-use backstory_session::sample::{self, SampleFile};
-use backstory_session::{
-    Output, READERS, Reader, Shape, SourceName, attachment, read_document, read_lines,
-};
+use backstory_redact::Redactor;
+use backstory_store::attachment;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -40,18 +40,19 @@ criterion_main!(benches);
 fn read(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("read");
     let files: Vec<SampleFile> = sample::logs(SEED, READ_BYTES).collect();
-    for reader in READERS {
-        let own: Vec<(&SampleFile, Shape)> = files
+    for LogAgent { agent, reader } in LogAgent::all() {
+        let own: Vec<SampleFile> = sample::logs_of_agent(agent, SEED, READ_BYTES / 4).collect();
+        let own: Vec<(&SampleFile, Shape)> = own
             .iter()
-            .filter_map(|file| Some((file, shape(*reader, file)?)))
+            .filter_map(|file| Some((file, reader.named(Path::new(&file.path))?)))
             .collect();
         group.throughput(Throughput::Bytes(
             own.iter().map(|(file, _)| file.bytes.len() as u64).sum(),
         ));
-        group.bench_function(reader.agent(), |bencher| {
+        group.bench_function(agent.name, |bencher| {
             bencher.iter(|| {
                 own.iter()
-                    .map(|(file, shape)| read_file(*reader, file, *shape))
+                    .map(|(file, shape)| read_file(reader, file, *shape))
                     .sum::<usize>()
             });
         });
@@ -72,20 +73,6 @@ fn read(criterion: &mut Criterion) {
         });
     });
     group.finish();
-}
-
-/// What a file is to a reader, if it is one of its agent's.
-fn shape(reader: &dyn Reader, file: &SampleFile) -> Option<Shape> {
-    let folder = match reader.agent() {
-        "claude-code" => ".claude/",
-        "codex" => ".codex/",
-        _ => ".grok/",
-    };
-    if file.path.starts_with(folder) {
-        reader.named(Path::new(&file.path))
-    } else {
-        None
-    }
 }
 
 fn read_file(reader: &dyn Reader, file: &SampleFile, shape: Shape) -> usize {

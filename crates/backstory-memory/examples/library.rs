@@ -9,8 +9,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use backstory_agents::sample;
 use backstory_memory::{Memory, Query, SearchOptions, SessionFilter, Sources, SweepOptions};
-use backstory_session::sample;
 
 /// When the last of the sample sessions ends: 1 June 2026, noon.
 const END: i64 = 1_780_315_200_000;
@@ -73,9 +73,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(session) = sessions.first() {
         println!("\nhow {} ended:", session.session);
         for event in memory.tail(session, 5)? {
-            let first_line = event.text.lines().next().unwrap_or_default();
+            let first_line = event.text().lines().next().unwrap_or_default();
             let first_line: String = first_line.chars().take(90).collect();
-            println!("  {:<11} {first_line}", event.row.kind.name());
+            println!("  {:<11} {first_line}", event.event.kind.name());
         }
     }
     Ok(())

@@ -5,8 +5,8 @@ use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use backstory_session::redact::Redactor;
-use backstory_session::{Places, READERS, Reader, Shape};
+use backstory_agents::{Agent, LogAgent, Places, Reader, Shape};
+use backstory_redact::Redactor;
 use backstory_store::{Fingerprint, Store};
 
 use crate::error::{Error, Result};
@@ -36,11 +36,9 @@ pub struct Sources {
 impl Sources {
     /// The folders where all known agents keep their logs.
     pub fn known(places: &Places<'_>) -> Self {
-        let roots = READERS.iter().flat_map(|reader| {
-            reader
-                .roots(places)
-                .into_iter()
-                .map(|root| (reader.agent(), root))
+        let roots = LogAgent::all().flat_map(|known| {
+            let roots = known.reader.roots(places).into_iter();
+            roots.map(move |root| (known.agent.name, root))
         });
         Sources {
             roots: roots.collect(),
@@ -74,6 +72,8 @@ pub struct Found {
     /// The name it is kept under: the path without secrets and without the suffix of a compressed copy.
     pub key: String,
     /// Who wrote it.
+    agent: &'static Agent,
+    /// Reads it.
     pub(crate) reader: &'static dyn Reader,
     /// How it is laid out.
     pub(crate) shape: Shape,
@@ -88,9 +88,9 @@ pub struct Found {
 }
 
 impl Found {
-    /// The agent that wrote it.
+    /// Name of the agent that wrote it.
     pub fn agent(&self) -> &'static str {
-        self.reader.agent()
+        self.agent.name
     }
 
     /// The path as it may be shown.
@@ -126,7 +126,7 @@ pub(crate) fn discover(
     redactor: Option<&Redactor>,
 ) -> Result<Discovery> {
     if let Some(agent) = &sources.agent
-        && backstory_session::reader(agent).is_none()
+        && backstory_agents::reader(agent).is_none()
     {
         return Err(Error::UnknownAgent(agent.clone()));
     }
@@ -147,10 +147,10 @@ pub(crate) fn discover(
         links: Vec::new(),
     };
     for (agent, root) in &sources.roots {
-        if let Some(reader) = backstory_session::reader(agent)
-            && walk.wanted(reader)
+        if let Some(known) = LogAgent::find(agent)
+            && walk.wanted(known)
         {
-            walk.folder(root, Some(reader), Way::default());
+            walk.folder(root, Some(known), Way::default());
         }
     }
     for path in &sources.paths {
@@ -201,7 +201,7 @@ type Identity = (u64, u64);
 /// A link that is followed when everything else was found.
 struct Link {
     path: PathBuf,
-    reader: Option<&'static dyn Reader>,
+    agent: Option<LogAgent>,
     level: usize,
 }
 
@@ -222,11 +222,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn wanted(&self, reader: &dyn Reader) -> bool {
-        self.sources
-            .agent
-            .as_deref()
-            .is_none_or(|agent| agent == reader.agent())
+    fn wanted(&self, known: LogAgent) -> bool {
+        let agent = self.sources.agent.as_deref();
+        agent.is_none_or(|agent| Agent::find(agent) == Some(known.agent))
     }
 
     fn problem(&mut self, path: &Path, reason: &dyn std::fmt::Display) {
@@ -237,7 +235,7 @@ impl Walk<'_> {
     }
 
     /// Walks a folder. Links are followed afterwards, so that a file that can be reached without one is known by its own name.
-    fn folder(&mut self, folder: &Path, reader: Option<&'static dyn Reader>, way: Way) {
+    fn folder(&mut self, folder: &Path, agent: Option<LogAgent>, way: Way) {
         if folder == self.own {
             return;
         }
@@ -247,12 +245,12 @@ impl Walk<'_> {
             );
             return self.problem(folder, &reason);
         }
-        let agent = reader.map(Reader::agent);
+        let name = agent.map(|known| known.agent.name);
         let identity = std::fs::metadata(folder)
             .ok()
             .and_then(|folder| identity(&folder));
         if let Some(identity) = identity
-            && (Some(identity) == self.own_identity || !self.walked.insert((agent, identity)))
+            && (Some(identity) == self.own_identity || !self.walked.insert((name, identity)))
         {
             return;
         }
@@ -276,18 +274,18 @@ impl Walk<'_> {
             };
             let path = entry.path();
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => self.folder(&path, reader, below),
-                Ok(kind) if kind.is_file() && has_log_name(&path, reader) => {
+                Ok(kind) if kind.is_dir() => self.folder(&path, agent, below),
+                Ok(kind) if kind.is_file() && has_log_name(&path, agent) => {
                     match entry.metadata() {
                         Ok(metadata) => {
-                            self.file(&path, &metadata, reader, LogOrigin::User, below);
+                            self.file(&path, &metadata, agent, LogOrigin::User, below);
                         }
                         Err(error) => self.problem(&path, &error),
                     }
                 }
                 Ok(kind) if kind.is_symlink() => self.links.push(Link {
                     path,
-                    reader,
+                    agent,
                     level: below.level,
                 }),
                 Ok(_) => {}
@@ -309,12 +307,12 @@ impl Walk<'_> {
     }
 
     fn follow_link(&mut self, link: &Link) {
-        let (path, reader) = (&link.path, link.reader);
+        let (path, agent) = (&link.path, link.agent);
         let way = Way {
             level: link.level,
             is_linked: true,
         };
-        let has_log_name = has_log_name(path, reader);
+        let has_log_name = has_log_name(path, agent);
         let target = match std::fs::metadata(path) {
             Ok(target) => target,
             Err(error) if has_log_name => {
@@ -333,9 +331,9 @@ impl Walk<'_> {
             return self.problem(path, &reason);
         };
         if target.is_dir() {
-            self.folder(path, reader, way);
+            self.folder(path, agent, way);
         } else if !self.seen.contains(&identity) {
-            self.file(path, &target, reader, LogOrigin::User, way);
+            self.file(path, &target, agent, LogOrigin::User, way);
         }
     }
 
@@ -349,7 +347,7 @@ impl Walk<'_> {
         &mut self,
         path: &Path,
         metadata: &Metadata,
-        reader: Option<&'static dyn Reader>,
+        agent: Option<LogAgent>,
         origin: LogOrigin,
         way: Way,
     ) {
@@ -358,39 +356,43 @@ impl Walk<'_> {
         let path_name = shown.strip_suffix(".zst").unwrap_or(&shown);
         let fingerprint = fingerprint(metadata);
         let unchanged = self.is_unchanged(path_name, &fingerprint);
-        let (head, order) = if unchanged {
-            (Vec::new(), (i64::MIN, i64::MIN))
+        let glance = if unchanged {
+            Glance::default()
         } else {
-            match glance(path, metadata.len(), origin) {
+            match Glance::take(path, metadata.len(), origin) {
                 Ok(seen) => seen,
                 // The name of one that was forgotten is not told either.
-                Err(_) if self.is_forgotten(path_name, reader) => return,
+                Err(_) if self.is_forgotten(path_name, agent) => return,
                 Err(error) => return self.problem(path, &error),
             }
         };
         let named = Path::new(&*shown);
-        let reader_and_shape = match reader {
+        let with_shape = |known: LogAgent| Some((known, known.reader.named(named)?));
+        let agent_and_shape = match agent {
             // Whatever else lies where a link leads is not taken for a log.
-            Some(reader) if way.is_linked && !unchanged && !head.is_empty() => {
-                let shape = reader.recognises(named, &head);
+            Some(known) if way.is_linked && !unchanged && !glance.head.is_empty() => {
+                let shape = known.reader.recognises(named, &glance.head);
                 if shape.is_none() {
-                    let agent = reader.agent();
+                    let agent = known.agent.name;
                     let reason =
                         format!("a link leads to it, and it is no log of {agent}: remove the link");
                     return self.problem(path, &reason);
                 }
-                reader.named(named).map(|shape| (reader, shape))
+                with_shape(known)
             }
-            Some(reader) => reader.named(named).map(|shape| (reader, shape)),
+            Some(known) => with_shape(known),
             // A file that did not change was recognised before; by which reader, nobody needs to know now.
-            None if unchanged => READERS.first().map(|reader| (*reader, Shape::Lines)),
-            None => READERS
-                .iter()
-                .filter(|reader| self.wanted(**reader))
-                .find_map(|reader| Some((*reader, reader.recognises(named, &head)?))),
+            None if unchanged => LogAgent::all().next().map(|known| (known, Shape::Lines)),
+            None => LogAgent::all()
+                .filter(|known| self.wanted(*known))
+                .find_map(|known| Some((known, known.reader.recognises(named, &glance.head)?))),
         };
-        let Some((reader, shape)) = reader_and_shape else {
+        let Some((LogAgent { agent, reader }, shape)) = agent_and_shape else {
             return;
+        };
+        let order = match unchanged {
+            true => (i64::MIN, i64::MIN),
+            false => glance.order(reader),
         };
         if reader
             .superseded_by(path)
@@ -410,10 +412,11 @@ impl Walk<'_> {
             || !self.known.contains_key(&key)
                 && self
                     .store
-                    .is_some_and(|store| store.has_forgotten(reader.agent(), &key).unwrap_or(true));
+                    .is_some_and(|store| store.has_forgotten(agent.name, &key).unwrap_or(true));
         let found = Found {
             path: path.to_path_buf(),
             key: key.clone(),
+            agent,
             reader,
             shape,
             origin,
@@ -431,16 +434,14 @@ impl Walk<'_> {
     }
 
     /// Whether a log was forgotten, by whichever agent it may be.
-    fn is_forgotten(&self, path_name: &str, reader: Option<&'static dyn Reader>) -> bool {
+    fn is_forgotten(&self, path_name: &str, agent: Option<LogAgent>) -> bool {
         let Some(store) = self.store else {
             return false;
         };
         let key = stored_path(self.redactor, path_name);
-        let mut readers = READERS
-            .iter()
-            .copied()
-            .filter(|known| reader.is_none_or(|reader| reader.agent() == known.agent()));
-        readers.any(|reader| store.has_forgotten(reader.agent(), &key).unwrap_or(true))
+        let is_meant = |known: &LogAgent| agent.is_none_or(|agent| agent.agent == known.agent);
+        let mut agents = LogAgent::all().filter(is_meant);
+        agents.any(|known| store.has_forgotten(known.agent.name, &key).unwrap_or(true))
     }
 }
 
@@ -451,10 +452,10 @@ fn is_another_log(one: &Path, other: &Path) -> bool {
 }
 
 /// Whether a file is named as an agent names its logs, or as any could.
-fn has_log_name(path: &Path, reader: Option<&'static dyn Reader>) -> bool {
+fn has_log_name(path: &Path, agent: Option<LogAgent>) -> bool {
     let text = path_text(path);
-    match reader {
-        Some(reader) => reader.named(Path::new(&*text)).is_some(),
+    match agent {
+        Some(known) => known.reader.named(Path::new(&*text)).is_some(),
         None => looks_like_log(Path::new(&*text)),
     }
 }
@@ -496,54 +497,56 @@ fn looks_like_log(path: &Path) -> bool {
     [".jsonl", ".jsonl.zst", ".json"]
         .iter()
         .any(|suffix| name.ends_with(suffix))
+        || LogAgent::all().any(|known| known.reader.named(path).is_some())
 }
 
-/// Reads the beginning of a file, and the first and last time that it names near its beginning and end.
-fn glance(path: &Path, size: u64, origin: LogOrigin) -> std::io::Result<(Vec<u8>, (i64, i64))> {
-    let mut file = open_log(path, origin)?;
-    let mut head = Vec::new();
-    if path.extension().is_some_and(|extension| extension == "zst") {
-        // One that is damaged further on shows when it is read; here only what can be seen counts.
-        let read = zstd::stream::read::Decoder::new(file)?
-            .take(GLANCE_BYTES)
-            .read_to_end(&mut head);
-        if let Err(error) = read
-            && head.is_empty()
-        {
-            let reason = format!("it cannot be decompressed: {error}");
-            return Err(std::io::Error::new(error.kind(), reason));
+/// The beginning of a file, and its end where that is apart from it.
+#[derive(Default)]
+struct Glance {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    /// Whether only the beginning can be seen.
+    is_compressed: bool,
+}
+
+impl Glance {
+    fn take(path: &Path, size: u64, origin: LogOrigin) -> std::io::Result<Self> {
+        let mut file = open_log(path, origin)?;
+        let mut glance = Glance::default();
+        if path.extension().is_some_and(|extension| extension == "zst") {
+            glance.is_compressed = true;
+            // One that is damaged further on shows when it is read; here only what can be seen counts.
+            let read = zstd::stream::read::Decoder::new(file)?
+                .take(GLANCE_BYTES)
+                .read_to_end(&mut glance.head);
+            if let Err(error) = read
+                && glance.head.is_empty()
+            {
+                let reason = format!("it cannot be decompressed: {error}");
+                return Err(std::io::Error::new(error.kind(), reason));
+            }
+            return Ok(glance);
         }
-        let first = first_time(&head).unwrap_or(i64::MAX);
-        return Ok((head, (first, first)));
+        file.by_ref()
+            .take(GLANCE_BYTES)
+            .read_to_end(&mut glance.head)?;
+        if size > GLANCE_BYTES {
+            file.seek(SeekFrom::Start(size.saturating_sub(GLANCE_BYTES)))?;
+            file.take(GLANCE_BYTES).read_to_end(&mut glance.tail)?;
+        }
+        Ok(glance)
     }
-    file.by_ref().take(GLANCE_BYTES).read_to_end(&mut head)?;
-    let mut tail = Vec::new();
-    if size > GLANCE_BYTES {
-        file.seek(SeekFrom::Start(size.saturating_sub(GLANCE_BYTES)))?;
-        file.take(GLANCE_BYTES).read_to_end(&mut tail)?;
+
+    /// The first and the last time in the file.
+    fn order(&self, reader: &dyn Reader) -> (i64, i64) {
+        let (first, last) = reader.times(&self.head);
+        let first = first.unwrap_or(i64::MAX);
+        if self.is_compressed {
+            return (first, first);
+        }
+        let (_, last_of_tail) = reader.times(&self.tail);
+        (first, last_of_tail.or(last).unwrap_or(first))
     }
-    let first = first_time(&head).unwrap_or(i64::MAX);
-    let last = last_time(&tail)
-        .or_else(|| last_time(&head))
-        .unwrap_or(first);
-    Ok((head, (first, last)))
-}
-
-const TIME_MARK: &[u8] = b"\"timestamp\":\"";
-
-fn first_time(bytes: &[u8]) -> Option<i64> {
-    memchr::memmem::find(bytes, TIME_MARK).and_then(|at| time_at(bytes, at))
-}
-
-fn last_time(bytes: &[u8]) -> Option<i64> {
-    memchr::memmem::rfind(bytes, TIME_MARK).and_then(|at| time_at(bytes, at))
-}
-
-fn time_at(bytes: &[u8], mark: usize) -> Option<i64> {
-    let text = &bytes[mark + TIME_MARK.len()..];
-    let end = memchr::memchr(b'"', text)?;
-    let time: jiff::Timestamp = std::str::from_utf8(&text[..end]).ok()?.parse().ok()?;
-    Some(time.as_millisecond())
 }
 
 /// What tells whether a file changed.

@@ -65,9 +65,9 @@ pub enum Error {
         /// The one asked for.
         turn: u64,
     },
-    /// No pattern has this id.
+    /// No pattern has an id that begins with this.
     #[error("no pattern has an id that begins with {0:?}")]
-    NoPattern(String),
+    UnknownPattern(String),
     /// Several patterns do.
     #[error("{} patterns have an id that begins with {prefix:?}", .matches.len())]
     ManyPatterns {
@@ -112,9 +112,9 @@ pub enum Error {
     /// A role that no event has.
     #[error("unknown role {0:?}")]
     UnknownRole(String),
-    /// Not a regular expression.
-    #[error("that is no regular expression: {0}")]
-    Pattern(String),
+    /// A regular expression that does not parse.
+    #[error("invalid regular expression: {0}")]
+    InvalidRegex(String),
     /// Nothing to search for.
     #[error("there is nothing to search for")]
     EmptyQuery,

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-pub use backstory_session::redact::is_hidden;
+pub use backstory_redact::is_hidden;
 
 /// Returns the text without hidden characters. Line and paragraph separators become spaces. A joiner stays between two emoji or
 /// between two letters of a script that needs it, an emoji selector behind an emoji.

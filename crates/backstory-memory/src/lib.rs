@@ -16,7 +16,7 @@
 //! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
 //!     for event in memory.tail(session, 20)? {
-//!         println!("{} {}", event.row.kind.name(), event.text);
+//!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
 //! # Ok(())
@@ -37,6 +37,7 @@ mod event_log;
 mod forget;
 mod git;
 mod hidden;
+mod import;
 mod models;
 mod observe;
 mod path_text;
@@ -44,6 +45,7 @@ mod patterns;
 mod pipeline;
 mod place;
 mod project;
+mod random;
 mod read;
 mod redaction;
 mod repair;
@@ -53,6 +55,7 @@ mod retention;
 mod search;
 mod setup;
 mod sweep;
+mod sweep_log;
 mod text;
 mod tokens;
 #[cfg(test)]
@@ -66,26 +69,30 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::Store;
 
+pub use backstory_agents::hook;
+pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
     Skipped, Symbol, UnresolvedReason,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
-pub use backstory_session::hook;
-pub use backstory_session::{Kind, Places, READERS, Usage};
+pub use backstory_event::{
+    Event, EventBody, EventView, Identity, Image, Kind, Marks, Origin, SessionId, ToolClass,
+    TurnContext, Usage,
+};
 pub use backstory_store::{
-    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, EventRow,
-    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, SessionFilter,
-    SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification,
-    try_lock_file,
+    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
+    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
+    SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier,
+    Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, CodeRowFilter, FileState, FileSymbols,
-    LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder, SourceOutline,
-    StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name, repository_around,
-    scan_file, scan_folder,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, CodeRowFilter, FileScan, FileState,
+    FileSymbols, LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder,
+    SourceOutline, StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name,
+    repository_around, scan_file, scan_folder,
 };
 pub use compress::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
@@ -97,7 +104,9 @@ pub use context::{
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use discover::{Found, Problem, Sources};
 pub use error::{Error, Result};
-pub use event_log::{LogEvent, log_event};
+pub use event_log::{
+    EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
+};
 pub use forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
     RewrittenFile,
@@ -105,7 +114,8 @@ pub use forget::{
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use observe::{
-    Endpoint, Observation, ObservationScore, Price, Retry, SessionSummary, Sizes, ToolUse,
+    ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
+    Price, Retry, SessionSummary, Sizes, ToolUse,
 };
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
@@ -113,18 +123,23 @@ pub use patterns::{
     measure, publish, unpublish,
 };
 pub use project::project_root;
-pub use read::ShownEvent;
+pub use random::random_key;
+pub use read::{
+    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
+    TurnTelemetry, UsageRecord,
+};
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use retention::{AgentFiles, Cleanup, Retention, retention};
+pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
 };
 pub use setup::{
-    HOOK_AGENTS, HookAgent, PLUGIN, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome,
-    SetupStatus, make_plugin, set_up, tear_down,
+    PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
+    make_plugin, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep, random_key};
+pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use sweep_log::SweepPass;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

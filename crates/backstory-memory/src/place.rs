@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::project::worktree_folders;
+
 /// A file: the worktree, clone or folder that it is in, and its path there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
@@ -35,9 +37,10 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 
 /// Where agents put worktrees of their own: the worktree's folder, and the path in it.
 fn within_worktree(name: &str) -> Option<(&str, &str)> {
-    let rest = [".claude/worktrees/", ".worktrees/"]
-        .iter()
-        .find_map(|mark| name.strip_prefix(mark))?;
+    let rest = worktree_folders().find_map(|folder| {
+        let rest = name.strip_prefix(folder)?;
+        rest.strip_prefix('/')
+    })?;
     let (_, inner) = rest.split_once('/')?;
     let folder = name[..name.len() - inner.len()].trim_end_matches('/');
     Some((folder, inner))

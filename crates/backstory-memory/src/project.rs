@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use backstory_session::SessionFacts;
-use backstory_session::redact::Redactor;
+use backstory_agents::AGENTS;
+use backstory_event::SessionFacts;
+use backstory_redact::Redactor;
 use backstory_store::Project;
 
 use crate::git::Repository;
@@ -95,12 +96,16 @@ fn normalise_remote(url: &str) -> String {
     )
 }
 
+/// Folders of a repository in which agents make worktrees.
+pub(crate) fn worktree_folders() -> impl Iterator<Item = &'static str> {
+    let of_agents = AGENTS.iter().flat_map(|agent| agent.worktrees);
+    of_agents.copied().chain([".worktrees"])
+}
+
 /// Where agents put worktrees of their own, when the folder is gone and cannot be asked.
 fn without_worktree(cwd: &str) -> &str {
-    let marks = ["/.claude/worktrees/", "/.worktrees/"];
-    marks
-        .iter()
-        .find_map(|mark| cwd.find(mark))
+    worktree_folders()
+        .find_map(|folder| cwd.find(&format!("/{folder}/")))
         .map_or(cwd, |at| &cwd[..at])
 }
 

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use backstory_session::redact::{RULES, Redactor};
+use backstory_redact::{RULES, Redactor};
 use backstory_store::{Project, Store};
 
 use crate::error::Result;
 use crate::path_text::path_text;
-use crate::sweep::random_key;
+use crate::random::random_key;
 
 /// The setting that the key of a store's redactor is made of.
 pub(crate) const KEY_SETTING: &str = "redaction-key";

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_agents::{AGENTS, Agent, LogLifetime, Places};
 use backstory_store::Store;
 
 use crate::Memory;
 use crate::discover::{Found, Problem, Sources, discover};
 use crate::error::Result;
 use crate::redaction::redactor_of_store;
+use crate::trusted::read_settings;
 
 /// What lies in the agents' folders and how much of it is kept.
 #[derive(Debug, Clone, Default)]
@@ -16,8 +18,6 @@ pub struct Retention {
     pub agents: Vec<AgentFiles>,
     /// Files that are not kept, or not as they are now, oldest first.
     pub unkept: Vec<PathBuf>,
-    /// When the oldest of them that Claude Code will delete was last written, in unix milliseconds.
-    pub oldest_unkept_claude_at: Option<i64>,
     /// What could not be looked at.
     pub problems: Vec<Problem>,
 }
@@ -37,35 +37,44 @@ pub struct AgentFiles {
     pub evicted: u64,
     /// How many of them were forgotten, and are not read again.
     pub forgotten: u64,
+    /// When the oldest of those that are not kept was last written, in unix milliseconds.
+    pub oldest_unkept_at: Option<i64>,
 }
 
-/// When Claude Code deletes a log.
+/// When an agent deletes its logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cleanup {
-    /// After so many days without change.
+pub struct LogDeletion {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// Number of days without change after which it deletes a log.
     pub days: u64,
 }
 
-impl Cleanup {
-    /// Reads the period from the text of Claude Code's `settings.json`; 30 days when it does not say.
-    pub fn from_settings(settings: Option<&str>) -> Self {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Settings {
-            cleanup_period_days: Option<u64>,
-        }
-        let told = settings.and_then(|text| serde_json::from_str::<Settings>(text).ok());
-        Cleanup {
-            days: told
-                .and_then(|settings| settings.cleanup_period_days)
-                .unwrap_or(30),
-        }
-    }
-
-    /// How many days are left at `now` before a file written at `at` is deleted; negative when it is overdue.
+impl LogDeletion {
+    /// Returns how many days are left at `now` before a log written at `at` is deleted; negative when it is overdue.
     pub fn days_left(&self, at: i64, now: i64) -> i64 {
         self.days as i64 - (now - at).div_euclid(24 * 3600 * 1000)
     }
+}
+
+/// Returns the agents that delete their logs, and after how many days by their settings.
+pub fn log_deletions(places: &Places<'_>) -> Vec<LogDeletion> {
+    let deletion = |agent: &'static Agent| match agent.lifetime {
+        LogLifetime::Unlimited => None,
+        LogLifetime::Limited {
+            default_days,
+            settings_file,
+            read_days,
+        } => {
+            let settings = read_settings(&settings_file(places)).ok().flatten();
+            let configured = settings.and_then(|text| read_days(&text));
+            Some(LogDeletion {
+                agent,
+                days: configured.unwrap_or(default_days),
+            })
+        }
+    };
+    AGENTS.iter().filter_map(deletion).collect()
 }
 
 /// Compares the agents' folders with what is kept; with no memory yet, nothing is.
@@ -93,6 +102,7 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
                 kept: 0,
                 evicted: 0,
                 forgotten: 0,
+                oldest_unkept_at: None,
             });
             retention.agents.len() - 1
         });
@@ -107,9 +117,10 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
         }
     }
     unkept.sort_by_key(|found| found.fingerprint.modified_ns);
-    let deleted = unkept.iter().find(|found| found.agent() == "claude-code");
-    retention.oldest_unkept_claude_at =
-        deleted.map(|found| found.fingerprint.modified_ns / 1_000_000);
+    for counts in &mut retention.agents {
+        let oldest = unkept.iter().find(|found| found.agent() == counts.agent);
+        counts.oldest_unkept_at = oldest.map(|found| found.fingerprint.modified_ns / 1_000_000);
+    }
     retention.unkept = unkept.into_iter().map(Found::shown_path).collect();
     Ok(retention)
 }

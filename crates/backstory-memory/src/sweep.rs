@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
 
-use crate::code::{self, Runs};
+use crate::code::{self, FileScan, Runs};
 use crate::digest::Digester;
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
+use crate::random::random_key;
 use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::retain::{RetainOptions, RetainReport};
 use crate::search::{IndexReport, IndexUpdate};
+use crate::sweep_log::{PassTimer, SweepPass};
 use crate::trusted::open_log;
 use crate::{Memory, disk_bytes};
 
@@ -96,12 +98,18 @@ pub struct SweepReport {
     pub seconds: f64,
     /// How much of that went into what was done to source files.
     pub code_seconds: f64,
+    /// What each pass did and how long it took, in their order.
+    pub passes: Vec<SweepPass>,
+    /// Source files that were parsed, those of the last sessions.
+    pub scans: Vec<FileScan>,
     /// What was done to keep within the caps, and what the store takes on disk now.
     pub retention: RetainReport,
     /// Files and folders that could not be looked at.
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
     pub agents: Vec<(&'static str, u64, u64)>,
+    /// Stored bytes that an older version read and that later sweeps will read again, for what that version did not store.
+    pub backfill_bytes_left: u64,
     /// Why the full-text index could not be brought up to date, if it could not. All is stored; search is slower.
     pub index_problem: Option<String>,
 }
@@ -115,6 +123,17 @@ impl Memory {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<SweepReport> {
         let started = Instant::now();
+        let swept = self.sweep_unlogged(options, started, progress);
+        self.log_sweep(swept.as_ref(), options.retain.now, started.elapsed());
+        swept
+    }
+
+    fn sweep_unlogged(
+        &mut self,
+        options: &SweepOptions,
+        started: Instant,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<SweepReport> {
         let lock = lock_file(&self.home.join("sweep.lock"), || {
             progress(Progress {
                 waiting: true,
@@ -132,12 +151,14 @@ impl Memory {
             redact_stored_paths(&mut self.store, redactor)?;
         }
         self.begin_repair()?;
+        let mut timer = PassTimer::start();
         let discovery = discover(
             &options.sources,
             Some(&self.store),
             &self.home,
             redactor.as_ref(),
         )?;
+        timer.end("discover").files = Some(discovery.files.len() as u64);
         let taken = self.take_in(options, &discovery, redactor.as_ref(), progress)?;
         let TakenIn {
             mut report,
@@ -154,17 +175,22 @@ impl Memory {
             options.retain.now,
         )?;
         self.backfill_content_hashes(&discovery)?;
+        report.count_import(timer.end("import"));
         self.store.finish_rereading()?;
+        report.backfill_bytes_left = self.backfill()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
-        let before_code = started.elapsed();
-        code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
+        timer.end("digest");
+        let scans = code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
             under_way.sessions_to_look_at = total as u64;
             under_way.sessions_looked_at = done as u64;
             progress(under_way);
         })?;
-        report.code_seconds = (started.elapsed() - before_code).as_secs_f64();
+        let pass = timer.end("code");
+        pass.files = Some(scans.total());
+        report.code_seconds = pass.seconds;
+        report.scans = scans.named_scans(&self.store)?;
         let indexed = match index {
             // A secret that was completed now was stored, and maybe indexed, by halves before.
             _ if self.store.is_unclean()? => {
@@ -180,12 +206,16 @@ impl Memory {
             report.problems.extend(problems);
         }
         report.index_problem = indexed.err().map(|error| error.to_string());
+        timer.end("index");
         self.store.update_checksums()?;
         self.store.tidy()?;
+        timer.end("checksums");
         report.retention = self.keep_within(&options.retain)?;
         // What was evicted just now is the only copy from here on.
         self.store.sum_own_changes()?;
+        timer.end("retain");
         drop(lock);
+        report.passes = timer.passes;
         report.seconds = started.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -193,6 +223,7 @@ impl Memory {
     /// Takes in what is new in these sources if it is at most so many bytes and nobody else sweeps; whether it did. Everything
     /// that is made of events is left to the next sweep.
     pub fn sweep_little(&mut self, options: &SweepOptions, most_bytes: u64) -> Result<bool> {
+        let started = Instant::now();
         let Some(_lock) = try_lock_file(&self.home.join("sweep.lock"))? else {
             return Ok(false);
         };
@@ -201,12 +232,14 @@ impl Memory {
         }
         self.store.install_triggers()?;
         let redactor = options.redact.then(|| self.store_redactor()).transpose()?;
+        let mut timer = PassTimer::start();
         let discovery = discover(
             &options.sources,
             Some(&self.store),
             &self.home,
             redactor.as_ref(),
         )?;
+        timer.end("discover").files = Some(discovery.files.len() as u64);
         let sizes = discovery.files.iter().filter(|found| !found.unchanged);
         let mut bytes = 0;
         for found in sizes {
@@ -216,7 +249,7 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        let taken = self.take_in(options, &discovery, redactor.as_ref(), &mut |_| {})?;
+        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), &mut |_| {})?;
         let (sources, problems) = (&options.sources, &taken.report.problems);
         self.update_unread_logs(
             sources,
@@ -225,6 +258,9 @@ impl Memory {
             problems,
             options.retain.now,
         )?;
+        taken.report.count_import(timer.end("import"));
+        taken.report.passes = timer.passes;
+        self.log_sweep(Ok(&taken.report), options.retain.now, started.elapsed());
         Ok(true)
     }
 
@@ -483,19 +519,15 @@ impl SweepReport {
         }
     }
 
+    fn count_import(&self, pass: &mut SweepPass) {
+        pass.files = Some(self.ingested);
+        pass.events = Some(self.events);
+        pass.bytes = Some(self.bytes_read);
+    }
+
     fn take(&mut self, counts: &Counts) {
         self.events = counts.events;
         self.replayed = counts.replayed;
         self.skipped_records = counts.skipped;
     }
-}
-
-/// Bytes that nobody can guess, from the keys that the standard library draws for its hash maps.
-pub fn random_key() -> [u8; 32] {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = blake3::Hasher::new();
-    for _ in 0..8 {
-        hasher.update(&RandomState::new().build_hasher().finish().to_le_bytes());
-    }
-    *hasher.finalize().as_bytes()
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use backstory_event::SessionId;
 use backstory_store::DigestRow;
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ impl Trial {
     }
 
     /// How many events of each session its digest has.
-    fn digested(&self) -> HashMap<i64, u64> {
+    fn digested(&self) -> HashMap<SessionId, u64> {
         let mut digested = HashMap::new();
         let note = |row: DigestRow| {
             digested.insert(row.session, row.events);
@@ -96,7 +97,7 @@ impl Trial {
     }
 
     /// As if a sweep had been stopped before it made digests.
-    fn undigest(&mut self, before: &HashMap<i64, u64>) {
+    fn undigest(&mut self, before: &HashMap<SessionId, u64>) {
         let mut rows = Vec::new();
         self.memory.store.digests(|row| rows.push(row)).unwrap();
         for row in &mut rows {
@@ -120,7 +121,10 @@ impl Trial {
             .memory
             .events(&session, crate::EventRange::All)
             .unwrap();
-        events.into_iter().map(|event| event.text).collect()
+        events
+            .into_iter()
+            .map(|event| event.text().to_string())
+            .collect()
     }
 
     /// Bytes in all blocks, compressed.

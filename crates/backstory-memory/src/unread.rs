@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 
 use crate::Memory;
 use crate::discover::{Discovery, Found, Problem, Sources};

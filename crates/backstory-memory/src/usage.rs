@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_session::Usage;
+use backstory_event::Usage;
 use backstory_store::UsageRow;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -100,5 +100,8 @@ fn add(sum: &mut Usage, part: &Usage) {
     sum.output += part.output;
     sum.cache_read += part.cache_read;
     sum.cache_write += part.cache_write;
+    sum.cache_write_1h += part.cache_write_1h;
+    sum.web_searches += part.web_searches;
+    sum.web_fetches += part.web_fetches;
     sum.reasoning += part.reasoning;
 }

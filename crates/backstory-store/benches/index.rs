@@ -9,7 +9,8 @@
 
 use std::time::Duration;
 
-use backstory_session::{Kind, sample};
+use backstory_agents::sample;
+use backstory_event::Kind;
 use backstory_store::{IndexedEvent, Place, TextIndexWriter};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -44,7 +45,7 @@ fn index(criterion: &mut Criterion) {
 fn event(number: u32, text: &str) -> IndexedEvent {
     IndexedEvent {
         place: Place {
-            session: number / 100,
+            session: (number / 100).into(),
             seq: number % 100 + 1,
             turn: number % 100 / 10,
             kind: Kind::Reply,

@@ -50,7 +50,7 @@ fn writer(folder: &Path) -> VectorWriter {
 
 fn key(row: usize) -> VectorKey {
     VectorKey {
-        session: (row / SESSION_ROWS) as u32,
+        session: ((row / SESSION_ROWS) as u32).into(),
         seq: (row % SESSION_ROWS) as u32,
         chunk: 0,
     }
@@ -157,7 +157,7 @@ fn search(criterion: &mut Criterion, folder: &Path, size: usize, queries: &[Vec<
     group.bench_function(
         format!("search one session in a hundred/{size}"),
         |bencher| {
-            let allowed = |key: VectorKey| key.session % 100 == 7;
+            let allowed = |key: VectorKey| key.session.get() % 100 == 7;
             bencher.iter(|| vectors.search(query(), 10, allowed).expect("sound"));
         },
     );

@@ -1,5 +1,6 @@
 //! The distilled tier: what was noted of each session.
 
+use backstory_event::SessionId;
 use rusqlite::{OptionalExtension, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
@@ -12,7 +13,7 @@ use crate::open::Store;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undigested {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// How many of its events the digest has.
@@ -25,7 +26,7 @@ pub struct Undigested {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestRow {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// Events up to this seq are in it.
     pub events: u64,
     /// How the session ended.
@@ -55,7 +56,7 @@ impl Store {
     }
 
     /// What was noted of a session.
-    pub fn digest(&self, session: i64) -> Result<Option<DigestRow>> {
+    pub fn digest(&self, session: SessionId) -> Result<Option<DigestRow>> {
         let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         statement
@@ -81,7 +82,7 @@ impl Store {
     }
 
     fn unpack_notes(&self, row: DigestRow) -> Result<DigestRow> {
-        check_unit(&self.connection, Scope::Notes, row.session)?;
+        check_unit(&self.connection, Scope::Notes, row.session.into())?;
         Ok(DigestRow {
             notes: decompress(&row.notes)?,
             ..row

@@ -1,5 +1,6 @@
 //! Which events have vectors.
 
+use backstory_event::SessionId;
 use rusqlite::OptionalExtension;
 
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::open::Store;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unembedded {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// Its events up to this one have vectors.
     pub embedded: u64,
     /// How many events it has.
@@ -22,7 +23,7 @@ pub struct Unembedded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Embedded {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The first of the events.
     pub first: u64,
     /// The last.
@@ -61,7 +62,7 @@ impl Store {
     }
 
     /// Up to which event a session has vectors of a model.
-    pub fn embedded_to(&self, model: &str, session: i64) -> Result<u64> {
+    pub fn embedded_to(&self, model: &str, session: SessionId) -> Result<u64> {
         let query = "SELECT events FROM embedded WHERE model = ?1 AND session = ?2";
         let found = self
             .connection

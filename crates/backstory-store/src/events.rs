@@ -1,9 +1,10 @@
 //! Reading events back.
 
-use backstory_session::{Action, Kind, Span, Touch};
+use backstory_event::{Action, Kind, SessionId, Span, StreamId, Touch, UnknownNumber};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
+use crate::checksums::{Scope, damage};
 use crate::error::{Error, Result};
 use crate::ingest::Project;
 use crate::lossy::LossyRow;
@@ -21,7 +22,7 @@ pub struct EventRow {
     /// When.
     pub at: Option<i64>,
     /// The stream that holds its bytes.
-    pub stream: i64,
+    pub stream: StreamId,
     /// Where they lie.
     pub span: Span,
     /// The model that wrote it.
@@ -38,8 +39,6 @@ pub struct EventRow {
     pub exit_code: Option<i64>,
     /// How long the tool took.
     pub duration_ms: Option<i64>,
-    /// The command that a tool call runs.
-    pub command: Option<String>,
 }
 
 impl EventRow {
@@ -50,7 +49,7 @@ impl EventRow {
             turn,
             kind,
             at,
-            stream: 0,
+            stream: StreamId::default(),
             span: Span {
                 offset: 0,
                 length: 0,
@@ -63,7 +62,6 @@ impl EventRow {
             error: false,
             exit_code: None,
             duration_ms: None,
-            command: None,
         }
     }
 }
@@ -87,7 +85,7 @@ pub enum EventRange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeRow {
     /// The row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The folder that the session worked in.
@@ -103,12 +101,12 @@ pub struct ChangeRow {
 }
 
 const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
-     exit_code, duration_ms, command FROM events LEFT JOIN names AS models ON models.id = events.model \
+     exit_code, duration_ms FROM events LEFT JOIN names AS models ON models.id = events.model \
      LEFT JOIN names AS tools ON tools.id = events.tool";
 
 impl Store {
-    /// Events of a session in their order.
-    pub fn events(&self, session: i64, range: EventRange) -> Result<Vec<EventRow>> {
+    /// Events of a session in their order. Rows of unknown kinds are left out and named by [`Store::take_damage`].
+    pub fn events(&self, session: SessionId, range: EventRange) -> Result<Vec<EventRow>> {
         let condition = match range {
             EventRange::All => "?2 = 0",
             EventRange::From(_) => "seq >= ?2",
@@ -127,35 +125,34 @@ impl Store {
         // SQLite's integers are signed; no session has more events.
         let bound = bound.min(i64::MAX as u64);
         let rows = statement.query_map((session, bound), event_from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.sound_rows(rows, Scope::Events, session.into())
     }
 
-    /// The files that events touched.
-    pub fn touched(&self, session: i64, from_seq: u64, to_seq: u64) -> Result<Vec<(u64, Touch)>> {
+    /// The files that events touched. Rows of unknown actions are left out and named by [`Store::take_damage`].
+    pub fn touched(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<(u64, Touch)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
         )?;
         let rows = statement.query_map((session, from_seq, to_seq), |row| {
-            let action = match row.get(2)? {
-                0 => Action::Read,
-                1 => Action::Write,
-                _ => Action::Delete,
-            };
-            let path = row.text(1)?;
+            let (path, action) = (row.text(1)?, row.get(2)?);
             Ok((row.get(0)?, Touch { path, action }))
         })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.sound_rows(rows, Scope::Events, session.into())
     }
 
     /// The result of a tool call.
-    pub fn result_of(&self, session: i64, call: u64) -> Result<Option<EventRow>> {
+    pub fn result_of(&self, session: SessionId, call: u64) -> Result<Option<EventRow>> {
         let query =
             format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&query)?;
-        Ok(statement
-            .query_row((session, call), event_from_row)
-            .optional()?)
+        let rows = statement.query_map((session, call), event_from_row)?;
+        Ok(self.sound_rows(rows, Scope::Events, session.into())?.pop())
     }
 
     /// Tool calls that write or remove a file of this name, in whatever folder, and commands of the project that may move one.
@@ -164,13 +161,14 @@ impl Store {
             "SELECT DISTINCT sessions.id, agent, cwd, root, remote, started_at, seq FROM paths \
              JOIN touches ON touches.path = paths.id JOIN sessions ON sessions.id = touches.session \
              LEFT JOIN projects ON projects.id = sessions.project \
-             WHERE action > 0 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
+             WHERE action <> ?4 AND (paths.path = ?1 OR substr(paths.path, -length(?1) - 1) = '/' || ?1) \
              UNION SELECT sessions.id, agent, cwd, root, remote, started_at, seq FROM projects \
              JOIN sessions ON sessions.project = projects.id JOIN events ON events.session = sessions.id \
              WHERE (root = ?2 OR remote = ?3) AND instr(command, 'mv ') > 0 AND instr(command, ?1) > 0 \
              ORDER BY 1, 7",
         )?;
-        let rows = statement.query_map((name, &project.root, &project.remote), |row| {
+        let parameters = (name, &project.root, &project.remote, Action::Read);
+        let rows = statement.query_map(parameters, |row| {
             Ok(ChangeRow {
                 session: row.get(0)?,
                 agent: row.text(1)?,
@@ -185,7 +183,7 @@ impl Store {
     }
 
     /// The turn of an event.
-    pub fn turn_of(&self, session: i64, seq: i64) -> Result<Option<u32>> {
+    pub fn turn_of(&self, session: SessionId, seq: i64) -> Result<Option<u32>> {
         let query = "SELECT turn FROM events WHERE session = ?1 AND seq = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement
@@ -194,7 +192,7 @@ impl Store {
     }
 
     /// The turn that an event belongs to, and the turn's first event.
-    pub fn turn_beginning(&self, session: i64, seq: u64) -> Result<Option<(u64, u64)>> {
+    pub fn turn_beginning(&self, session: SessionId, seq: u64) -> Result<Option<(u64, u64)>> {
         let query = "SELECT turn, MIN(seq) FROM events WHERE session = ?1 AND turn = \
              (SELECT turn FROM events WHERE session = ?1 AND seq = ?2) GROUP BY turn";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -203,7 +201,7 @@ impl Store {
     }
 
     /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
-    pub fn turns_touching(&self, file: &str) -> Result<Vec<(i64, u64)>> {
+    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, u64)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT events.session, turn FROM paths JOIN touches ON touches.path = paths.id \
              JOIN events ON events.session = touches.session AND events.seq = touches.seq \
@@ -214,7 +212,7 @@ impl Store {
     }
 
     /// Whether a byte of a stream belongs to an event.
-    pub fn is_in_event(&self, stream: i64, offset: u64) -> Result<bool> {
+    pub fn is_in_event(&self, stream: StreamId, offset: u64) -> Result<bool> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM session_streams AS link JOIN events ON events.session = link.session \
              WHERE link.stream = ?1 AND events.stream = ?1 AND offset <= ?2 AND offset + length > ?2)",
@@ -224,10 +222,13 @@ impl Store {
 
     /// Calls `each` with every block: its stream, where in it the block begins, and its bytes. Damaged ones are left out and named by
     /// [`Store::take_damage`].
-    pub fn stored_bytes(&self, mut each: impl FnMut(i64, u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub fn stored_bytes(
+        &self,
+        mut each: impl FnMut(StreamId, u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut statement = self.connection.prepare("SELECT id FROM streams")?;
         let mut reader = self.bytes();
-        for stream in statement.query_map([], |row| row.get::<_, i64>(0))? {
+        for stream in statement.query_map([], |row| row.get::<_, StreamId>(0))? {
             let stream = stream?;
             for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
                 match reader.read(stream, start, length) {
@@ -237,6 +238,25 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Collects rows. Those with a number that stands for nothing are damage of this unit, and cost no other row.
+    pub(crate) fn sound_rows<T>(
+        &self,
+        rows: impl Iterator<Item = rusqlite::Result<T>>,
+        scope: Scope,
+        unit: i64,
+    ) -> Result<Vec<T>> {
+        let mut sound = Vec::new();
+        for row in rows {
+            match row {
+                Err(error) if UnknownNumber::is_cause_of(&error) => {
+                    self.meet_damage([damage::rows(&self.connection, scope, unit)?]);
+                }
+                row => sound.push(row?),
+            }
+        }
+        Ok(sound)
     }
 
     /// Reads stored bytes.
@@ -249,10 +269,7 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
     Ok(EventRow {
         seq: row.get(0)?,
         turn: row.get(1)?,
-        kind: Kind::ALL
-            .get(row.get::<_, usize>(2)?)
-            .copied()
-            .unwrap_or(Kind::System),
+        kind: row.get(2)?,
         at: row.get(3)?,
         stream: row.get(4)?,
         span: Span {
@@ -267,6 +284,55 @@ fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         error: row.get::<_, Option<i64>>(12)?.is_some(),
         exit_code: row.get(13)?,
         duration_ms: row.get(14)?,
-        command: row.optional_text(15)?,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+    use crate::compress::Tier;
+    use crate::queue::{ItemFilter, ItemState};
+
+    #[test]
+    fn a_row_with_an_unknown_number_is_named_and_costs_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store
+            .connection
+            .execute_batch(
+                "INSERT INTO sessions (id, agent, session) VALUES (1, 'claude-code', 'one');
+                 INSERT INTO events (session, seq, turn, kind, stream, offset, length, part)
+                   VALUES (1, 1, 1, 0, 1, 0, 1, 0), (1, 2, 1, 7, 1, 1, 1, 0), (1, 3, 1, 6, 1, 2, 1, 0);
+                 INSERT INTO paths (id, path) VALUES (1, 'a.rs');
+                 INSERT INTO touches (path, session, seq, action) VALUES (1, 1, 1, 2), (1, 1, 3, 3);
+                 INSERT INTO queue (id, key, kind, session, at, state) VALUES (1, 1, 0, 1, 0, 0), (2, 2, 4, 1, 0, 9);
+                 INSERT INTO compressions (at, day, tier, model, state, input_tokens, output_tokens, micro_usd)
+                   VALUES (0, 0, 1, 'm', 0, 0, 0, 0), (0, 0, 2, 'm', 0, 0, 0, 0);",
+            )
+            .unwrap();
+        let damage = || -> Vec<String> {
+            let damage = store.take_damage().into_iter();
+            damage.map(|damage| damage.to_string()).collect()
+        };
+        let events = store.events(1.into(), EventRange::All).unwrap();
+        let kinds: Vec<Kind> = events.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [Kind::Prompt, Kind::System]);
+        assert_eq!(damage(), ["the events of session one are damaged"]);
+        let touched = store.touched(1.into(), 1, 3).unwrap();
+        assert_eq!(touched.len(), 1);
+        assert_eq!(touched[0].1.action, Action::Delete);
+        assert_eq!(damage().len(), 1);
+        let items = store.items(&ItemFilter::default()).unwrap();
+        let damaged = items.iter().map(|item| item.damage.is_some());
+        assert_eq!(damaged.collect::<Vec<_>>(), [true, false]);
+        assert_eq!(damage(), ["captured event 2 of session one is damaged"]);
+        let counts = store.item_counts().unwrap();
+        assert_eq!(counts[ItemState::Pending as usize], 1);
+        assert_eq!(damage().len(), 1);
+        let mut tiers = Vec::new();
+        store.compressions(|found| tiers.push(found.tier)).unwrap();
+        assert_eq!(tiers, [Tier::Summary]);
+        assert_eq!(damage().len(), 1);
+    }
 }

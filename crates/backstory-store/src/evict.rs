@@ -3,6 +3,7 @@
 //! Of an evicted session remain its row, its digest, its tokens and the keys of its events, so that a copy of its log is known
 //! for what it is and does not bring it back.
 
+use backstory_event::{SessionId, StreamId};
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -12,6 +13,7 @@ use crate::error::Result;
 use crate::index;
 use crate::observations;
 use crate::open::Store;
+use crate::schema::{Lifetime, delete_rows};
 
 /// So many pages are given back to the file system at once; what they displace goes through the journal.
 const VACUUM_PAGES: u64 = 2048;
@@ -26,7 +28,7 @@ const EVENT_BYTES: u64 = 90;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evictable {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -63,7 +65,7 @@ impl Store {
              FROM sessions LEFT JOIN digests ON digests.session = sessions.id ORDER BY sessions.id",
         )?;
         let rows = statement.query_map([], |row| {
-            let session: i64 = row.get(0)?;
+            let session: SessionId = row.get(0)?;
             let events: u64 = row.get(5)?;
             let stored = shares.get(&session).copied().unwrap_or(0);
             let evictable = Evictable {
@@ -86,7 +88,7 @@ impl Store {
     }
 
     /// What each session's stored bytes take; what several sessions share is shared among them.
-    fn shares(&self) -> Result<HashMap<i64, u64>> {
+    fn shares(&self) -> Result<HashMap<SessionId, u64>> {
         let mut attachments: HashMap<i64, u64> = HashMap::new();
         let mut statement = self
             .connection
@@ -95,7 +97,7 @@ impl Store {
         while let Some(row) = rows.next()? {
             attachments.insert(row.get(0)?, row.get(1)?);
         }
-        let mut streams: HashMap<i64, u64> = HashMap::new();
+        let mut streams: HashMap<StreamId, u64> = HashMap::new();
         let mut statement = self
             .connection
             .prepare("SELECT stream, LENGTH(data), cuts FROM blocks")?;
@@ -117,14 +119,14 @@ impl Store {
                (SELECT 1 FROM session_streams AS other JOIN sessions AS live ON live.id = other.session \
                 WHERE other.stream = session_streams.stream AND (live.evicted_at IS NULL OR live.evicted < live.events))",
         )?;
-        let links: Vec<(i64, i64)> = statement
+        let links: Vec<(SessionId, StreamId)> = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        let mut sharers: HashMap<i64, u64> = HashMap::new();
+        let mut sharers: HashMap<StreamId, u64> = HashMap::new();
         for (_, stream) in &links {
             *sharers.entry(*stream).or_default() += 1;
         }
-        let mut shares: HashMap<i64, u64> = HashMap::new();
+        let mut shares: HashMap<SessionId, u64> = HashMap::new();
         for (session, stream) in links {
             let bytes = streams.get(&stream).copied().unwrap_or(0);
             *shares.entry(session).or_default() += bytes / sharers[&stream];
@@ -153,7 +155,7 @@ impl Store {
     }
 
     /// Says whether a session is never evicted.
-    pub fn pin(&self, session: i64, pinned: bool) -> Result<()> {
+    pub fn pin(&self, session: SessionId, pinned: bool) -> Result<()> {
         let update = "UPDATE sessions SET pinned = ?2 WHERE id = ?1";
         self.connection.execute(update, (session, pinned))?;
         Ok(())
@@ -161,11 +163,11 @@ impl Store {
 
     /// Forgets that a session was evicted: its source files are read anew by the next sweep, as if it had never been seen. It is
     /// pinned, or the same sweep would evict it again.
-    pub fn restore(&mut self, session: i64) -> Result<()> {
+    pub fn restore(&mut self, session: SessionId) -> Result<()> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        remove_rows(&transaction, session)?;
+        remove_rows(&transaction, session, Lifetime::Rereading)?;
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, pinned = 1 WHERE id = ?1",
             [session],
@@ -174,7 +176,7 @@ impl Store {
     }
 
     /// The paths of all source files that tell of a session.
-    pub fn session_paths(&self, session: i64) -> Result<Vec<String>> {
+    pub fn session_paths(&self, session: SessionId) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT DISTINCT path FROM session_streams JOIN streams ON streams.id = session_streams.stream \
              JOIN source_files ON source_files.id = streams.source WHERE session = ?1 ORDER BY path",
@@ -184,7 +186,7 @@ impl Store {
     }
 
     /// Evicted sessions that have no vectors of a model, as far as the database knows.
-    pub fn evicted_without_vectors(&self, model: &str) -> Result<Vec<i64>> {
+    pub fn evicted_without_vectors(&self, model: &str) -> Result<Vec<SessionId>> {
         let mut statement = self.connection.prepare(
             "SELECT id FROM sessions WHERE evicted > 0 \
              AND NOT EXISTS (SELECT 1 FROM embedded WHERE model = ?1 AND embedded.session = sessions.id)",
@@ -240,25 +242,21 @@ impl Store {
     }
 }
 
-/// Removes what a session has stored, and has its source files read anew by the next sweep.
-pub(crate) fn remove_rows(connection: &Connection, session: i64) -> Result<()> {
+/// Removes what a session has stored up to `end`, and has its source files read anew by the next sweep.
+pub(crate) fn remove_rows(
+    connection: &Connection,
+    session: SessionId,
+    end: Lifetime,
+) -> Result<()> {
     for stream in only_of(connection, session)? {
         // What remains of these streams comes again with the next generation of their files.
-        connection.execute("DELETE FROM blocks WHERE stream = ?1", [stream])?;
+        for table in ["blocks", "block_lines", "backfill"] {
+            let delete = format!("DELETE FROM {table} WHERE stream = ?1");
+            connection.execute(&delete, [stream])?;
+        }
         connection.execute("UPDATE streams SET length = 0 WHERE id = ?1", [stream])?;
     }
-    for table in [
-        "events",
-        "touches",
-        "open_calls",
-        "embedded",
-        "event_keys",
-        "responses",
-        "usage",
-    ] {
-        let delete = format!("DELETE FROM {table} WHERE session = ?1");
-        connection.execute(&delete, [session])?;
-    }
+    delete_rows(connection, end, "= ?1", &[&session])?;
     connection.execute(
         "UPDATE source_files SET device = 0, inode = 0, size = 0, modified_ns = 0, changed_ns = 0, content_hash = NULL, \
          head_length = 0, head_hash = zeroblob(32) WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
@@ -281,7 +279,7 @@ impl Evictor<'_> {
     }
 
     /// Evicts a session: its events, and the stored bytes that no other session needs. What it was observed to do is kept.
-    pub fn evict(&mut self, session: i64, now: i64, observations: &[u8]) -> Result<()> {
+    pub fn evict(&mut self, session: SessionId, now: i64, observations: &[u8]) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
         observations::keep(&transaction, session, observations)?;
@@ -289,11 +287,7 @@ impl Evictor<'_> {
             .prepare_cached("SELECT DISTINCT path FROM touches WHERE session = ?1")?
             .query_map([session], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        for table in ["events", "touches", "open_calls", "embedded"] {
-            transaction
-                .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
-                .execute([session])?;
-        }
+        delete_rows(&transaction, Lifetime::Eviction, "= ?1", &[&session])?;
         for path in paths {
             let unused = "DELETE FROM paths WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = ?1)";
             transaction.prepare_cached(unused)?.execute([path])?;
@@ -304,6 +298,11 @@ impl Evictor<'_> {
         index::mark(&transaction, session, 1)?;
         let mut unused: HashMap<i64, u64> = HashMap::new();
         for stream in only_of(&transaction, session)? {
+            for table in ["block_lines", "backfill"] {
+                transaction
+                    .prepare_cached(&format!("DELETE FROM {table} WHERE stream = ?1"))?
+                    .execute([stream])?;
+            }
             let mut statement = transaction
                 .prepare_cached("DELETE FROM blocks WHERE stream = ?1 RETURNING cuts")?;
             let mut rows = statement.query([stream])?;
@@ -335,7 +334,7 @@ impl Evictor<'_> {
 }
 
 /// The streams of a session that no other session needs: all others that they tell of are evicted.
-fn only_of(connection: &Connection, session: i64) -> Result<Vec<i64>> {
+fn only_of(connection: &Connection, session: SessionId) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(
         "SELECT stream FROM session_streams AS own WHERE session = ?1 AND NOT EXISTS \
          (SELECT 1 FROM session_streams AS other JOIN sessions ON sessions.id = other.session \

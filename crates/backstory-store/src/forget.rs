@@ -6,12 +6,13 @@ mod rewrite;
 use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_session::EventKey;
+use backstory_event::{EventKey, SessionId, StreamId};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::code::remove_snapshots;
 use crate::error::Result;
 use crate::open::Store;
+use crate::schema::{Lifetime, delete_rows};
 use crate::settings::{FORGET_KEY, keep, read_setting, setting_damage};
 
 pub use relearn::RemainingFacts;
@@ -100,7 +101,7 @@ impl Forgotten {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemainingStream {
     /// The stream.
-    pub id: i64,
+    pub id: StreamId,
     /// The agent that wrote the file.
     pub agent: String,
     /// The file.
@@ -117,7 +118,7 @@ pub struct Forgetting<'a> {
 
 impl Store {
     /// These sessions with their subagents, and with copies of them that never went on.
-    pub fn with_subagents(&self, sessions: &[i64]) -> Result<Vec<i64>> {
+    pub fn with_subagents(&self, sessions: &[SessionId]) -> Result<Vec<SessionId>> {
         let mut statement = self.connection.prepare(
             "WITH RECURSIVE family (id) AS (VALUES (?1) UNION SELECT child.id FROM family JOIN sessions ON sessions.id = family.id \
              JOIN sessions AS child ON child.agent = sessions.agent AND child.parent = sessions.session \
@@ -182,7 +183,7 @@ impl Store {
     }
 
     /// Returns the files that sessions were read from. What a hook only named may be any file at all, so it is not among them.
-    pub fn logs_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+    pub fn logs_of_sessions(&self, sessions: &[SessionId]) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT path FROM source_files WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id \
              WHERE session = ?1) ORDER BY path",
@@ -200,7 +201,7 @@ impl Store {
     }
 
     /// Returns titles, folders and branches of sessions.
-    pub fn texts_of_sessions(&self, sessions: &[i64]) -> Result<Vec<String>> {
+    pub fn texts_of_sessions(&self, sessions: &[SessionId]) -> Result<Vec<String>> {
         let mut statement = self.connection.prepare(
             "SELECT title FROM sessions WHERE id = ?1 AND title IS NOT NULL UNION SELECT cwd FROM sessions WHERE id = ?1 AND cwd \
              IS NOT NULL UNION SELECT branch FROM sessions WHERE id = ?1 AND branch IS NOT NULL",
@@ -270,7 +271,7 @@ impl Store {
 
     /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
     /// forgotten before.
-    pub fn forget(&mut self, sessions: &[i64], key: [u8; 32]) -> Result<Forgetting<'_>> {
+    pub fn forget(&mut self, sessions: &[SessionId], key: [u8; 32]) -> Result<Forgetting<'_>> {
         let key = self.setting(FORGET_KEY, || key.to_vec())?;
         // What is deleted is overwritten at once, should this be stopped before the database is written anew.
         self.connection.pragma_update(None, "secure_delete", "ON")?;
@@ -329,7 +330,7 @@ impl Forgetting<'_> {
             self.each(
                 &format!("SELECT key FROM {table} WHERE session IN going"),
                 |row| {
-                    keys.insert(EventKey(row.get(0)?));
+                    keys.insert(row.get(0)?);
                     Ok(())
                 },
             )?;
@@ -359,26 +360,15 @@ impl Forgetting<'_> {
     }
 
     fn delete(&self) -> Result<()> {
-        // Every table that tells of sessions by their row, those included that know nothing of this.
-        let mut tables = Vec::new();
-        self.each(
-            "SELECT tables.name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
-             WHERE tables.type = 'table' AND columns.name = 'session' AND columns.type = 'INTEGER'",
-            |row| {
-                tables.push(row.get::<_, String>(0)?);
-                Ok(())
-            },
-        )?;
         remove_snapshots(&self.transaction)?;
         self.transaction.execute_batch(
             "DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
-             DELETE FROM skipped_records WHERE stream IN going_streams;",
+             DELETE FROM skipped_records WHERE stream IN going_streams; \
+             DELETE FROM block_lines WHERE stream IN going_streams; \
+             DELETE FROM backfill WHERE stream IN going_streams;",
         )?;
-        for table in tables {
-            let delete = format!("DELETE FROM {table} WHERE session IN going");
-            self.transaction.execute(&delete, [])?;
-        }
+        delete_rows(&self.transaction, Lifetime::Forgetting, "IN going", &[])?;
         self.transaction.execute_batch(
             "UPDATE sessions SET parent = NULL, parent_kind = NULL, parent_seq = NULL WHERE id NOT IN going AND EXISTS \
                (SELECT 1 FROM sessions AS gone WHERE gone.id IN going AND gone.agent = sessions.agent AND gone.session = sessions.parent); \
@@ -420,7 +410,9 @@ impl Forgetting<'_> {
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \
              DELETE FROM names WHERE id NOT IN (SELECT model FROM events WHERE model IS NOT NULL UNION \
                SELECT tool FROM events WHERE tool IS NOT NULL UNION SELECT model FROM session_models UNION \
-               SELECT model FROM usage UNION SELECT model FROM responses); \
+               SELECT model FROM usage UNION SELECT model FROM responses UNION SELECT branch FROM usage UNION \
+               SELECT branch FROM responses); \
+             DELETE FROM billing WHERE id NOT IN (SELECT billing FROM usage UNION SELECT billing FROM responses); \
              DELETE FROM attachments WHERE id NOT IN \
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",

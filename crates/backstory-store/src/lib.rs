@@ -4,6 +4,8 @@
 //! each event that says where in those bytes it lies, and roll-ups. This crate prints nothing and reads neither clock nor
 //! environment; paths and times are given to it.
 
+pub mod attachment;
+mod backfill;
 mod blocks;
 mod check;
 mod checksums;
@@ -20,18 +22,23 @@ mod index;
 mod ingest;
 mod journal;
 mod lossy;
+mod meta;
 mod observations;
 mod open;
 pub mod private;
 mod queue;
 mod recall;
 mod repair;
+mod schema;
+mod session_ids;
 mod sessions;
 mod settings;
 mod sources;
+mod telemetry;
 mod usage;
 mod vectors;
 
+pub use backfill::BackfillCursor;
 pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
 pub use checksums::{AnswerRows, Damage, DamagedPiece, Verification};
@@ -56,6 +63,7 @@ pub use index::{
     Unindexed, Word, words,
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken};
+pub use meta::{MetaEquals, MetaPlace};
 pub use open::{Store, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
@@ -65,5 +73,6 @@ pub use recall::{ChangedName, RecalledSession};
 pub use repair::Rereading;
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{ContentHash, Cursor, Fingerprint, SkippedRow};
-pub use usage::{SLOT_MS, UsageRow};
+pub use telemetry::TelemetryRow;
+pub use usage::{EventUsage, SLOT_MS, UsageRow};
 pub use vectors::{VectorError, VectorKey, VectorWriter, Vectors};

@@ -8,12 +8,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::checksums::Damage;
+use crate::checksums::{Damage, drop_outdated_sums};
 use crate::error::{Error, Result};
 use crate::private::{self, ExpectedType};
+use crate::schema;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-pub(crate) const MIGRATIONS: [&str; 11] = [
+pub(crate) const MIGRATIONS: [&str; 13] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -24,7 +25,9 @@ pub(crate) const MIGRATIONS: [&str; 11] = [
     include_str!("schema/0008_checksums.sql"),
     include_str!("schema/0009_content.sql"),
     include_str!("schema/0010_sums.sql"),
+    include_str!("schema/0011_complete_events.sql"),
     include_str!("schema/0012_snapshots.sql"),
+    include_str!("schema/0013_event_log.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.
@@ -294,9 +297,11 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Asked again inside the transaction: another process may have done it meanwhile.
         let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let before = schema::columns(&transaction)?;
         for migration in MIGRATIONS.iter().skip(found.max(0) as usize) {
             transaction.execute_batch(migration)?;
         }
+        drop_outdated_sums(&transaction, &before)?;
         transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
         Ok(transaction.commit()?)
     }
@@ -453,3 +458,7 @@ fn make_private_file(path: &Path) -> Result<()> {
             source,
         })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests;

@@ -1,5 +1,6 @@
 //! What a new session of a project may want to know.
 
+use backstory_event::SessionId;
 use rusqlite::{OptionalExtension, Row};
 
 use crate::code::FileSnapshot;
@@ -12,7 +13,7 @@ use crate::open::Store;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledSession {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -46,6 +47,8 @@ pub struct ChangedName {
     pub file: String,
     /// The symbol.
     pub name: String,
+    /// What became of it, by the number that the writer gave it.
+    pub change: u8,
 }
 
 const SELECT: &str = "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN 2 THEN NULL ELSE title END, sessions.project, root, \
@@ -104,21 +107,6 @@ impl Store {
         Ok(found.optional()?)
     }
 
-    /// The shortest beginning of a session's id, of at least so many letters, that no other session's id has.
-    pub fn short_id(&self, session: &str, least: usize) -> Result<String> {
-        let query = "SELECT COUNT(*) FROM (SELECT 1 FROM sessions WHERE session >= ?1 AND session < ?1 || char(1114111) \
-             AND substr(session, 1, length(?2) + 1) != ?2 || '/' LIMIT 2)";
-        let mut statement = self.connection.prepare_cached(query)?;
-        for (end, _) in session.char_indices().skip(least).step_by(4) {
-            let start = &session[..end];
-            let count: u64 = statement.query_row((start, session), |row| row.get(0))?;
-            if count < 2 {
-                return Ok(start.to_string());
-            }
-        }
-        Ok(session.to_string())
-    }
-
     /// The last snapshot of a file of a project.
     pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<FileSnapshot>> {
         let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
@@ -131,8 +119,8 @@ impl Store {
     }
 
     /// The symbols that turns of a session changed.
-    pub fn changed_names(&self, session: i64) -> Result<Vec<ChangedName>> {
-        let query = "SELECT turn, code_files.name, symbol_changes.name FROM symbol_changes \
+    pub fn changed_names(&self, session: SessionId) -> Result<Vec<ChangedName>> {
+        let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
              JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([session], |row| {
@@ -140,6 +128,7 @@ impl Store {
                 turn: row.get(0)?,
                 file: row.get(1)?,
                 name: row.text(2)?,
+                change: row.get(3)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

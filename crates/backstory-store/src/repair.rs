@@ -4,6 +4,7 @@
 //! where they are found now. Nothing sound is removed before that, and what the log does not have any more stays as it is. A session
 //! whose rows are damaged is stored anew as a whole.
 
+use backstory_event::{SessionId, StreamId};
 use std::collections::HashSet;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -12,14 +13,15 @@ use crate::checksums::{Damage, DamagedPiece};
 use crate::error::Result;
 use crate::evict;
 use crate::open::Store;
+use crate::schema::Lifetime;
 
 /// A stream or session that is to be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rereading {
     /// A stream with a damaged block.
-    Stream(i64),
+    Stream(StreamId),
     /// A session with damaged rows.
-    Session(i64),
+    Session(SessionId),
 }
 
 impl Store {
@@ -29,8 +31,8 @@ impl Store {
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for damage in damage {
             let (stream, session) = match &damage.piece {
-                DamagedPiece::Bytes { stream, .. } => (*stream, 0),
-                DamagedPiece::Session { id, .. } => (0, *id),
+                DamagedPiece::Bytes { stream, .. } => (*stream, SessionId::default()),
+                DamagedPiece::Session { id, .. } => (StreamId::default(), *id),
                 _ => continue,
             };
             let insert = "INSERT OR IGNORE INTO damaged (stream, session) VALUES (?1, ?2)";
@@ -46,9 +48,10 @@ impl Store {
         let query = "SELECT stream, session FROM damaged WHERE tried = 0";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([], |row| {
-            Ok(match row.get(0)? {
-                0 => Rereading::Session(row.get(1)?),
-                stream => Rereading::Stream(stream),
+            let stream: StreamId = row.get(0)?;
+            Ok(match stream == StreamId::default() {
+                true => Rereading::Session(row.get(1)?),
+                false => Rereading::Stream(stream),
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -78,8 +81,8 @@ impl Store {
     /// Forgets that something was damaged.
     pub fn clear_damage(&self, piece: Rereading) -> Result<()> {
         let (stream, session) = match piece {
-            Rereading::Stream(stream) => (stream, 0),
-            Rereading::Session(session) => (0, session),
+            Rereading::Stream(stream) => (stream, SessionId::default()),
+            Rereading::Session(session) => (StreamId::default(), session),
         };
         let delete = "DELETE FROM damaged WHERE stream = ?1 AND session = ?2";
         self.connection.execute(delete, (stream, session))?;
@@ -87,7 +90,7 @@ impl Store {
     }
 
     /// Has the log of a damaged stream read again from its beginning.
-    pub fn reread_stream(&mut self, stream: i64) -> Result<()> {
+    pub fn reread_stream(&mut self, stream: StreamId) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         transaction.execute(
@@ -100,19 +103,15 @@ impl Store {
     }
 
     /// Removes the rows of a session and has its logs read again from their beginning. The caller has seen that they are there.
-    pub fn reread_session(&mut self, session: i64) -> Result<()> {
+    pub fn reread_session(&mut self, session: SessionId) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        evict::remove_rows(&transaction, session)?;
-        for table in ["digests", "notes"] {
-            let delete = format!("DELETE FROM {table} WHERE session = ?1");
-            transaction.execute(&delete, [session])?;
-        }
+        evict::remove_rows(&transaction, session, Lifetime::Repair)?;
         // Whatever the logs tell of the session is learned again.
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = 0, parent = NULL, \
              parent_kind = NULL, parent_seq = NULL, project = NULL, cwd = NULL, branch = NULL, started_at = NULL, ended_at = NULL, \
-             machine = 0, compressed = 0 WHERE id = ?1",
+             machine = 0, compressed = 0, agent_version = NULL, permission_mode = NULL, context_window = NULL WHERE id = ?1",
             [session],
         )?;
         transaction.execute("DELETE FROM damaged WHERE session = ?1", [session])?;
@@ -123,7 +122,7 @@ impl Store {
     pub fn finish_rereading(&mut self) -> Result<()> {
         let query = "SELECT stream FROM damaged WHERE tried = 1 AND NOT EXISTS (SELECT 1 FROM session_streams JOIN events \
              ON events.session = session_streams.session AND events.stream = damaged.stream WHERE session_streams.stream = damaged.stream)";
-        let streams: Vec<i64> = {
+        let streams: Vec<StreamId> = {
             let mut statement = self.connection.prepare_cached(query)?;
             let rows = statement.query_map([], |row| row.get(0))?;
             rows.collect::<rusqlite::Result<_>>()?
@@ -139,7 +138,15 @@ impl Store {
             if transaction.query_row(newest, [stream], |row| row.get(0))? {
                 continue;
             }
-            for table in ["blocks", "session_streams", "skipped_records", "damaged"] {
+            for table in [
+                "blocks",
+                "session_streams",
+                "skipped_records",
+                "telemetry",
+                "block_lines",
+                "backfill",
+                "damaged",
+            ] {
                 let delete = format!("DELETE FROM {table} WHERE stream = ?1");
                 transaction.execute(&delete, [stream])?;
             }
@@ -150,7 +157,7 @@ impl Store {
 }
 
 /// The streams that are being read again.
-pub(crate) fn damaged_streams(connection: &Connection) -> Result<HashSet<i64>> {
+pub(crate) fn damaged_streams(connection: &Connection) -> Result<HashSet<StreamId>> {
     let query = "SELECT stream FROM damaged WHERE tried = 1 AND stream > 0";
     let mut statement = connection.prepare_cached(query)?;
     let rows = statement.query_map([], |row| row.get(0))?;

@@ -1,13 +1,14 @@
-//! Listing sessions and finding one by its id.
+//! Listing sessions.
 
 use std::collections::HashMap;
 
-use backstory_session::Usage;
+use backstory_event::{SessionId, StreamId, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 use crate::error::Result;
 use crate::lossy::LossyRow;
+use crate::meta::MetaEquals;
 use crate::open::Store;
 use crate::usage::usage_from_row;
 
@@ -15,7 +16,7 @@ use crate::usage::usage_from_row;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -64,6 +65,18 @@ pub struct SessionRow {
     pub captured_at: Option<i64>,
     /// When a hook told that it ended.
     pub closed_at: Option<i64>,
+    /// Version of the agent, the last one.
+    pub agent_version: Option<String>,
+    /// Permission mode, the last one, by the agent's own name.
+    pub permission_mode: Option<String>,
+    /// Size of the model's context window in tokens.
+    pub context_window: Option<u64>,
+    /// Tokens of the context that hooks gave to it.
+    pub tokens_injected: u64,
+    /// Whether a model has written a summary of it.
+    pub summarized: bool,
+    /// Tokens that models used to write about it.
+    pub tokens_summarized: u64,
 }
 
 /// Which sessions to list. An empty filter lists all.
@@ -83,6 +96,8 @@ pub struct SessionFilter {
     pub parent: Option<String>,
     /// Without those that no person sat before.
     pub people_only: bool,
+    /// With all of these values in the agent's own record of the session.
+    pub meta_equals: Vec<MetaEquals>,
     /// At most so many, newest first; 0 is all.
     pub limit: usize,
 }
@@ -91,7 +106,7 @@ pub struct SessionFilter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionHead {
     /// Its row.
-    pub id: i64,
+    pub id: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -116,7 +131,7 @@ pub struct SessionHead {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRow {
     /// Its row.
-    pub id: i64,
+    pub id: StreamId,
     /// The source file.
     pub path: String,
     /// Which generation of the file.
@@ -127,15 +142,19 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
+/// Selects what [`session_from_row`] reads.
+pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
-     COALESCE(used.reasoning, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
-     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at \
+     COALESCE(used.reasoning, 0), COALESCE(used.cache_write_1h, 0), COALESCE(used.web_searches, 0), COALESCE(used.web_fetches, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \
+     COALESCE(live.turns, 0), COALESCE(live.events, 0), captured_at, closed_at, agent_version, permission_mode, context_window, tokens_injected, \
+     EXISTS (SELECT 1 FROM summaries WHERE summaries.session = sessions.id), \
+     COALESCE((SELECT SUM(input_tokens + output_tokens) FROM compressions WHERE about = sessions.id), 0) \
      FROM sessions LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
-       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning FROM usage GROUP BY session) AS used ON used.id = sessions.id \
+       SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning, SUM(cache_write_1h) AS cache_write_1h, \
+       SUM(web_searches) AS web_searches, SUM(web_fetches) AS web_fetches FROM usage GROUP BY session) AS used ON used.id = sessions.id \
      LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1 AND seq IS NULL, 2, 1)) AS events FROM queue \
        WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id";
 
@@ -150,6 +169,7 @@ impl SessionFilter {
             until,
             parent,
             people_only,
+            meta_equals,
             limit: _,
         } = self;
         [agent, project, branch, parent]
@@ -158,6 +178,7 @@ impl SessionFilter {
             && since.is_none()
             && until.is_none()
             && !people_only
+            && meta_equals.is_empty()
     }
 
     /// The filter as SQL over `sessions` and `projects`, with its values. A session without an event of its own (a copy that
@@ -194,6 +215,15 @@ impl SessionFilter {
         if let Some(parent) = &filter.parent {
             add("parent = ?", parent.clone().into());
         }
+        for meta in &filter.meta_equals {
+            // Compared as JSON, so that text, numbers, true and false can be named alike. The path has no quotes in it.
+            let condition = format!(
+                "EXISTS (SELECT 1 FROM session_meta WHERE session_meta.session = sessions.id \
+                 AND json_valid(fields) AND (fields -> '{}') IN (?, json_quote(?)))",
+                meta.json_path()
+            );
+            add(&condition, meta.value().to_string().into());
+        }
         if filter.people_only {
             conditions.push("machine = 0".to_string());
         }
@@ -202,7 +232,7 @@ impl SessionFilter {
 }
 
 impl Store {
-    /// Sessions, those active last first.
+    /// Sessions, those active last first. One of which only hooks told is among them once there was a prompt.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
         let (conditions, values) = filter.conditions();
         let limit = if filter.limit == 0 {
@@ -210,15 +240,18 @@ impl Store {
         } else {
             format!(" LIMIT {}", filter.limit.min(i64::MAX as usize))
         };
-        let query =
-            format!("{SELECT} WHERE {conditions} ORDER BY ended_at DESC, sessions.session{limit}");
+        // Agents start sessions in which nobody ever asks anything; hooks hear of them, logs do not.
+        let is_listed = "(sessions.events > 0 OR live.turns > 0)";
+        let query = format!(
+            "{SELECT} WHERE {conditions} AND {is_listed} ORDER BY ended_at DESC, sessions.session{limit}"
+        );
         let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map(params_from_iter(values), session_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// The rows of the sessions that pass a filter, those active last first.
-    pub fn session_rows(&self, filter: &SessionFilter) -> Result<Vec<i64>> {
+    pub fn session_rows(&self, filter: &SessionFilter) -> Result<Vec<SessionId>> {
         let (conditions, values) = filter.conditions();
         let query = format!(
             "SELECT sessions.id FROM sessions LEFT JOIN projects ON projects.id = sessions.project WHERE {conditions} \
@@ -232,8 +265,8 @@ impl Store {
     /// What names the sessions of these rows; those that are gone are left out.
     pub fn session_heads(
         &self,
-        rows: impl IntoIterator<Item = i64>,
-    ) -> Result<HashMap<i64, SessionHead>> {
+        rows: impl IntoIterator<Item = SessionId>,
+    ) -> Result<HashMap<SessionId, SessionHead>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT sessions.id, agent, session, title, root, branch, started_at, ended_at, machine, evicted FROM sessions \
              LEFT JOIN projects ON projects.id = sessions.project WHERE sessions.id = ?1",
@@ -261,38 +294,19 @@ impl Store {
         Ok(heads)
     }
 
-    /// The sessions whose id begins with this text; an id that matches wholly is the only one then.
-    pub fn find_sessions(&self, prefix: &str) -> Result<Vec<SessionRow>> {
-        let query = format!(
-            "{SELECT} WHERE sessions.session >= ?1 AND substr(sessions.session, 1, length(?1)) = ?1 ORDER BY sessions.session, agent LIMIT 50"
-        );
-        let mut statement = self.connection.prepare(&query)?;
-        let found: Vec<SessionRow> = statement
-            .query_map([prefix], session_from_row)?
-            .collect::<rusqlite::Result<_>>()?;
-        let whole: Vec<SessionRow> = found
-            .iter()
-            .filter(|row| row.session == prefix)
-            .cloned()
-            .collect();
-        if !whole.is_empty() {
-            return Ok(whole);
-        }
-        // A session and its own subagents share a beginning: the session is meant.
-        if let Some(first) = found.first()
-            && found.iter().all(|row| {
-                row.session == first.session
-                    || row.session.starts_with(&format!("{}/", first.session))
-            })
-        {
-            return Ok(found.into_iter().take(1).collect());
-        }
-        Ok(found)
+    /// Returns the source files of all streams that hold something of a session.
+    pub fn stream_paths(&self, session: SessionId) -> Result<HashMap<StreamId, String>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT streams.id, path FROM session_streams JOIN streams ON streams.id = session_streams.stream \
+             JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = ?1",
+        )?;
+        let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.text(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
     /// nothing but copies of another one's events has its files, too.
-    pub fn session_streams(&self, session: i64) -> Result<Vec<StreamRow>> {
+    pub fn session_streams(&self, session: SessionId) -> Result<Vec<StreamRow>> {
         let mut statement = self.connection.prepare(
             "SELECT streams.id, path, generation, length, redactions FROM session_streams \
              JOIN streams ON streams.id = session_streams.stream JOIN source_files ON source_files.id = streams.source \
@@ -315,7 +329,7 @@ impl Store {
     }
 }
 
-fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let models = row.text(11)?;
     Ok(SessionRow {
         id: row.get(0)?,
@@ -331,17 +345,23 @@ fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         events: row.get(10)?,
         models: serde_json::from_str(&models).unwrap_or_default(),
         usage: usage_from_row(row, 12)?,
-        parent: row.optional_text(17)?,
-        parent_kind: row.optional_text(18)?,
-        parent_seq: row.get(19)?,
-        machine: row.get(20)?,
-        outcome: row.get(21)?,
-        pinned: row.get(22)?,
-        evicted: row.get(23)?,
-        evicted_at: row.get(24)?,
-        live_turns: row.get(25)?,
-        live_events: row.get(26)?,
-        captured_at: row.get(27)?,
-        closed_at: row.get(28)?,
+        parent: row.optional_text(20)?,
+        parent_kind: row.optional_text(21)?,
+        parent_seq: row.get(22)?,
+        machine: row.get(23)?,
+        outcome: row.get(24)?,
+        pinned: row.get(25)?,
+        evicted: row.get(26)?,
+        evicted_at: row.get(27)?,
+        live_turns: row.get(28)?,
+        live_events: row.get(29)?,
+        captured_at: row.get(30)?,
+        closed_at: row.get(31)?,
+        agent_version: row.optional_text(32)?,
+        permission_mode: row.optional_text(33)?,
+        context_window: row.get(34)?,
+        tokens_injected: row.get(35)?,
+        summarized: row.get(36)?,
+        tokens_summarized: row.get(37)?,
     })
 }

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use backstory_event::StreamId;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
+use crate::backfill::READ_VERSION;
 use crate::error::Result;
 use crate::forget::mark_unclean;
 use crate::open::Store;
@@ -66,7 +68,7 @@ pub struct Cursor {
     /// What the reader must remember.
     pub state: String,
     /// The stream that holds its stored bytes.
-    pub stream: i64,
+    pub stream: StreamId,
     /// How many bytes that stream holds.
     pub stored: u64,
 }
@@ -298,7 +300,7 @@ pub(crate) fn begin(
     agent: &str,
     path: &str,
     only_newest: bool,
-) -> Result<(i64, i64)> {
+) -> Result<(i64, StreamId)> {
     connection
         .prepare_cached(
             "INSERT INTO source_files (agent, path, device, inode, size, modified_ns, head_length, head_hash, tail_length, \
@@ -311,12 +313,19 @@ pub(crate) fn begin(
         .query_row([path], |row| row.get(0))?;
     connection
         .prepare_cached(
-            "INSERT INTO streams (source, generation) SELECT ?1, COUNT(*) FROM streams WHERE source = ?1",
+            "INSERT INTO streams (source, generation, read_version) SELECT ?1, COUNT(*), ?2 FROM streams WHERE source = ?1",
         )?
-        .execute([source])?;
-    let stream = connection.last_insert_rowid();
+        .execute((source, READ_VERSION))?;
+    let stream = StreamId::last_inserted(connection)?;
     if only_newest {
-        for table in ["blocks", "session_streams", "skipped_records"] {
+        for table in [
+            "blocks",
+            "session_streams",
+            "skipped_records",
+            "telemetry",
+            "block_lines",
+            "backfill",
+        ] {
             let delete = format!(
                 "DELETE FROM {table} WHERE stream IN (SELECT id FROM streams WHERE source = ?1 AND id != ?2)"
             );

@@ -1,17 +1,24 @@
 //! Tokens: each API response once, with its largest count, rolled up as it comes in.
+//!
+//! A response is known by its key. Those that an older version stored lack details (event, branch, billing, parts of the counts);
+//! when they are read again, what is missing is added and their place in the roll-up changes.
 
 use std::collections::HashMap;
 
-use backstory_session::{EventKey, Usage};
-use rusqlite::{Connection, OptionalExtension, Row};
+use backstory_event::{Billing, EventKey, SessionId, Usage};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
 use crate::error::Result;
+use crate::ingest::without_nul;
 use crate::lossy::LossyRow;
 use crate::open::Store;
 
 /// How long a slot of the roll-up is. A quarter of an hour, because time zones differ by that.
 pub const SLOT_MS: i64 = 15 * 60 * 1000;
+
+/// Input tokens from which on prices of long contexts may apply, by provider: 200,000 and 272,000.
+const CONTEXT_TIER_TOKENS: [u64; 2] = [200_000, 272_000];
 
 /// One row of the roll-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,25 +27,53 @@ pub struct UsageRow {
     pub agent: String,
     /// The agent's own id of the session.
     pub session: String,
-    /// The project's root.
+    /// Root of the project.
     pub project: Option<String>,
     /// The model.
     pub model: String,
-    /// When the slot begins; `None` when the log does not say.
+    /// Git branch, where the log says.
+    pub branch: Option<String>,
+    /// What the price depends on beside tokens.
+    pub billing: Billing,
+    /// Number of thresholds for long contexts that the input exceeds: 200,000 and 272,000 tokens.
+    pub context_tier: u8,
+    /// Beginning of the slot; `None` when the log does not say.
     pub slot_at: Option<i64>,
     /// The tokens.
     pub usage: Usage,
 }
 
+/// Usage of the response that an event begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventUsage {
+    /// Number of the event in its session.
+    pub seq: u64,
+    /// Tokens and server-side tools.
+    pub usage: Usage,
+    /// Service tier, where the log says.
+    pub service_tier: Option<String>,
+}
+
+/// Columns of tokens and requests, in the order of [`usage_from_row`].
+pub(crate) const USAGE_COLUMNS: &str =
+    "input, output, cache_read, cache_write, reasoning, cache_write_1h, web_searches, web_fetches";
+
 impl Store {
-    /// The roll-up, in no particular order. Small: it grows with active quarters of an hour, not with events.
+    /// Returns the roll-up, in no particular order. Small: it grows with active quarters of an hour, not with events.
     pub fn usage(&self) -> Result<Vec<UsageRow>> {
-        let mut statement = self.connection.prepare(
-            "SELECT agent, sessions.session, root, name, slot, input, output, cache_read, cache_write, reasoning FROM usage \
-             JOIN sessions ON sessions.id = usage.session JOIN names ON names.id = usage.model \
-             LEFT JOIN projects ON projects.id = sessions.project",
-        )?;
+        let query = format!(
+            "SELECT agent, sessions.session, root, models.name, slot, {USAGE_COLUMNS}, branches.name, service_tier, speed, \
+             inference_geo, context_tier FROM usage \
+             JOIN sessions ON sessions.id = usage.session JOIN names AS models ON models.id = usage.model \
+             LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN names AS branches ON branches.id = usage.branch \
+             LEFT JOIN billing ON billing.id = usage.billing"
+        );
+        let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map([], |row| {
+            let name = |column| -> rusqlite::Result<_> {
+                let text = row.optional_text(column)?;
+                Ok(text.filter(|text| !text.is_empty()).map(Into::into))
+            };
             Ok(UsageRow {
                 agent: row.text(0)?,
                 session: row.text(1)?,
@@ -48,6 +83,36 @@ impl Store {
                     .filter(|slot| *slot != NO_SLOT)
                     .map(|slot| slot * SLOT_MS),
                 usage: usage_from_row(row, 5)?,
+                branch: row.optional_text(13)?,
+                billing: Billing {
+                    service_tier: name(14)?,
+                    speed: name(15)?,
+                    inference_geo: name(16)?,
+                },
+                context_tier: row.get::<_, Option<u8>>(17)?.unwrap_or(0),
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the usage of the responses that events of a session begin, in the order of the events.
+    pub fn event_usage(
+        &self,
+        session: SessionId,
+        from_seq: u64,
+        to_seq: u64,
+    ) -> Result<Vec<EventUsage>> {
+        let query = format!(
+            "SELECT seq, {USAGE_COLUMNS}, service_tier FROM responses LEFT JOIN billing ON billing.id = responses.billing \
+             WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 AND seq > 0 ORDER BY seq"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let bounds = (session, from_seq, to_seq.min(i64::MAX as u64));
+        let rows = statement.query_map(bounds, |row| {
+            Ok(EventUsage {
+                seq: row.get(0)?,
+                usage: usage_from_row(row, 1)?,
+                service_tier: row.optional_text(9)?.filter(|tier| !tier.is_empty()),
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -57,7 +122,7 @@ impl Store {
 /// For responses whose time is unknown.
 const NO_SLOT: i64 = i64::MIN;
 
-/// The slot of a time.
+/// Returns the slot of a time.
 pub(crate) fn slot(at: Option<i64>) -> i64 {
     at.map_or(NO_SLOT, |at| at.div_euclid(SLOT_MS))
 }
@@ -69,72 +134,139 @@ pub(crate) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Us
         cache_read: row.get(first + 2)?,
         cache_write: row.get(first + 3)?,
         reasoning: row.get(first + 4)?,
+        cache_write_1h: row.get(first + 5)?,
+        web_searches: row.get(first + 6)?,
+        web_fetches: row.get(first + 7)?,
     })
 }
+
+/// A response on its way into the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) session: SessionId,
+    pub(crate) slot: i64,
+    pub(crate) model: i64,
+    pub(crate) usage: Usage,
+    /// First event of its message, the branch and the billing: 0 when not known.
+    pub(crate) seq: i64,
+    pub(crate) branch: i64,
+    pub(crate) billing: i64,
+}
+
+/// Columns of the roll-up that identify a row: session, slot, model, branch, billing.
+type Bucket = (SessionId, i64, i64, i64, i64);
+
+/// Number of columns that hold tokens and requests.
+const COLUMN_COUNT: usize = 8;
 
 /// Responses of a batch and what they add to the roll-up.
 #[derive(Default)]
 pub(crate) struct Tally {
-    responses: HashMap<EventKey, Counted>,
+    responses: HashMap<EventKey, TalliedResponse>,
     /// Signed, for a larger count can have a smaller part.
-    added: HashMap<(i64, i64, i64), [i64; 5]>,
+    added: HashMap<Bucket, [i64; COLUMN_COUNT]>,
 }
 
 #[derive(Clone, Copy)]
-struct Counted {
-    session: i64,
-    slot: i64,
-    model: i64,
-    usage: Usage,
+struct TalliedResponse {
+    counted: Counted,
     changed: bool,
-    /// The hash of the row that is stored, 0 when there is none.
+    /// Hash of the row that is stored, 0 when there is none.
     stored_hash: i64,
 }
 
 impl Counted {
     fn hash(&self, key: EventKey) -> i64 {
-        let [input, output, cache_read, cache_write, reasoning] = columns(&self.usage);
-        hash_numbers(&[
-            key.0,
+        let columns = columns(&self.usage);
+        let mut numbers = vec![key.0, self.session.into(), self.slot, self.model];
+        numbers.extend(&columns[..5]);
+        numbers.push(self.seq);
+        numbers.extend(&columns[5..]);
+        numbers.extend([self.branch, self.billing]);
+        hash_numbers(&numbers)
+    }
+
+    fn bucket(&self) -> Bucket {
+        (
             self.session,
             self.slot,
             self.model,
-            input,
-            output,
-            cache_read,
-            cache_write,
-            reasoning,
-        ])
+            self.branch,
+            self.billing,
+        )
+    }
+
+    /// Returns the response as it is known after another copy of it was read.
+    fn merged_with(self, newer: &Counted) -> Counted {
+        // The message's first event and its branch are those of the first copy that has any.
+        let first = |known: i64, newer: i64| if known == 0 { newer } else { known };
+        let grown = rank(&newer.usage) > rank(&self.usage);
+        let usage = match grown {
+            true => newer.usage,
+            // Counts of an older version have no parts.
+            false if rank(&newer.usage) == rank(&self.usage) => Usage {
+                cache_write_1h: self.usage.cache_write_1h.max(newer.usage.cache_write_1h),
+                web_searches: self.usage.web_searches.max(newer.usage.web_searches),
+                web_fetches: self.usage.web_fetches.max(newer.usage.web_fetches),
+                ..self.usage
+            },
+            false => self.usage,
+        };
+        let is_same_session = self.session == newer.session;
+        Counted {
+            usage,
+            seq: first(self.seq, if is_same_session { newer.seq } else { 0 }),
+            branch: first(self.branch, newer.branch),
+            billing: match grown && newer.billing != 0 {
+                true => newer.billing,
+                false => first(self.billing, newer.billing),
+            },
+            ..self
+        }
     }
 }
 
 impl Tally {
-    /// Whether a response is a copy of one that has been counted; it is known by its own key from now on, too.
+    /// Returns whether a response is a copy of one that has been counted; it is known by its own key from now on, too.
     pub(crate) fn is_copy(
         &mut self,
         connection: &Connection,
         key: EventKey,
         original: EventKey,
     ) -> Result<bool> {
-        let Some(counted) = self.find(connection, original)? else {
+        let Some(found) = self.find(connection, original)? else {
             return Ok(false);
         };
         if self.find(connection, key)?.is_none() {
-            self.responses.insert(
-                key,
-                Counted {
-                    changed: true,
-                    stored_hash: 0,
-                    ..counted
-                },
-            );
+            // The copy belongs to no event of its own, or the original's usage would show twice.
+            let counted = Counted {
+                seq: 0,
+                ..found.counted
+            };
+            let copy = TalliedResponse {
+                counted,
+                changed: true,
+                stored_hash: 0,
+            };
+            self.responses.insert(key, copy);
         }
         Ok(true)
     }
 
-    fn find(&self, connection: &Connection, key: EventKey) -> Result<Option<Counted>> {
+    /// Returns whether a response has been counted.
+    pub(crate) fn is_known(&self, connection: &Connection, key: EventKey) -> Result<bool> {
+        Ok(self.find(connection, key)?.is_some())
+    }
+
+    /// Returns whether a response is known with the event that it begins with.
+    pub(crate) fn has_event(&self, connection: &Connection, key: EventKey) -> Result<bool> {
+        let found = self.find(connection, key)?;
+        Ok(found.is_some_and(|found| found.counted.seq != 0))
+    }
+
+    fn find(&self, connection: &Connection, key: EventKey) -> Result<Option<TalliedResponse>> {
         match self.responses.get(&key) {
-            Some(counted) => Ok(Some(*counted)),
+            Some(found) => Ok(Some(*found)),
             None => stored(connection, key),
         }
     }
@@ -144,87 +276,138 @@ impl Tally {
         &mut self,
         connection: &Connection,
         key: EventKey,
-        session: i64,
-        slot: i64,
-        model: i64,
-        usage: Usage,
+        counted: Counted,
     ) -> Result<()> {
-        let known = self.find(connection, key)?;
-        let counted = match known {
-            Some(known) if rank(&usage) <= rank(&known.usage) => {
-                self.responses.insert(key, known);
-                return Ok(());
+        let tallied = match self.find(connection, key)? {
+            None => {
+                self.roll_up(&counted, 1);
+                TalliedResponse {
+                    counted,
+                    changed: true,
+                    stored_hash: 0,
+                }
             }
             Some(known) => {
-                self.roll_up(&known, -1);
-                Counted {
-                    usage,
-                    changed: true,
+                let merged = known.counted.merged_with(&counted);
+                if merged != known.counted {
+                    self.roll_up(&known.counted, -1);
+                    self.roll_up(&merged, 1);
+                }
+                TalliedResponse {
+                    counted: merged,
+                    changed: known.changed || merged != known.counted,
                     ..known
                 }
             }
-            None => Counted {
-                session,
-                slot,
-                model,
-                usage,
-                changed: true,
-                stored_hash: 0,
-            },
         };
-        self.roll_up(&counted, 1);
-        self.responses.insert(key, counted);
+        self.responses.insert(key, tallied);
         Ok(())
     }
 
     pub(crate) fn save(&self, connection: &Connection) -> Result<()> {
         let mut added: i64 = 0;
-        for (key, counted) in self.responses.iter().filter(|(_, counted)| counted.changed) {
+        let insert = format!(
+            "INSERT OR REPLACE INTO responses (key, session, slot, model, seq, branch, billing, {USAGE_COLUMNS}) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+        );
+        for (key, tallied) in &self.responses {
+            if !tallied.changed {
+                continue;
+            }
+            let counted = &tallied.counted;
             added = added
                 .wrapping_add(counted.hash(*key))
-                .wrapping_sub(counted.stored_hash);
-            let usage = columns(&counted.usage);
+                .wrapping_sub(tallied.stored_hash);
+            let (session, slot, model, branch, billing) = counted.bucket();
+            let numbers = [
+                key.0,
+                session.into(),
+                slot,
+                model,
+                counted.seq,
+                branch,
+                billing,
+            ];
+            let row = numbers.into_iter().chain(columns(&counted.usage));
             connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO responses (key, session, slot, model, input, output, cache_read, cache_write, reasoning) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                )?
-                .execute(rusqlite::params![
-                    key.0,
-                    counted.session,
-                    counted.slot,
-                    counted.model,
-                    usage[0],
-                    usage[1],
-                    usage[2],
-                    usage[3],
-                    usage[4]
-                ])?;
+                .prepare_cached(&insert)?
+                .execute(params_from_iter(row))?;
         }
         add_to_sum(connection, Scope::Responses, added)?;
-        for ((session, slot, model), added) in &self.added {
+        let update = format!(
+            "INSERT INTO usage (session, slot, model, branch, billing, {USAGE_COLUMNS}) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+             ON CONFLICT (session, slot, model, branch, billing) DO UPDATE SET \
+             input = input + excluded.input, output = output + excluded.output, \
+             cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, \
+             reasoning = reasoning + excluded.reasoning, cache_write_1h = cache_write_1h + excluded.cache_write_1h, \
+             web_searches = web_searches + excluded.web_searches, web_fetches = web_fetches + excluded.web_fetches"
+        );
+        for ((session, slot, model, branch, billing), added) in &self.added {
+            if added.iter().all(|added| *added == 0) {
+                continue;
+            }
+            let numbers = [(*session).into(), *slot, *model, *branch, *billing];
             connection
-                .prepare_cached(
-                    "INSERT INTO usage (session, slot, model, input, output, cache_read, cache_write, reasoning) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (session, slot, model) DO UPDATE SET \
-                     input = input + excluded.input, output = output + excluded.output, \
-                     cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, \
-                     reasoning = reasoning + excluded.reasoning",
-                )?
-                .execute((session, slot, model, added[0], added[1], added[2], added[3], added[4]))?;
+                .prepare_cached(&update)?
+                .execute(params_from_iter(numbers.iter().chain(added)))?;
+            if added.iter().any(|added| *added < 0) {
+                // What moved to another branch or billing leaves an empty row behind.
+                connection
+                    .prepare_cached(
+                        "DELETE FROM usage WHERE session = ?1 AND slot = ?2 AND model = ?3 AND branch = ?4 AND billing = ?5 \
+                         AND input = 0 AND output = 0 AND cache_read = 0 AND cache_write = 0 AND reasoning = 0 \
+                         AND cache_write_1h = 0 AND web_searches = 0 AND web_fetches = 0",
+                    )?
+                    .execute(params_from_iter(numbers))?;
+            }
         }
         Ok(())
     }
 
     fn roll_up(&mut self, counted: &Counted, sign: i64) {
-        let sums = self
-            .added
-            .entry((counted.session, counted.slot, counted.model))
-            .or_default();
+        let sums = self.added.entry(counted.bucket()).or_default();
         for (sum, column) in sums.iter_mut().zip(columns(&counted.usage)) {
             *sum += sign * column;
         }
     }
+}
+
+/// Returns the row of a billing, made if need be; 0 when the log says nothing and the context is short.
+pub(crate) fn billing_row(
+    connection: &Connection,
+    billing: &Billing,
+    usage: &Usage,
+) -> Result<i64> {
+    let input = usage.input_total();
+    let is_over = |tokens: &&u64| input > **tokens;
+    let tier = CONTEXT_TIER_TOKENS.iter().filter(is_over).count();
+    if tier == 0 && *billing == Billing::default() {
+        return Ok(0);
+    }
+    let text = |name: &Option<std::sync::Arc<str>>| {
+        name.as_deref()
+            .map(without_nul)
+            .unwrap_or_default()
+            .into_owned()
+    };
+    let row = (
+        text(&billing.service_tier),
+        text(&billing.speed),
+        text(&billing.inference_geo),
+        tier as i64,
+    );
+    let find = "SELECT id FROM billing WHERE service_tier = ?1 AND speed = ?2 AND inference_geo = ?3 AND context_tier = ?4";
+    let found = connection
+        .prepare_cached(find)?
+        .query_row((&row.0, &row.1, &row.2, row.3), |row| row.get(0))
+        .optional()?;
+    if let Some(id) = found {
+        return Ok(id);
+    }
+    let insert = "INSERT INTO billing (service_tier, speed, inference_geo, context_tier) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(insert)?.execute(row)?;
+    Ok(connection.last_insert_rowid())
 }
 
 /// Of several counts of one response the one with the most output is the final one.
@@ -232,34 +415,43 @@ fn rank(usage: &Usage) -> (u64, u64) {
     (usage.output, usage.total())
 }
 
-/// Token counts come from logs: one beyond all reason must not overflow a sum.
-fn columns(usage: &Usage) -> [i64; 5] {
+/// Returns the counts as columns. They come from logs: one beyond all reason must not overflow a sum.
+fn columns(usage: &Usage) -> [i64; COLUMN_COUNT] {
     [
         usage.input,
         usage.output,
         usage.cache_read,
         usage.cache_write,
         usage.reasoning,
+        usage.cache_write_1h,
+        usage.web_searches,
+        usage.web_fetches,
     ]
     .map(|count| count.min(1 << 40) as i64)
 }
 
-fn stored(connection: &Connection, key: EventKey) -> Result<Option<Counted>> {
-    let query = "SELECT session, slot, model, input, output, cache_read, cache_write, reasoning FROM responses WHERE key = ?1";
+fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedResponse>> {
+    let query = format!(
+        "SELECT session, slot, model, seq, branch, billing, {USAGE_COLUMNS} FROM responses WHERE key = ?1"
+    );
     let row = |row: &Row<'_>| {
-        let mut counted = Counted {
+        let counted = Counted {
             session: row.get(0)?,
             slot: row.get(1)?,
             model: row.get(2)?,
-            usage: usage_from_row(row, 3)?,
-            changed: false,
-            stored_hash: 0,
+            seq: row.get(3)?,
+            branch: row.get(4)?,
+            billing: row.get(5)?,
+            usage: usage_from_row(row, 6)?,
         };
-        counted.stored_hash = counted.hash(key);
-        Ok(counted)
+        Ok(TalliedResponse {
+            counted,
+            changed: false,
+            stored_hash: counted.hash(key),
+        })
     };
     Ok(connection
-        .prepare_cached(query)?
-        .query_row([key.0], row)
+        .prepare_cached(&query)?
+        .query_row([key], row)
         .optional()?)
 }

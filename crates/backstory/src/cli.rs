@@ -1,5 +1,6 @@
 //! What people can type. The doc comments are the help pages.
 
+mod agent;
 mod blame;
 mod code;
 mod compress;
@@ -14,8 +15,10 @@ mod worker;
 
 use std::path::PathBuf;
 
+use backstory_memory::LogAgent;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use agent::ALL;
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 pub(crate) use compress::CompressArgs;
@@ -25,7 +28,7 @@ pub(crate) use hook::{HookArgs, QueueAction, QueueArgs};
 pub(crate) use observations::{ObservationsArgs, Size};
 pub(crate) use patterns::{PatternsAction, PatternsArgs, PatternsListArgs};
 pub(crate) use schedule::{ScheduleAction, ScheduleArgs};
-pub(crate) use setup::{ALL, HooksArgs, Scope, SetupArgs, TeardownArgs};
+pub(crate) use setup::{HooksArgs, Scope, SetupArgs, TeardownArgs};
 pub(crate) use worker::{WorkerAction, WorkerArgs};
 
 /// The memory of your coding agents.
@@ -80,14 +83,14 @@ pub(crate) enum Command {
 
 /// Take in all that is new in your agents' logs.
 ///
-/// Without PATH, looks where Claude Code, Codex and Grok keep their logs. Logs are only ever read. Secrets are taken out before
-/// anything is kept. Safe to stop at any moment and to run as often as you like.
+/// Logs are only ever read.
 #[derive(Debug, Args)]
+#[command(long_about = sweep_help())]
 pub(crate) struct SweepArgs {
     /// Files or folders with logs of any supported agent.
     pub(crate) paths: Vec<PathBuf>,
     /// Only logs of this agent.
-    #[arg(long)]
+    #[arg(long, value_parser = agent::log_agent())]
     pub(crate) agent: Option<String>,
     /// Read everything, write nothing at all.
     #[arg(long)]
@@ -100,11 +103,20 @@ pub(crate) struct SweepArgs {
     pub(crate) json: bool,
 }
 
+fn sweep_help() -> String {
+    let agents = agent::titles(LogAgent::all().map(|known| known.agent));
+    format!(
+        "Take in all that is new in your agents' logs.\n\n\
+         Without PATH, looks where {agents} keep their logs. Logs are only ever read. Secrets are taken out before \
+         anything is kept. Safe to stop at any moment and to run as often as you like."
+    )
+}
+
 /// Keep sweeping as logs change, until stopped.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     /// Only logs of this agent.
-    #[arg(long)]
+    #[arg(long, value_parser = agent::log_agent())]
     pub(crate) agent: Option<String>,
     /// Print a line of JSON for each sweep that found something.
     #[arg(long)]
@@ -184,7 +196,7 @@ impl From<Mode> for backstory_memory::Mode {
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
     /// Only of this agent.
-    #[arg(long)]
+    #[arg(long, value_parser = agent::any_agent())]
     pub(crate) agent: Option<String>,
     /// Only of this project: a folder (`.` is the one you are in) or a repository's name.
     #[arg(long)]
@@ -201,6 +213,9 @@ pub(crate) struct FilterArgs {
     /// Without subagents and headless runs.
     #[arg(long)]
     pub(crate) people: bool,
+    /// Only sessions whose agent recorded this, e.g. git.branch=main; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) meta: Vec<String>,
 }
 
 /// List sessions, those active last first.
@@ -234,6 +249,9 @@ pub(crate) struct ShowArgs {
     /// Print JSON; the same as --format json.
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: print turns, each with its settings, actions, telemetry and usage.
+    #[arg(long)]
+    pub(crate) turns: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -282,7 +300,7 @@ pub(crate) struct UsageArgs {
     #[arg(value_enum, default_value_t = By::Daily)]
     pub(crate) by: By,
     /// Only of this agent.
-    #[arg(long)]
+    #[arg(long, value_parser = agent::any_agent())]
     pub(crate) agent: Option<String>,
     /// Cut days at midnight UTC instead of local midnight.
     #[arg(long)]
@@ -422,7 +440,7 @@ pub(crate) struct ForgetArgs {
 /// Check that all is well, and tell where things are.
 ///
 /// Says where logs were looked for and what was found, whether the store is sound, which records could not be read, and how
-/// many days are left before Claude Code deletes logs that are not kept yet. Exits with 1 when something is wrong.
+/// many days are left before an agent deletes logs that are not kept yet. Exits with 1 when something is wrong.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
     /// Verify every checksum and read everything, instead of a sample.
@@ -443,7 +461,7 @@ pub(crate) struct DoctorArgs {
 /// `backstory patterns`; usually `patterns` beside this file), for each project `domains.PROJECT` (its root or name, and what it
 /// belongs to), for each agent `sources.AGENT.enabled` (true or false) and `sources.AGENT.roots` (more folders with its logs), and
 /// what is kept: `retention.raw_soft_cap_bytes`, `retention.raw_hard_cap_bytes`, `retention.distilled_cap_bytes` (a number, or text
-/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`. Who writes of tool uses and sessions:
+/// like "10 GB") and `retention.raw_max_age_days`; see `backstory retain --help`. Who writes of prompts, tool uses and sessions:
 /// `compress.with` ("built-in", or "anthropic" for its API), `compress.api_key` (or ANTHROPIC_API_KEY; nothing is sent without one, nor
 /// with one alone), `compress.base_url`, `compress.observations` and `compress.summaries` (a model, two to compare, or [] for none),
 /// `compress.daily_tokens`, `compress.daily_usd` (or "none"), `compress.timeout_seconds`, and `compress.prices.MODEL` (dollars a million

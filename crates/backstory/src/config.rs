@@ -6,12 +6,12 @@ mod context;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::Caps;
 use backstory_memory::trusted::read_settings;
+use backstory_memory::{Agent, Caps};
 use serde::{Deserialize, Serialize};
 
 use self::context::Context;
-pub(crate) use self::context::{most_characters, most_tokens};
+pub(crate) use self::context::limits_of;
 use crate::cadence::Cadence;
 use crate::error::Error;
 
@@ -36,13 +36,13 @@ pub(crate) struct Config {
     pub(crate) catalogue: Option<PathBuf>,
     /// What projects belong to, by their roots or names.
     pub(crate) domains: BTreeMap<String, String>,
-    /// Which agents are swept, and where else they keep logs.
+    /// Which agents are swept, and where else they keep logs; by name, whatever alias is in the file.
     pub(crate) sources: BTreeMap<String, Source>,
     /// What is kept, and when text goes.
     pub(crate) retention: Retention,
     /// What new sessions are told.
     pub(crate) context: Context,
-    /// Who writes of tool uses and sessions.
+    /// Who writes of prompts, tool uses and sessions.
     pub(crate) compress: Compress,
 }
 
@@ -179,7 +179,7 @@ impl Config {
         let mut table: toml::Table = text.parse().map_err(wrong)?;
         let caps = table.keys().filter(|key| CAPS.contains(&key.as_str()));
         let caps: Vec<String> = caps.cloned().collect();
-        let config: Config = if caps.is_empty() {
+        let mut config: Config = if caps.is_empty() {
             toml::from_str(text).map_err(wrong)?
         } else {
             for key in caps {
@@ -193,14 +193,16 @@ impl Config {
             }
             table.try_into().map_err(wrong)?
         };
-        match config
-            .sources
-            .keys()
-            .find(|agent| !backstory_session::is_agent(agent))
-        {
-            Some(agent) => Err(format!("unknown agent {agent:?} in [sources]")),
-            None => Ok(config),
+        let mut sources = BTreeMap::new();
+        for (name, source) in std::mem::take(&mut config.sources) {
+            let agent =
+                Agent::find(&name).ok_or_else(|| format!("unknown agent {name:?} in [sources]"))?;
+            if sources.insert(agent.name.to_string(), source).is_some() {
+                return Err(format!("[sources] names {} twice", agent.name));
+            }
         }
+        config.sources = sources;
+        Ok(config)
     }
 
     pub(crate) fn is_enabled(&self, agent: &str) -> bool {

@@ -159,7 +159,7 @@ impl From<backstory_memory::Error> for Error {
             Memory::SourceGone { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("its text is gone for good; `backstory digest` tells what it was"),
             Memory::UnknownAgent(_) => {
-                let agents: Vec<&str> = backstory_memory::READERS.iter().map(|reader| reader.agent()).collect();
+                let agents: Vec<&str> = backstory_memory::AGENTS.iter().map(|agent| agent.name).collect();
                 Error::usage(message).hint(format!("known agents are {}", agents.join(", ")))
             }
             Memory::UnknownRole(_) => Error::usage(message)
@@ -168,9 +168,9 @@ impl From<backstory_memory::Error> for Error {
             Memory::ModelName(_) => Error::usage(message).hint("give one with --name: letters, digits, - _ ."),
             Memory::Model(_) => Error::usage(message).hint("`backstory model list` shows the models, `backstory model --help` how to add one"),
             Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),
-            Memory::Pattern(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
+            Memory::InvalidRegex(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
             Memory::EmptyQuery => Error::usage(message).hint("give some words, as in `backstory search websocket auth`"),
-            Memory::NoPattern(_) => Error::new(ErrorKind::NotFound, message)
+            Memory::UnknownPattern(_) => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory patterns` lists candidates, `backstory patterns catalogue` those that were decided"),
             Memory::ManyPatterns { matches, .. } => {
                 Error::usage(message).hint(format!("give more of the id, as in {}", matches.join(", ")))

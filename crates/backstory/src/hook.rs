@@ -5,6 +5,7 @@
 //! and it always exits with 0.
 
 mod call;
+mod log;
 mod tell;
 mod watchdog;
 
@@ -15,10 +16,13 @@ use std::time::{Duration, Instant};
 
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::trusted::sources_of_named_log;
-use backstory_memory::{Capture, Captured, DrainLimits, LogEvent, Memory, log_event};
-use backstory_session::redact::Redactor;
+use backstory_memory::{
+    Capture, Captured, DrainLimits, EventType, LogEvent, Memory, SessionId, log_event, log_events,
+};
+use backstory_redact::Redactor;
 
 pub(crate) use self::call::Call;
+use self::log::{capture_event, logged_paths, summary_event};
 use self::tell::tell;
 use self::watchdog::{Watchdog, new_redactor};
 use crate::commands::sweep::options as sweep_options;
@@ -55,20 +59,29 @@ pub(crate) fn run(call: &Call) {
     if !own_session() {
         watchdog.keep_in(&setting, call);
     }
-    let read = listen(call, &watchdog);
-    let mut event = LogEvent::new("hook.capture", now());
-    match read {
+    match listen(call, &watchdog) {
         Ok(input) if is_ours(&setting, &input) => return,
         Ok(input) => {
-            event.agent = Some(input.agent.name().to_string());
-            event = event.with("event", input.event.as_ref());
-            let capture = Arc::new(Capture::new(input, event.at));
+            let at = now();
+            let capture = Arc::new(Capture::new(input, at));
             let taken = take(&setting, &watchdog, &capture);
-            event = event.with("kept", taken.kept);
-            event.tokens = tell(&setting, &capture.input);
-            if let Some(error) = taken.error {
-                event = event.with("error", error);
+            let mut events = taken.events;
+            events.extend(tell(&setting, &capture.input));
+            let mut event = capture_event(&capture, at, watchdog.bytes())
+                .with("kept", taken.kept)
+                .failed(taken.error);
+            if let Some((cleaned, paths)) = taken.stored {
+                events.extend(summary_event(&cleaned, at));
+                event = event.with("paths", paths);
+                events.push(event.taking(started.elapsed()));
+                for event in &mut events {
+                    event.session_id.clone_from(&cleaned.input.session);
+                }
+            } else {
+                // Its session may have been forgotten, so nothing of it is logged.
+                events.push(event.taking(started.elapsed()));
             }
+            log_events(&setting.store, &events);
         }
         Err(unreadable) => {
             if watchdog.bytes() >= MOST_INPUT as u64 {
@@ -76,15 +89,15 @@ pub(crate) fn run(call: &Call) {
                 watchdog.leave_marker();
             }
             watchdog.relax();
-            event.name = "hook.unreadable".to_string();
-            event.agent.clone_from(&call.agent);
-            event = event
+            let mut event = LogEvent::new(EventType::HookUnreadable, now())
                 .with("event", call.event.as_deref().unwrap_or_default())
-                .with("error", unreadable.to_string());
+                .with("raw_size", watchdog.bytes())
+                .taking(started.elapsed())
+                .failed(Some(unreadable.to_string()));
+            event.agent.clone_from(&call.agent);
+            log_event(&setting.store, &event);
         }
     }
-    event.duration_us = Some(started.elapsed().as_micros() as u64);
-    log_event(&setting.store, &event);
     leave();
 }
 
@@ -127,13 +140,18 @@ fn is_ours(setting: &Setting, input: &HookInput) -> bool {
     let below_store = |folder: &str| Path::new(folder).starts_with(&setting.store);
     own_session()
         || input.cwd.as_deref().is_some_and(below_store)
-        || !setting.config.is_enabled(input.agent.name())
+        || !setting.config.is_enabled(input.agent.name)
 }
 
 /// Where a capture ended up, and what went wrong.
+#[derive(Default)]
 struct Taken {
     kept: &'static str,
     error: Option<String>,
+    /// What was stored of it, and the paths that it names.
+    stored: Option<(Arc<Capture>, Vec<String>)>,
+    /// What was done besides.
+    events: Vec<LogEvent>,
 }
 
 fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken {
@@ -161,21 +179,33 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
             watchdog.relax();
             Taken {
                 kept: "nowhere",
-                error: None,
+                ..Taken::default()
             }
         }
         Ok((mut memory, Captured::Stored(session))) => {
             watchdog.relax();
-            let followed = follow_up(setting, &mut memory, capture, session, redactor.as_ref());
+            let mut events = Vec::new();
+            let redactor = redactor.as_ref();
+            let followed = follow_up(
+                setting,
+                &mut memory,
+                capture,
+                session,
+                redactor,
+                &mut events,
+            );
             let handed = hand_over(setting, &memory, capture);
             let error = followed
                 .and(handed.map_err(|error| error.to_string()))
                 .err();
             // Closing it takes as long as storing did, and the process ends anyway.
             std::mem::forget(memory);
+            let paths = logged_paths(&cleaned, redactor);
             Taken {
                 kept: "store",
                 error,
+                stored: Some((cleaned, paths)),
+                events,
             }
         }
         Err(error) => {
@@ -185,12 +215,14 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
                 Ok(()) => Taken {
                     kept: "spool",
                     error: Some(error.to_string()),
+                    ..Taken::default()
                 },
                 Err(full) => {
                     let _ = spool.put_trace(&cleaned);
                     Taken {
                         kept: "nowhere",
                         error: Some(format!("{error}; {full}")),
+                        ..Taken::default()
                     }
                 }
             };
@@ -205,15 +237,16 @@ fn follow_up(
     setting: &Setting,
     memory: &mut Memory,
     capture: &Capture,
-    session: Option<i64>,
+    session: Option<SessionId>,
     redactor: Option<&Redactor>,
+    events: &mut Vec<LogEvent>,
 ) -> Result<(), String> {
     let spool = setting.spool();
     if !spool.is_empty() {
         let drained = memory.drain(&spool, TAKEN_ALONG, redactor);
         drained.map_err(|error| error.to_string())?;
     }
-    let done = read_log_or_files(setting, memory, capture, session, redactor);
+    let done = read_log_or_files(setting, memory, capture, session, redactor, events);
     let tidied = memory.tidy_now().map_err(|error| error.to_string());
     done.and(tidied)
 }
@@ -223,24 +256,21 @@ fn read_log_or_files(
     setting: &Setting,
     memory: &mut Memory,
     capture: &Capture,
-    session: Option<i64>,
+    session: Option<SessionId>,
     redactor: Option<&Redactor>,
+    events: &mut Vec<LogEvent>,
 ) -> Result<(), String> {
     let in_words = |error: backstory_memory::Error| error.to_string();
     match (&capture.input.happening, session) {
         (Happening::ToolUsed(_), Some(session)) => {
-            let started = Instant::now();
-            let seen = memory
+            let scans = memory
                 .see_written(capture, session, redactor)
                 .map_err(in_words)?;
-            if seen > 0 {
-                let mut event = LogEvent::new("ast.snapshot", now()).with("files", seen);
-                event.duration_us = Some(started.elapsed().as_micros() as u64);
-                log_event(&setting.store, &event);
-            }
+            let at = now();
+            events.extend(scans.iter().flat_map(|scan| scan.events(at)));
         }
         (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
-            let agent = capture.input.agent.name();
+            let agent = capture.input.agent.name;
             let mut options = sweep_options(setting, &[], Some(agent));
             options.workers = 1;
             // When it does not say which, few of all the agent's logs will have grown.

@@ -1,20 +1,22 @@
 //! How turns are named and told in a line.
 
+use backstory_memory::Memory;
+
 use crate::output::one_line;
 
-/// So much of a session's id is enough to tell it from others.
-const SHORT_ID: usize = 8;
 /// So many characters of a prompt are shown.
 const SHORT_PROMPT: usize = 100;
 
-/// `SESSION#TURN`, short; a subagent by its own id, for it shares its session's.
-pub(crate) fn citation(session: &str, turn: Option<u64>) -> String {
-    let short = |id: &str| id.chars().take(SHORT_ID).collect::<String>();
-    let id = match session.split_once('/') {
-        Some((parent, agent)) => format!("{}/{agent}", short(parent)),
-        None => short(session),
-    };
-    let id = one_line(&id);
+/// Returns the shortest id that names a session in this store, on one line. Every command takes it for the whole one.
+pub(crate) fn short_id(memory: &Memory, agent: &str, session: &str) -> String {
+    // In a damaged store the whole id will do.
+    let id = memory.short_id(agent, session);
+    one_line(id.as_deref().unwrap_or(session))
+}
+
+/// Returns `SESSION#TURN`, short.
+pub(crate) fn cite_turn(memory: &Memory, agent: &str, session: &str, turn: Option<u64>) -> String {
+    let id = short_id(memory, agent, session);
     match turn {
         Some(turn) => format!("{id}#{turn}"),
         None => id,

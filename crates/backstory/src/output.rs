@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use backstory_memory::Usage;
+use backstory_memory::{Usage, UsageRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -83,14 +83,7 @@ pub(crate) fn local_time(at: Option<i64>) -> String {
 
 /// Tokens for machines.
 pub(crate) fn usage_json(usage: &Usage) -> Value {
-    json!({
-        "input": usage.input,
-        "output": usage.output,
-        "cache_read": usage.cache_read,
-        "cache_write": usage.cache_write,
-        "reasoning": usage.reasoning,
-        "total": usage.total(),
-    })
+    json!(UsageRecord::from(usage))
 }
 
 /// A number with thousands apart.

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::trusted::read_settings;
 use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
@@ -192,7 +191,7 @@ impl Setting {
         folder.join(name.unwrap_or(Path::new("patterns")))
     }
 
-    /// The key and the address of the API that may write of tool uses; `None` when there is no key. The environment's address
+    /// The key and the address of the API that may write of prompts, tool uses and sessions; `None` when there is no key. The environment's address
     /// counts only with the environment's key: one that stands in the configuration goes nowhere else.
     pub(crate) fn api(&self) -> Option<(String, String)> {
         let compress = &self.config.compress;
@@ -203,13 +202,6 @@ impl Setting {
         let url = compress.base_url.clone().or_else(elsewhere);
         let url = url.unwrap_or_else(|| "https://api.anthropic.com".to_string());
         (!key.trim().is_empty()).then_some((key, url))
-    }
-
-    /// Claude Code's settings, which say when it deletes logs.
-    pub(crate) fn claude_settings(&self) -> Option<String> {
-        let folder =
-            variable("CLAUDE_CONFIG_DIR").map_or_else(|| self.home.join(".claude"), PathBuf::from);
-        read_settings(&folder.join("settings.json")).ok().flatten()
     }
 }
 

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_session::Change;
+use backstory_event::{Change, SessionId};
 use backstory_store::AnswerRows;
 
 use self::steps::Step;
@@ -77,7 +77,7 @@ impl Memory {
         let rows = self
             .store
             .changes_of(&file_name.unwrap_or_default(), &target.project)?;
-        let mut sessions: Vec<i64> = rows.iter().map(|row| row.session).collect();
+        let mut sessions: Vec<SessionId> = rows.iter().map(|row| row.session).collect();
         sessions.sort_unstable();
         sessions.dedup();
         self.verify_answer(&AnswerRows::Sessions(&sessions))?;
@@ -98,7 +98,7 @@ impl Memory {
     /// The turns behind the steps that lines are by.
     fn told(&self, text: &str, lines: &[Line], steps: &[Step]) -> Result<Blame> {
         let mut turns: Vec<BlamedTurn> = Vec::new();
-        let mut known: HashMap<(i64, u64), usize> = HashMap::new();
+        let mut known: HashMap<(SessionId, u64), usize> = HashMap::new();
         let mut blamed = Vec::new();
         for (text, line) in text.lines().zip(lines) {
             let step = line.by.and_then(|by| steps.get(by as usize));

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_session::FileEdit;
+use backstory_event::{FileEdit, SessionId};
 use backstory_store::{ChangeRow, EventRange, Store};
 
 use super::target::Target;
@@ -17,7 +17,7 @@ const MOST_NAMES: usize = 32;
 /// One successful tool call that changed the file.
 pub(super) struct Step {
     /// The row of the session.
-    pub(super) session: i64,
+    pub(super) session: SessionId,
     /// The agent.
     pub(super) agent: String,
     /// The turn.
@@ -35,7 +35,7 @@ impl Step {
     /// A step that is one edit.
     pub(super) fn on(from: Place, to: Option<Place>, edit: FileEdit) -> Self {
         Step {
-            session: 1,
+            session: 1.into(),
             agent: String::new(),
             turn: 1,
             at: None,
@@ -52,7 +52,7 @@ pub(super) fn find(
     names: &mut Vec<String>,
 ) -> Result<Vec<Step>> {
     let mut edits = EditReader::new(store);
-    let mut steps: BTreeMap<(i64, u64), Option<Step>> = BTreeMap::new();
+    let mut steps: BTreeMap<(SessionId, u64), Option<Step>> = BTreeMap::new();
     let mut asked: HashSet<String> = HashSet::new();
     let mut next = 0;
     while let Some(name) = names.get(next).cloned() {
@@ -86,7 +86,7 @@ pub(super) fn find(
 /// By time; within a session never back, whatever its clock said.
 fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     steps.sort_by_key(|step| (step.session, step.order));
-    let mut latest: HashMap<i64, i64> = HashMap::new();
+    let mut latest: HashMap<SessionId, i64> = HashMap::new();
     let mut timed: Vec<(i64, Step)> = Vec::new();
     for step in steps {
         let latest = latest.entry(step.session).or_insert(i64::MIN);

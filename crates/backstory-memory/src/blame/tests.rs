@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use backstory_session::{FileEdit, Hunk, HunkLine, Substitution};
+use backstory_event::{FileEdit, Hunk, HunkLine, Substitution};
 
 use super::*;
 

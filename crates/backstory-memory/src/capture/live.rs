@@ -1,14 +1,22 @@
 //! What was captured of a session and its log has not told yet, as events behind those of the log.
 
-use backstory_session::hook::Happening;
-use backstory_session::{Kind, Touch};
-use backstory_store::{EventRow, ItemFilter, ItemKind, LiveSession, Store};
+use backstory_agents::hook::Happening;
+use backstory_event::{EventView, Kind, SessionId};
+use backstory_store::{ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
-use crate::read::ShownEvent;
+
+/// How the text ends that stands for one that was not kept.
+const OMITTED: &str =
+    " bytes not kept: they could not be redacted in time; the agent's log has them]";
+
+/// Returns whether a text only says that another one was not kept.
+pub(crate) fn is_omission(text: &str) -> bool {
+    text.ends_with(OMITTED)
+}
 
 /// Events of a session that only hooks told of. They are numbered as if the log went on with them.
-pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<ShownEvent>> {
+pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<EventView<'static>>> {
     let mut items = store.items(&ItemFilter {
         session: Some(session.session),
         untold: true,
@@ -16,6 +24,7 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
     })?;
     items.sort_by_key(|item| (item.at, item.id));
     let mut live = Live {
+        session: session.session,
         turn: session.turns,
         seq: session.events,
         events: Vec::new(),
@@ -29,7 +38,8 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 ItemKind::Reply | ItemKind::Summary => Kind::Reply,
             };
             live.turn += u64::from(kind == Kind::Prompt);
-            live.push(kind, item.at, String::new()).damage = Some(damage);
+            let view = live.push(kind, item.at, String::new());
+            view.damage = Some(damage.to_string().into());
             continue;
         }
         match serde_json::from_slice(body) {
@@ -49,21 +59,25 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                 // The log may have told the call while the tool ran.
                 let seq = item.seq.unwrap_or_else(|| {
                     let call = live.push(Kind::ToolCall, item.at, tool.input);
-                    call.row.tool = Some(tool.name.clone());
-                    call.row.command = tool.command;
-                    call.touches = tool.touches;
-                    call.row.seq
+                    let event = call.event.to_mut();
+                    event.tool = Some(tool.name.clone());
+                    event.body.command = tool.command;
+                    event.touches = tool.touches;
+                    event.body.identity.tool_use_id.clone_from(&tool.id);
+                    call.seq
                 });
                 let result = live.push(Kind::ToolResult, item.at, tool.output.unwrap_or_default());
-                result.row.tool = Some(tool.name);
-                result.row.call = Some(seq);
-                result.row.error = tool.error;
-                result.row.duration_ms = tool.duration_ms;
+                result.call = Some(seq);
+                let event = result.event.to_mut();
+                event.tool = Some(tool.name);
+                event.error = tool.error;
+                event.body.marks.denied = tool.denied;
+                event.body.status = tool.denied.then(|| "denied".to_string());
+                event.duration_ms = tool.duration_ms;
+                event.body.identity.tool_use_id = tool.id;
             }
             Ok(Happening::Omitted { bytes, .. }) => {
-                let text = format!(
-                    "[{bytes} bytes not kept: they could not be redacted in time; the agent's log has them]"
-                );
+                let text = format!("[{bytes}{OMITTED}");
                 match item.kind {
                     ItemKind::Prompt => {
                         live.turn += 1;
@@ -72,9 +86,9 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
                     ItemKind::ToolUse => {
                         let call = item.seq.unwrap_or_else(|| {
                             let call = live.push(Kind::ToolCall, item.at, text.clone());
-                            call.row.seq
+                            call.seq
                         });
-                        live.push(Kind::ToolResult, item.at, text).row.call = Some(call);
+                        live.push(Kind::ToolResult, item.at, text).call = Some(call);
                     }
                     ItemKind::Reply | ItemKind::Summary => {
                         live.push(Kind::Reply, item.at, text);
@@ -88,21 +102,18 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Sh
 }
 
 struct Live {
+    session: SessionId,
     turn: u64,
     seq: u64,
-    events: Vec<ShownEvent>,
+    events: Vec<EventView<'static>>,
 }
 
 impl Live {
-    fn push(&mut self, kind: Kind, at: i64, text: String) -> &mut ShownEvent {
+    fn push(&mut self, kind: Kind, at: i64, text: String) -> &mut EventView<'static> {
         self.seq += 1;
-        let row = EventRow::bare(self.seq, self.turn, kind, Some(at));
-        self.events.push(ShownEvent {
-            row,
-            text,
-            touches: Vec::<Touch>::new(),
-            live: true,
-            damage: None,
+        self.events.push(EventView {
+            session: self.session,
+            ..EventView::unstored(self.seq, self.turn, kind, Some(at), text)
         });
         let last = self.events.len() - 1;
         &mut self.events[last]

@@ -13,21 +13,21 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
-use backstory_session::Action;
-use backstory_session::EventKey;
-use backstory_session::hook::{EventContent, Happening, HookInput};
-use backstory_session::redact::Redactor;
+use backstory_agents::hook::{EventContent, Happening, HookInput};
+use backstory_event::EventKey;
+use backstory_event::{Action, SessionId};
+use backstory_redact::Redactor;
 use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
-use crate::code::SeenFile;
+use crate::code::FileScan;
 use crate::error::Result;
 use crate::project::project_of;
+use crate::random::random_key;
 use crate::redaction::redacted_project;
-use crate::sweep::random_key;
 
-pub(crate) use self::live::live_events;
+pub(crate) use self::live::{is_omission, live_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
 
@@ -144,7 +144,7 @@ impl Capture {
     fn items(&self) -> Vec<(ItemKind, EventKey, Option<EventKey>)> {
         let nonce = self.nonce.to_le_bytes();
         let session = self.input.session.as_deref().unwrap_or_default();
-        let agent = self.input.agent.name();
+        let agent = self.input.agent.name;
         let key = |kind: ItemKind, parts: &[&[u8]]| {
             let mut all: Vec<&[u8]> = vec![
                 b"capture",
@@ -202,7 +202,7 @@ impl Capture {
         let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
         let input = &self.input;
         let told = input.session.as_deref().map(|session| ToldSession {
-            agent: input.agent.name(),
+            agent: input.agent.name,
             session,
             at: self.at,
             cwd: input.cwd.as_deref(),
@@ -261,19 +261,19 @@ impl Memory {
         Ok(self.store.tidy_now()?)
     }
 
-    /// Renews the function maps of the files that a captured tool use wrote; how many. Large ones are left to a sweep, those with a
-    /// secret in their path are left out.
+    /// Renews the function maps of the files that a captured tool use wrote, and returns what was found in them. Large ones are left to
+    /// a sweep, those with a secret in their path are left out.
     pub fn see_written(
         &mut self,
         capture: &Capture,
-        session: i64,
+        session: SessionId,
         redactor: Option<&Redactor>,
-    ) -> Result<usize> {
+    ) -> Result<Vec<FileScan>> {
         let Happening::ToolUsed(tool) = &capture.input.happening else {
-            return Ok(0);
+            return Ok(Vec::new());
         };
         if tool.error {
-            return Ok(0);
+            return Ok(Vec::new());
         }
         let cwd = Path::new(capture.input.cwd.as_deref().unwrap_or_default());
         let written: Vec<_> = tool
@@ -283,7 +283,7 @@ impl Memory {
             .collect();
         // Which of several files the text is of, nobody tells.
         let before = tool.before.as_deref().filter(|_| written.len() == 1);
-        let mut seen = 0;
+        let mut scans = Vec::new();
         for touch in written {
             let path = cwd.join(&touch.path);
             let is_small = std::fs::metadata(&path)
@@ -293,11 +293,11 @@ impl Memory {
             };
             let has_secret = redactor.is_some_and(has_secret);
             if path.is_absolute() && is_small && !has_secret {
-                let found = self.see_file(&path, session, before, capture.at, redactor)?;
-                seen += usize::from(found != SeenFile::NotSource);
+                let (_, scan) = self.scan_written(&path, session, before, capture.at, redactor)?;
+                scans.extend(scan);
             }
         }
-        Ok(seen)
+        Ok(scans)
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::is_store_entry;
 use backstory_store::private::{Folder, Privacy, make_private_folder};
 
@@ -119,7 +119,7 @@ impl Spool {
     /// Leaves a trace of a capture that can be written nowhere: an empty file, which a full disk and a limit on the size of files
     /// still allow, whose name tells what it was. The agent's log has the event.
     pub fn put_trace(&self, capture: &Capture) -> io::Result<()> {
-        let agent = capture.input.agent.name();
+        let agent = capture.input.agent.name;
         let event = &capture.input.event;
         let name = format!("{:015}-{agent}-{event}.{LOST}", capture.at.max(0));
         let mut problem = io::Error::from(io::ErrorKind::NotFound);

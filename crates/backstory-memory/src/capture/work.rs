@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use backstory_session::hook::Happening;
+use backstory_agents::hook::Happening;
+use backstory_event::SessionId;
 use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
@@ -64,7 +65,7 @@ impl Memory {
             if items.is_empty() {
                 break;
             }
-            let mut sessions: BTreeMap<Option<i64>, Vec<Item>> = BTreeMap::new();
+            let mut sessions: BTreeMap<Option<SessionId>, Vec<Item>> = BTreeMap::new();
             for item in items {
                 sessions.entry(item.session).or_default().push(item);
             }
@@ -131,15 +132,15 @@ impl Memory {
     /// What names the sessions of these rows.
     pub fn session_heads(
         &self,
-        rows: impl IntoIterator<Item = i64>,
-    ) -> Result<HashMap<i64, SessionHead>> {
+        rows: impl IntoIterator<Item = SessionId>,
+    ) -> Result<HashMap<SessionId, SessionHead>> {
         Ok(self.store.session_heads(rows)?)
     }
 
     /// What becomes of the items of one session.
     fn work_on(
         &mut self,
-        session: Option<i64>,
+        session: Option<SessionId>,
         items: &[Item],
         options: &SweepOptions,
         now: i64,
@@ -199,7 +200,7 @@ impl Memory {
     }
 
     /// Events of the log that may be one of these items.
-    fn unclaimed(&self, session: i64, items: &[Item]) -> Result<Vec<ToldEvent>> {
+    fn unclaimed(&self, session: SessionId, items: &[Item]) -> Result<Vec<ToldEvent>> {
         let times = || items.iter().map(|item| item.at);
         let (Some(first), Some(last)) = (times().min(), times().max()) else {
             return Ok(Vec::new());
@@ -218,7 +219,7 @@ fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
         .iter()
         .enumerate()
         .filter(|(_, event)| event.kind == item.kind && distance(event) <= SAME_TIME_MS)
-        // Codex calls its shell otherwise in hooks than in logs: another tool is only less likely.
+        // Agents may call a tool otherwise in hooks than in logs: another tool is only less likely.
         .min_by_key(|(_, event)| (event.tool != tool, distance(event)))?;
     Some(unclaimed.swap_remove(place).seq)
 }
@@ -230,7 +231,7 @@ fn log_of(
     transcript: Option<&str>,
     known: &Sources,
 ) -> Result<Option<Sources>, String> {
-    if backstory_session::reader(agent).is_none() {
+    if backstory_agents::reader(agent).is_none() {
         return Ok(None);
     }
     // The path of a log with a secret in its name is not stored; the agent's folders are searched for it.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use backstory_code::{Change, Language, Symbol, SymbolChange, text_symbols};
-use backstory_session::{Change as FileChange, Hunk, HunkLine};
+use backstory_event::{Change as FileChange, Hunk, HunkLine};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// Fragments of more lines than this are not compared line by line: all of them count as changed.

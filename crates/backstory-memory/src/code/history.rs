@@ -8,6 +8,7 @@ use backstory_store::{Store, Uncoded};
 
 use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
+use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
 use super::teller::Teller;
 use super::trees::Trees;
@@ -20,12 +21,14 @@ const TOGETHER: u64 = 10_000;
 const FEW: u64 = 500;
 
 /// Looks at what is new in all sessions, those that began first, first. What a sweep that is stopped here leaves, the next one does.
+/// Returns what was parsed.
 pub(crate) fn renew(
     home: &Path,
     store: &mut Store,
     mut seen: Runs,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<()> {
+) -> Result<ScanLog> {
+    let mut scans = ScanLog::default();
     let pending = store.uncoded()?;
     let mut rest = &pending[..];
     while !rest.is_empty() {
@@ -47,10 +50,10 @@ pub(crate) fn renew(
         } else {
             side_by_side(home, store, together, &known)?
         };
-        store_all(store, together, read, seen)?;
+        store_all(store, together, read, seen, &mut scans)?;
         rest = after;
     }
-    Ok(())
+    Ok(scans)
 }
 
 /// What was read of a session.
@@ -108,11 +111,14 @@ fn store_all(
     sessions: &[Uncoded],
     read: Vec<Reading>,
     seen: Vec<Option<Vec<Run>>>,
+    scans: &mut ScanLog,
 ) -> Result<()> {
     let coding = store.coding()?;
     for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
-        for fact in Teller::new(&coding).tell(reading.steps)? {
-            save(&coding, session.session, &fact)?;
+        let facts = Teller::new(&coding).tell(reading.steps)?;
+        scans.add(session.session, &facts);
+        for fact in &facts {
+            save(&coding, session.session, fact)?;
         }
         save_runs(&coding, session, &seen.unwrap_or(reading.runs))?;
         coding.finish(session.session, session.events)?;

@@ -2,13 +2,17 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 use backstory_code::{MAX_BYTES, Parsed};
-use backstory_session::redact::Redactor;
+use backstory_event::SessionId;
+use backstory_redact::Redactor;
 use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
 use super::save::save;
+use super::scanned::{FileScan, scans_of};
 use super::session::{Edited, State, Step, language_of, whole_outline};
 use super::teller::{Fact, Teller};
 use crate::Memory;
@@ -33,11 +37,24 @@ impl Memory {
     pub fn see_file(
         &mut self,
         path: &Path,
-        session: i64,
+        session: SessionId,
         before: Option<&str>,
         at: i64,
         redactor: Option<&Redactor>,
     ) -> Result<Seen> {
+        Ok(self.scan_written(path, session, before, at, redactor)?.0)
+    }
+
+    /// Like [`Memory::see_file`], with what the event log says of it.
+    pub(crate) fn scan_written(
+        &mut self,
+        path: &Path,
+        session: SessionId,
+        before: Option<&str>,
+        at: i64,
+        redactor: Option<&Redactor>,
+    ) -> Result<(Seen, Option<FileScan>)> {
+        let started = Instant::now();
         let path = real(path);
         let unreadable = |source| Error::Path {
             path: path.clone(),
@@ -47,14 +64,16 @@ impl Memory {
             SourceFile::on_disk(&path),
             language_of(&path.to_string_lossy()),
         ) else {
-            return Ok(Seen::NotSource);
+            return Ok((Seen::NotSource, None));
         };
         let bytes = match read_regular_file(&path, MAX_BYTES as u64) {
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(Seen::NotSource),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                return Ok((Seen::NotSource, None));
+            }
             read => read.map_err(unreadable)?,
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            return Ok(Seen::NotSource);
+            return Ok((Seen::NotSource, None));
         };
         let parse = |text: &str| {
             // As texts out of logs are: whatever ends their lines.
@@ -66,16 +85,18 @@ impl Memory {
                     text = String::from_utf8(redacted.bytes.into_owned()).ok()?;
                 }
             }
-            let parsed = Parsed::new(language, text).ok()?;
-            Some(whole_outline(&parsed))
+            Parsed::new(language, text).ok()
         };
-        let Some(after) = parse(&text) else {
-            return Ok(Seen::NotSource);
+        let Some(after) = parse(&text).as_ref().map(whole_outline) else {
+            return Ok((Seen::NotSource, None));
         };
         self.store.install_triggers()?;
         let before = match before {
             Some("") => State::Absent,
-            Some(before) => parse(before).map_or(State::Odd, State::Seen),
+            Some(before) => match parse(before) {
+                Some(parsed) => State::Seen(Arc::new(parsed.symbols())),
+                None => State::Odd,
+            },
             None => State::Unknown,
         };
         let step = Step::Edited(Edited {
@@ -96,9 +117,14 @@ impl Memory {
             Fact::Changed { symbols, .. } => symbols.len(),
             _ => 0,
         });
-        match facts.iter().any(|fact| matches!(fact, Fact::Broken { .. })) {
-            true => Ok(Seen::Broken),
-            false => Ok(Seen::Changed(changed.sum())),
+        let seen = match facts.iter().any(|fact| matches!(fact, Fact::Broken { .. })) {
+            true => Seen::Broken,
+            false => Seen::Changed(changed.sum()),
+        };
+        let mut scan = scans_of(session, &facts).pop();
+        if let Some(scan) = &mut scan {
+            scan.duration = Some(started.elapsed());
         }
+        Ok((seen, scan))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Change, Kind};
+use backstory_event::SessionId;
 use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
 use super::files::Here;
@@ -20,7 +21,7 @@ pub(super) const MOST_MOVES: usize = 32;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeFilter {
     /// Of this session, by its row.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// Not before this time.
     pub since: Option<i64>,
     /// Of this file, or of those in this folder, under whatever names they had.
@@ -113,7 +114,7 @@ impl Memory {
             since: filter.since,
         })?;
         let mut order = Vec::new();
-        let mut turns: HashMap<(i64, i64), Vec<SymbolRow>> = HashMap::new();
+        let mut turns: HashMap<(SessionId, i64), Vec<SymbolRow>> = HashMap::new();
         for row in rows {
             let key = (row.session, row.turn);
             let rows = turns.entry(key).or_default();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
-use backstory_session::Kind;
+use backstory_event::{Kind, SessionId};
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};
@@ -25,7 +25,7 @@ pub(super) struct Run {
 /// Gathers them while a sweep stores events, which saves reading all answers again.
 #[derive(Default)]
 pub(crate) struct Runs {
-    fed: HashMap<i64, Fed>,
+    fed: HashMap<SessionId, Fed>,
 }
 
 /// What was seen in a stretch of a session.
@@ -52,7 +52,7 @@ impl Runs {
             fed.last = stored.seq;
             let event = &stored.event;
             if event.kind == Kind::ToolResult {
-                look(&event.text, stored.seq, event.at, &mut fed.runs);
+                look(&event.body.text, stored.seq, event.at, &mut fed.runs);
             }
         }
         for session in &taken.extended {
@@ -73,8 +73,8 @@ pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let range = EventRange::From(session.coded + 1);
     visit(store, session.session, &session.agent, range, |event| {
-        if event.row.kind == Kind::ToolResult {
-            look(&event.text, event.row.seq, event.row.at, &mut runs);
+        if event.event.kind == Kind::ToolResult {
+            look(event.text(), event.seq, event.event.at, &mut runs);
         }
         Ok(())
     })?;

@@ -1,6 +1,7 @@
 //! Storing what was learned.
 
 use backstory_code::{Change, Kind, SymbolChange};
+use backstory_event::SessionId;
 use backstory_store::{Coding, NewSnapshot, SymbolRow};
 
 use super::snapshot::{new_symbols, prior_symbols};
@@ -8,7 +9,7 @@ use super::teller::Fact;
 use crate::error::Result;
 
 /// Stores one fact.
-pub(super) fn save(coding: &Coding<'_>, session: i64, fact: &Fact) -> Result<()> {
+pub(super) fn save(coding: &Coding<'_>, session: SessionId, fact: &Fact) -> Result<()> {
     let file = coding.file(&fact.file().project, &fact.file().name)?;
     match fact {
         Fact::Changed {
@@ -109,7 +110,7 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
 }
 
 /// What a stored number stands for.
-pub(super) fn change_of(number: u8) -> Change {
+pub(crate) fn change_of(number: u8) -> Change {
     let known = Change::ALL.get(usize::from(number));
     known.copied().unwrap_or(Change::Modified)
 }

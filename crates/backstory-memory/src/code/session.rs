@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
-use backstory_session::{Change as FileChange, FileEdit, HunkLine};
+use backstory_event::{Change as FileChange, FileEdit, HunkLine};
 use backstory_store::{EventRange, EventRow, Store, Uncoded};
 
 use super::files::{Files, SourceFile};

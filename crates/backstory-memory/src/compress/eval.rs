@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use backstory_event::SessionId;
 use backstory_store::{
     Compression, CompressionState, EventRange, LiveSession, Scores, Spending, Tier,
 };
@@ -9,7 +10,7 @@ use backstory_store::{
 use super::score::scores;
 use crate::Memory;
 use crate::error::Result;
-use crate::observe::{Compressor, Extract, tool_uses};
+use crate::observe::{Compressor, Extract, observed_items};
 
 /// With fewer items of a model, nobody is said to be better.
 const FEWEST: u64 = 20;
@@ -74,7 +75,7 @@ impl Memory {
     /// Compares the models that wrote so far.
     pub fn evaluate_compressors(&self) -> Result<Evaluation> {
         let mut tiers: BTreeMap<Tier, BTreeMap<String, Tally>> = BTreeMap::new();
-        let mut observed: HashMap<i64, HashSet<u64>> = HashMap::new();
+        let mut observed: HashMap<SessionId, HashSet<u64>> = HashMap::new();
         self.store.compressions(|row| {
             if let (Tier::Observation, CompressionState::Done, Some(session), Some(seq)) =
                 (row.tier, row.state, row.session, row.seq)
@@ -104,7 +105,7 @@ impl Memory {
     }
 
     /// How the built-in compressor does on the same items, as far as their text is there.
-    fn built_in(&self, observed: &HashMap<i64, HashSet<u64>>) -> Result<ModelScores> {
+    fn built_in(&self, observed: &HashMap<SessionId, HashSet<u64>>) -> Result<ModelScores> {
         let mut tally = Tally::default();
         let heads = self.store.session_heads(observed.keys().copied())?;
         for (session, calls) in observed {
@@ -117,15 +118,15 @@ impl Memory {
                 turns: 0,
                 events: u64::from(u32::MAX),
             };
-            tool_uses(
+            observed_items(
                 &self.store,
                 &head.agent,
                 &row,
                 EventRange::From(*first),
                 |found| {
                     if calls.contains(&found.call) {
-                        let Ok(sizes) = Extract.compress(&found.tool_use);
-                        tally.add(&scores(&found.tool_use, &sizes));
+                        let Ok(sizes) = Extract.compress(&found.source);
+                        tally.add(&scores(&found.source, &sizes));
                     }
                     Ok(())
                 },

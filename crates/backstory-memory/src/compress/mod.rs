@@ -1,10 +1,11 @@
-//! Letting a model write of tool uses and sessions, within what may be spent.
+//! Letting a model write of prompts, tool uses and sessions, within what may be spent.
 //!
-//! Only what is asked for here is ever sent, and only one process of a store sends at a time. `offer` goes through tool uses,
-//! `summary` through sessions; each says of every item whether it was written, is unusable for good, or waits. What nobody wrote of
+//! Only what is asked for here is ever sent, and only one process of a store sends at a time. `offer` goes through prompts and
+//! tool uses, `summary` through sessions; each says of every item whether it was written, is unusable for good, or waits. What nobody wrote of
 //! stays as it is, and the built-in observations tell of it.
 
 mod eval;
+mod log;
 mod offer;
 mod score;
 mod state;
@@ -12,9 +13,10 @@ mod summary;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{
     MetCap, SessionRow, Spending, SpendingCaps, Store, lock_file, try_lock_file,
 };
@@ -35,7 +37,7 @@ const MOST_LATE: u32 = 2;
 
 /// Whom to let write, of what, and for how much.
 pub struct CompressOptions<'a> {
-    /// Models that write of tool uses: none, one, or two that take half of them each.
+    /// Models that write of prompts and tool uses: none, one, or two that take half of them each.
     pub observations: Vec<String>,
     /// Models that write of sessions, in the same way.
     pub summaries: Vec<String>,
@@ -82,11 +84,11 @@ pub struct CompressProgress {
 /// What was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompressReport {
-    /// Tool uses of which a model wrote.
+    /// Prompts and tool uses of which a model wrote.
     pub observed: u64,
     /// Sessions of which one did.
     pub summarised: u64,
-    /// Tool uses that tell nothing.
+    /// Prompts and tool uses that tell nothing.
     pub untelling: u64,
     /// Items that will never have an answer, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
@@ -138,6 +140,7 @@ impl Memory {
         let price = |model: &str| price_of(model, options).unwrap_or(FREE);
         let since = since(&self.store, options)?;
         let mut run = Run {
+            home: &self.home,
             store: &self.store,
             ask: Ask {
                 store: &self.store,
@@ -168,6 +171,7 @@ impl Memory {
 
 /// A run that offers items.
 struct Run<'a> {
+    home: &'a Path,
     store: &'a Store,
     ask: Ask<'a>,
     redactor: &'a Redactor,

@@ -1,17 +1,20 @@
-//! Offering tool uses.
+//! Offering prompts and tool uses.
 
+use backstory_event::SessionId;
 use backstory_store::{EventRange, LiveSession, Tier, Uncompressed};
 
+use super::log::Offered;
 use super::{Run, Then, model_of};
 use crate::error::Result;
 use crate::observe::anthropic::{Observer, PASSING};
-use crate::observe::{Compressor, Use, is_telling, tool_uses};
+use crate::observe::{Compressor, ObservedItem, is_telling, observed_items};
+use crate::tokens::count_tokens;
 
 /// An item that failed so often for what may pass is given up.
 pub(super) const MOST_FAILURES: usize = 6;
 
 impl Run<'_> {
-    /// Lets models write of tool uses, newest sessions first and in order within each.
+    /// Lets models write of prompts and tool uses, newest sessions first and in order within each.
     pub(super) fn observe(&mut self) -> Result<()> {
         if self.options.observations.is_empty() {
             return Ok(());
@@ -21,7 +24,7 @@ impl Run<'_> {
         for session in &sessions {
             self.done.total += self
                 .store
-                .answered_after(session.session, session.compressed)?;
+                .unobserved_after(session.session, session.compressed)?;
         }
         for session in &sessions {
             if self.observe_session(session)? == Then::End {
@@ -54,9 +57,9 @@ impl Run<'_> {
         Ok(then)
     }
 
-    fn observe_one(&mut self, session: &Uncompressed, pending: &Use) -> Result<Then> {
+    fn observe_one(&mut self, session: &Uncompressed, pending: &ObservedItem) -> Result<Then> {
         let row = session.session;
-        if !is_telling(&pending.tool_use) {
+        if !is_telling(&pending.source) {
             self.report.untelling += 1;
             self.step();
             self.store.set_compressed(row, pending.result)?;
@@ -85,7 +88,18 @@ impl Run<'_> {
             call: pending.call,
             result: pending.result,
         };
-        match observer.compress(&pending.tool_use) {
+        let offered = Offered {
+            kind: pending.source.kind().name(),
+            model,
+            session: &session.name,
+            raw_bytes: pending.source.raw_bytes(),
+            raw_tokens: pending.source.texts().map(count_tokens).iter().sum(),
+        };
+        let begun = self.log_begin(&offered);
+        let written = observer.compress(&pending.source);
+        let summary = written.as_ref().map(|sizes| sizes.summary.as_str());
+        self.log_end(&offered, &begun, summary);
+        match written {
             Ok(_) => {
                 self.report.observed += 1;
                 self.late_in_a_row = 0;
@@ -104,22 +118,22 @@ impl Run<'_> {
     }
 }
 
-/// So many tool uses are in memory at once.
+/// So many of them are in memory at once.
 const TOGETHER: usize = 32;
 
-/// Up to which event the tool uses of a session were offered by now; `None` when it is gone.
-fn offered(store: &backstory_store::Store, session: i64) -> Result<Option<u64>> {
+/// Up to which event the prompts and tool uses of a session were offered by now; `None` when it is gone.
+fn offered(store: &backstory_store::Store, session: SessionId) -> Result<Option<u64>> {
     let found = store.uncompressed(i64::MIN, Some(session))?;
     Ok(found.first().map(|session| session.compressed))
 }
 
-/// The next tool uses whose result is after an event, as far as the log tells them.
+/// The next prompts and tool uses whose result is after an event, as far as the log tells them.
 pub(super) fn pending(
     store: &backstory_store::Store,
     session: &Uncompressed,
     after: u64,
-) -> Result<Vec<Use>> {
-    let Some(first) = store.first_unanswered(session.session, after)? else {
+) -> Result<Vec<ObservedItem>> {
+    let Some(first) = store.first_unobserved(session.session, after)? else {
         return Ok(Vec::new());
     };
     let live = LiveSession {
@@ -127,8 +141,8 @@ pub(super) fn pending(
         turns: session.turns,
         events: session.events,
     };
-    let mut pending: Vec<Use> = Vec::new();
-    tool_uses(
+    let mut pending: Vec<ObservedItem> = Vec::new();
+    observed_items(
         store,
         &session.agent,
         &live,

@@ -3,25 +3,27 @@
 use backstory_store::Scores;
 
 use crate::code::last_name;
-use crate::observe::{Sizes, ToolUse, faith};
+use crate::observe::{ObservationSource, Sizes, ToolUse, faith};
 use crate::tokens::count_tokens;
 
-/// Scores an observation of a tool use.
-pub(crate) fn scores(tool_use: &ToolUse, sizes: &Sizes) -> Scores {
-    let raw = count_tokens(&tool_use.input) + count_tokens(&tool_use.output);
+/// Scores an observation.
+pub(crate) fn scores(source: &ObservationSource, sizes: &Sizes) -> Scores {
+    let raw = source.texts().map(count_tokens).iter().sum();
+    let tool_use = source.tool_use();
+    let said = format!("{}\n{}", sizes.summary, sizes.detail);
     Scores {
         faithfulness: faithfulness(
-            tool_use,
+            source,
             &format!("{}\n{}\n{}", sizes.title, sizes.summary, sizes.detail),
         ),
         compression: compression(raw, &sizes.summary),
-        coverage: coverage(tool_use, &format!("{}\n{}", sizes.summary, sizes.detail)),
+        coverage: tool_use.and_then(|tool_use| coverage(tool_use, &said)),
     }
 }
 
 /// Which share of what a text names stands in what it is about; nothing when it names nothing.
-pub(super) fn faithfulness(tool_use: &ToolUse, text: &str) -> Option<f64> {
-    let faith = faith(tool_use, text);
+pub(super) fn faithfulness(source: &ObservationSource, text: &str) -> Option<f64> {
+    let faith = faith(source, text);
     let unfounded = faith.unfounded.len() as f64;
     (faith.named > 0).then(|| (1.0 - unfounded / faith.named as f64).max(0.0))
 }
@@ -38,7 +40,8 @@ fn coverage(tool_use: &ToolUse, text: &str) -> Option<f64> {
         let path = touch.path.trim_end_matches(['/', '\\']);
         path.rsplit(['/', '\\']).next().unwrap_or(path)
     });
-    let functions = tool_use.functions.iter().map(|name| last_name(name));
+    let functions = tool_use.functions.iter();
+    let functions = functions.map(|function| last_name(&function.name));
     let mut names: Vec<&str> = files
         .chain(functions)
         .filter(|name| !name.is_empty())
@@ -51,9 +54,10 @@ fn coverage(tool_use: &ToolUse, text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::{Action, Touch};
+    use backstory_event::{Action, Touch};
 
     use super::*;
+    use crate::observe::{ChangedFunction, FunctionChange};
 
     #[test]
     fn scores_of_an_observation() {
@@ -67,15 +71,22 @@ mod tests {
                     action: Action::Write,
                 })
                 .into(),
-            functions: vec!["Cart.add".to_string(), "Cart.take".to_string()],
+            functions: ["Cart.add", "Cart.take"]
+                .map(|name| ChangedFunction {
+                    file: "/w/src/cart.rs".to_string(),
+                    name: name.to_string(),
+                    change: FunctionChange::New,
+                })
+                .into(),
             ..ToolUse::default()
         };
+        let source = ObservationSource::ToolUse(tool_use.clone());
         let sizes = Sizes {
             title: "Edited the cart".to_string(),
             summary: "add now counts 12, not 13, in src/cart.rs".to_string(),
             detail: "more".to_string(),
         };
-        let found = scores(&tool_use, &sizes);
+        let found = scores(&source, &sizes);
         // 12 and the path stand there, 13 does not.
         assert_eq!(found.faithfulness, Some(1.0 - 1.0 / 3.0));
         let raw = count_tokens(&tool_use.input) + count_tokens(&tool_use.output);
@@ -83,7 +94,8 @@ mod tests {
         assert_eq!(found.compression, Some(raw as f64 / told as f64));
         assert!(found.compression.unwrap() > 10.0);
         assert_eq!(found.coverage, Some(0.5));
-        let nothing = scores(&ToolUse::default(), &Sizes::default());
+        let nothing = ObservationSource::ToolUse(ToolUse::default());
+        let nothing = scores(&nothing, &Sizes::default());
         assert_eq!(nothing, Scores::default());
     }
 }

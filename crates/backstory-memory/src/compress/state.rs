@@ -1,6 +1,6 @@
 //! What there is, what waits, and what asking for it would take.
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::Spending;
 
 use super::offer::pending;
@@ -14,13 +14,13 @@ use crate::observe::is_telling;
 /// How far models are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompressState {
-    /// Tool uses that no model wrote of.
+    /// Prompts and tool uses that no model wrote of.
     pub raw: u64,
     /// Those that one did.
     pub observed: u64,
     /// Sessions that one wrote of.
     pub summarised: u64,
-    /// Tool uses that are to be offered.
+    /// Prompts and tool uses that are to be offered.
     pub pending_observations: u64,
     /// Sessions that are.
     pub pending_summaries: u64,
@@ -33,7 +33,7 @@ pub struct CompressState {
 /// What a run would send, without sending it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DryCompress {
-    /// Tool uses.
+    /// Prompts and tool uses.
     pub observations: u64,
     /// Sessions.
     pub summaries: u64,
@@ -76,7 +76,7 @@ impl Memory {
             for session in self.store.uncompressed(since, None)? {
                 state.pending_observations += self
                     .store
-                    .answered_after(session.session, session.compressed)?;
+                    .unobserved_after(session.session, session.compressed)?;
             }
             state.pending_summaries = unsummarised(&self.store, since, None, now)?.len() as u64;
         }
@@ -111,15 +111,15 @@ impl Memory {
         for session in self.store.uncompressed(since, only)? {
             let mut after = session.compressed;
             loop {
-                let uses = pending(&self.store, &session, after)?;
-                let Some(last) = uses.last() else { break };
+                let items = pending(&self.store, &session, after)?;
+                let Some(last) = items.last() else { break };
                 after = last.result;
-                for item in uses.iter().filter(|item| is_telling(&item.tool_use)) {
+                for item in items.iter().filter(|item| is_telling(&item.source)) {
                     let model = model_of(&options.observations, &session.name, item.call);
                     let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
                         return Ok(dry);
                     };
-                    let request = Request::observation(model, &item.tool_use, &redactor);
+                    let request = Request::observation(model, &item.source, &redactor);
                     dry.observations += 1;
                     dry.add(&most(&request, &price_of(model, options)?), &spent, options);
                 }

@@ -1,18 +1,20 @@
 //! Letting a model write of whole sessions: of what was said and done in them, never of what tools answered. So what it writes may be
 //! shown to other sessions.
 
+use backstory_event::SessionId;
 use backstory_store::{Scores, SessionRow, Store, Tier, Uncompressed, Written};
 
+use super::log::Offered;
 use super::offer::MOST_FAILURES;
 use super::score::{compression, faithfulness};
 use super::{Run, Then, model_of};
 use crate::Memory;
 use crate::digest::{What, session_notes};
 use crate::error::Result;
-use crate::observe::ToolUse;
 use crate::observe::anthropic::{
     Item, Kept, PASSING, Request, SessionSummary, redacted, summary_written,
 };
+use crate::observe::{ObservationSource, Prompt};
 use crate::read::unless_damaged;
 use crate::tokens::count_tokens;
 
@@ -34,7 +36,7 @@ impl Memory {
 pub(super) fn unsummarised(
     store: &Store,
     since: i64,
-    only: Option<i64>,
+    only: Option<SessionId>,
     now: i64,
 ) -> Result<Vec<Uncompressed>> {
     Ok(store.unsummarised(since, only, now - OVER_AFTER_MS, NEWS)?)
@@ -99,6 +101,14 @@ impl Run<'_> {
             session: session.session,
             seq: session.events,
         };
+        let offered = Offered {
+            kind: "session",
+            model,
+            session: &session.name,
+            raw_bytes: told.len() as u64,
+            raw_tokens: count_tokens(told),
+        };
+        let begun = self.log_begin(&offered);
         let redactor = self.redactor;
         let read = |fields: &_| {
             let summary = summary_written(fields, &request.fence)?;
@@ -120,6 +130,8 @@ impl Run<'_> {
                 },
             })
         });
+        let summary = asked.as_ref().map(|written| written.summary.as_str());
+        self.log_end(&offered, &begun, summary);
         match asked {
             Ok(_) => {
                 self.report.summarised += 1;
@@ -132,10 +144,10 @@ impl Run<'_> {
 }
 
 fn scores(told: &str, summary: &SessionSummary) -> Scores {
-    let source = ToolUse {
-        output: told.to_string(),
-        ..ToolUse::default()
-    };
+    let source = ObservationSource::Prompt(Prompt {
+        text: told.to_string(),
+        ..Prompt::default()
+    });
     let more = [&summary.learned, &summary.next].map(|text| text.as_deref().unwrap_or_default());
     let all = [summary.title.as_str(), &summary.summary, more[0], more[1]].join("\n");
     Scores {

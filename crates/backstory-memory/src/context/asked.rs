@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 
 use super::ContextOptions;
 use super::layers::turn_line;

@@ -10,6 +10,8 @@ use crate::error::Result;
 /// A session that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextTrial {
+    /// The agent.
+    pub agent: String,
     /// The agent's own id of it.
     pub session: String,
     /// How many tokens it would have been told.
@@ -87,6 +89,7 @@ impl Memory {
                 })
             };
             trials.push(ContextTrial {
+                agent: row.agent,
                 session: row.session,
                 tokens: context.tokens,
                 touched: files.len(),

@@ -19,7 +19,8 @@ mod tests;
 
 use std::borrow::Cow;
 
-use backstory_session::redact::Redactor;
+use backstory_event::SessionId;
+use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 
 use self::budget::{Offer, Room, choose};
@@ -94,6 +95,14 @@ pub struct Context {
     pub layers: Vec<LayerTokens>,
 }
 
+impl Context {
+    /// Names of the layers that it has something of.
+    pub fn included_layers(&self) -> Vec<&'static str> {
+        let layers = self.layers.iter().filter(|layer| layer.items > 0);
+        layers.map(|layer| layer.layer.name()).collect()
+    }
+}
+
 /// A part of what a session is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerTokens {
@@ -157,7 +166,7 @@ impl Memory {
             // Sessions in which nothing was asked or done must not crowd out the others.
             pasts.extend(past.filter(Past::says_something));
         }
-        let sessions: Vec<i64> = pasts.iter().map(|past: &Past| past.row.id).collect();
+        let sessions: Vec<SessionId> = pasts.iter().map(|past: &Past| past.row.id).collect();
         self.verify_answer(&AnswerRows::SessionList(&sessions))?;
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let mut files = ranked_files(&pasts, &options.here);

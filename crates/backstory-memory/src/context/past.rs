@@ -8,15 +8,13 @@ use backstory_store::{ChangedName, RecalledSession, Store};
 use super::quote::named;
 use crate::capture::live_events;
 use crate::digest::{
-    CommandKind, Notes, Run, Seen, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
+    CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
 };
 use crate::error::Result;
 use crate::observe::SessionSummary;
 use crate::place::Place;
 use crate::read::unless_damaged;
 
-/// The least of a session's id that names it.
-const SHORT_ID: usize = 8;
 /// No agent gives longer ones.
 const LONGEST_ID: usize = 80;
 
@@ -50,14 +48,14 @@ impl Past {
 
     /// A session; `None` when its id could not be told as it stands. Ids are from logs and may say anything.
     pub(super) fn load(store: &Store, row: RecalledSession) -> Result<Option<Self>> {
-        let short = store.short_id(&row.session, SHORT_ID)?;
+        let short = store.short_id(&row.agent, &row.session)?;
         if !is_citable(&short) {
             return Ok(None);
         }
         let mut notes = noted(store, &row)?;
         for live in store.live_sessions(Some(row.id))? {
             for event in live_events(store, &live)? {
-                notes.take(&Seen::from(&event));
+                notes.take(&event);
             }
         }
         let summary = unless_damaged(store, store.summary(row.id))?;

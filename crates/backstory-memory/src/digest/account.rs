@@ -321,7 +321,7 @@ fn quote(step: &Step, said: &str) -> Statement {
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::Action;
+    use backstory_event::Action;
 
     use super::super::story::Story;
     use super::*;

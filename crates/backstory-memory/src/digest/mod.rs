@@ -15,7 +15,7 @@ mod said;
 mod story;
 mod trouble;
 
-use backstory_session::{Kind, Usage};
+use backstory_event::{Kind, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ use crate::observe::SessionSummary;
 
 pub(crate) use account::prompts;
 pub(crate) use command::{CommandKind, program};
-pub(crate) use notes::{Notes, Run, Seen, Step, What};
+pub(crate) use notes::{Notes, Run, Step, What};
 pub use outcome::Outcome;
 pub(crate) use renew::{Digester, notes as session_notes};
 pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};

@@ -1,14 +1,11 @@
 //! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
 
-use backstory_session::{Action, Kind, Touch};
-use backstory_store::Stored;
+use backstory_event::{Action, EventView, Kind};
 use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandKind};
 use super::output;
-use super::said;
 use super::trouble;
-use crate::read::ShownEvent;
 use crate::text;
 
 /// With so many steps, commands that just worked are noted no more.
@@ -117,90 +114,34 @@ struct OpenCall {
     target: String,
 }
 
-/// An event, wherever it was read.
-pub(crate) struct Seen<'a> {
-    pub(crate) seq: u64,
-    pub(crate) turn: u64,
-    pub(crate) at: Option<i64>,
-    pub(crate) kind: Kind,
-    pub(crate) text: &'a str,
-    pub(crate) tool: Option<&'a str>,
-    pub(crate) call: Option<u64>,
-    pub(crate) command: Option<&'a str>,
-    pub(crate) error: bool,
-    pub(crate) exit_code: Option<i64>,
-    pub(crate) duration_ms: Option<i64>,
-    pub(crate) touches: &'a [Touch],
-}
-
-impl<'a> From<&'a Stored> for Seen<'a> {
-    fn from(stored: &'a Stored) -> Self {
-        let event = &stored.event;
-        Seen {
-            seq: stored.seq,
-            turn: stored.turn,
-            at: event.at,
-            kind: event.kind,
-            text: &event.text,
-            tool: event.tool.as_deref(),
-            call: stored.call,
-            command: event.command.as_deref(),
-            error: event.error,
-            exit_code: event.exit_code,
-            duration_ms: event.duration_ms,
-            touches: &event.touches,
-        }
-    }
-}
-
-impl<'a> From<&'a ShownEvent> for Seen<'a> {
-    fn from(event: &'a ShownEvent) -> Self {
-        let row = &event.row;
-        Seen {
-            seq: row.seq,
-            turn: row.turn,
-            at: row.at,
-            kind: row.kind,
-            text: &event.text,
-            tool: row.tool.as_deref(),
-            call: row.call,
-            command: row.command.as_deref(),
-            error: row.error,
-            exit_code: row.exit_code,
-            duration_ms: row.duration_ms,
-            touches: &event.touches,
-        }
-    }
-}
-
 impl Notes {
     /// Notes the next event.
-    pub(crate) fn take(&mut self, seen: &Seen<'_>) {
-        self.events = seen.seq;
-        match seen.kind {
+    pub(crate) fn take(&mut self, view: &EventView<'_>) {
+        self.events = view.seq;
+        match view.event.kind {
             Kind::Prompt => {
                 self.close_turn();
-                self.add(seen, What::Prompt(shortened(seen.text, PROMPT)));
+                self.add(view, What::Prompt(shortened(view.text(), PROMPT)));
                 self.last = Some(Last::Prompt);
             }
-            Kind::Reply if !seen.text.trim().is_empty() => {
-                self.add(seen, What::Reply(shortened(seen.text, REPLY)));
-                self.keep_last_replies(seen.turn, 2);
+            Kind::Reply if !view.text().trim().is_empty() => {
+                self.add(view, What::Reply(shortened(view.text(), REPLY)));
+                self.keep_last_replies(view.turn, 2);
                 self.last = Some(Last::Reply);
             }
             Kind::ToolCall => {
-                self.call(seen);
+                self.call(view);
                 self.last = Some(Last::Call);
             }
             Kind::ToolResult => {
-                self.result(seen);
+                self.result(view);
                 if self.last != Some(Last::Interruption) {
                     self.last = Some(Last::Result);
                 }
             }
-            Kind::Summary if said::is_compaction(seen.text) => self.add(seen, What::Compacted),
-            Kind::System if said::is_interruption(seen.text) => {
-                self.add(seen, What::Interrupted);
+            Kind::Summary if view.event.body.marks.compacted => self.add(view, What::Compacted),
+            Kind::System if view.event.body.marks.interrupted => {
+                self.interrupt(view);
                 self.last = Some(Last::Interruption);
             }
             _ => {}
@@ -217,13 +158,21 @@ impl Notes {
         self.last = None;
     }
 
-    fn add(&mut self, seen: &Seen<'_>, what: What) {
+    fn add(&mut self, view: &EventView<'_>, what: What) {
         self.steps.push(Step {
-            seq: seen.seq,
-            turn: seen.turn,
-            at: seen.at,
+            seq: view.seq,
+            turn: view.turn,
+            at: view.event.at,
             what,
         });
+    }
+
+    /// Notes that the user stopped the agent; some logs tell it twice.
+    fn interrupt(&mut self, view: &EventView<'_>) {
+        let is_noted = |step: &Step| step.turn == view.turn && step.what == What::Interrupted;
+        if !self.steps.last().is_some_and(is_noted) {
+            self.add(view, What::Interrupted);
+        }
     }
 
     /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.
@@ -256,8 +205,9 @@ impl Notes {
         }
     }
 
-    fn call(&mut self, seen: &Seen<'_>) {
-        let mut paths: Vec<String> = seen
+    fn call(&mut self, view: &EventView<'_>) {
+        let mut paths: Vec<String> = view
+            .event
             .touches
             .iter()
             .filter(|touch| touch.action != Action::Read)
@@ -266,60 +216,60 @@ impl Notes {
         paths.sort_unstable();
         paths.dedup();
         let full = self.steps.len() >= MOST_STEPS;
-        match seen.command {
+        match view.event.body.command.as_deref() {
             Some(line) => {
                 let kind = command::kind(line);
                 // A patch that is applied by a command is an edit.
                 if !paths.is_empty() && kind.is_other() {
-                    self.add(seen, edit(paths));
+                    self.add(view, edit(paths));
                 } else if !full || !kind.is_other() {
                     let run = Run {
                         command: shortened(line, COMMAND),
                         kind,
                         ..Run::default()
                     };
-                    self.add(seen, What::Run(run));
+                    self.add(view, What::Run(run));
                 } else {
-                    self.open(seen, line);
+                    self.open(view, line);
                 }
             }
-            None if !paths.is_empty() && !full => self.add(seen, edit(paths)),
+            None if !paths.is_empty() && !full => self.add(view, edit(paths)),
             None => {
-                let target = seen.touches.first().map(|touch| touch.path.as_str());
-                self.open(seen, target.unwrap_or_default());
+                let target = view.event.touches.first().map(|touch| touch.path.as_str());
+                self.open(view, target.unwrap_or_default());
             }
         }
     }
 
-    fn open(&mut self, seen: &Seen<'_>, target: &str) {
+    fn open(&mut self, view: &EventView<'_>, target: &str) {
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
         self.open.push(OpenCall {
-            seq: seen.seq,
-            tool: seen.tool.unwrap_or_default().to_string(),
+            seq: view.seq,
+            tool: view.event.tool.as_deref().unwrap_or_default().to_string(),
             target: shortened(target, COMMAND),
         });
     }
 
-    fn result(&mut self, seen: &Seen<'_>) {
-        let failed = seen.error || seen.exit_code.is_some_and(|code| code != 0);
-        let Some(call) = seen.call else { return };
+    fn result(&mut self, view: &EventView<'_>) {
+        let failed = view.event.error || view.event.exit_code.is_some_and(|code| code != 0);
+        let Some(call) = view.call else { return };
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));
         let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
-        if failed && said::is_denial(seen.text) {
+        if view.event.body.marks.denied {
             if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
                 *failed = true;
             }
-            let tool = seen.tool.unwrap_or_default().to_string();
-            return self.add(seen, What::Denied(tool));
+            let tool = view.event.tool.as_deref().unwrap_or_default().to_string();
+            return self.add(view, What::Denied(tool));
         }
-        if said::is_interruption(seen.text) {
-            return self.add(seen, What::Interrupted);
+        if view.event.body.marks.interrupted {
+            return self.interrupt(view);
         }
         match (step.map(|step| &mut step.what), open) {
-            (Some(What::Run(run)), _) => run.end(seen, failed),
+            (Some(What::Run(run)), _) => run.end(view, failed),
             (
                 Some(What::Edit {
                     failed: is, said, ..
@@ -327,14 +277,14 @@ impl Notes {
                 _,
             ) => {
                 *is = failed;
-                *said = failed.then(|| trouble::telling(seen.text));
+                *said = failed.then(|| trouble::telling(view.text()));
             }
             (_, Some(open)) if failed => self.add(
-                seen,
+                view,
                 What::Failed {
                     tool: open.tool,
                     target: open.target,
-                    said: trouble::telling(seen.text),
+                    said: trouble::telling(view.text()),
                 },
             ),
             _ => {}
@@ -344,24 +294,24 @@ impl Notes {
 
 impl Run {
     /// How it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
-    fn end(&mut self, seen: &Seen<'_>, failed: bool) {
+    fn end(&mut self, view: &EventView<'_>, failed: bool) {
         let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
         if self.kind == CommandKind::Test {
-            self.tests = output::tests(seen.text);
+            self.tests = output::tests(view.text());
         }
         let red = self.tests.is_some_and(|(_, failed)| failed > 0);
-        let broken = runs && output::looks_broken(seen.text);
-        let goes_on = output::goes_on_in_background(seen.text);
+        let broken = runs && output::looks_broken(view.text());
+        let goes_on = output::goes_on_in_background(view.text());
         self.ok = if goes_on {
             None
         } else {
             Some(!(failed || red || broken))
         };
-        self.ms = seen.duration_ms;
+        self.ms = view.event.duration_ms;
         self.said = match (self.ok, self.kind) {
-            (Some(false), _) => Some(trouble::telling(seen.text)),
-            (_, CommandKind::Commit) => output::commit(seen.text),
-            (_, CommandKind::PullRequest) => output::address(seen.text),
+            (Some(false), _) => Some(trouble::telling(view.text())),
+            (_, CommandKind::Commit) => output::commit(view.text()),
+            (_, CommandKind::PullRequest) => output::address(view.text()),
             _ => None,
         };
     }

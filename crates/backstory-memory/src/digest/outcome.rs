@@ -329,12 +329,7 @@ mod tests {
             Outcome::Partial,
         );
         check(
-            |story| {
-                story
-                    .prompt("fix it")
-                    .reply("Hm.")
-                    .system("[Request interrupted by user]")
-            },
+            |story| story.prompt("fix it").reply("Hm.").interrupt(),
             Outcome::Abandoned,
         );
         check(

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use backstory_event::SessionId;
 use backstory_store::{DigestRow, EventRange, Store, Taken};
 
 use super::account::{Account, title};
-use super::notes::{Notes, Seen};
+use super::notes::Notes;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::{view_of_stored, visit};
 
 /// So many digests are stored in one transaction.
 const TOGETHER: usize = 200;
@@ -15,9 +16,9 @@ const TOGETHER: usize = 200;
 /// Makes digests while a sweep stores events, which saves reading them again.
 #[derive(Default)]
 pub(crate) struct Digester {
-    open: HashMap<i64, Notes>,
+    open: HashMap<SessionId, Notes>,
     ready: Vec<DigestRow>,
-    renewed: BTreeSet<i64>,
+    renewed: BTreeSet<SessionId>,
 }
 
 impl Digester {
@@ -38,7 +39,7 @@ impl Digester {
                 && notes.events + 1 == first.seq
             {
                 for stored in events {
-                    notes.take(&Seen::from(stored));
+                    notes.take(&view_of_stored(stored));
                 }
                 fed.insert(session, notes);
             }
@@ -74,7 +75,7 @@ impl Digester {
         Ok(self.renewed.len() as u64)
     }
 
-    fn close(&mut self, session: i64, notes: &Notes) {
+    fn close(&mut self, session: SessionId, notes: &Notes) {
         self.renewed.insert(session);
         self.ready.push(row(session, notes));
     }
@@ -86,7 +87,7 @@ impl Digester {
     }
 }
 
-fn row(session: i64, notes: &Notes) -> DigestRow {
+fn row(session: SessionId, notes: &Notes) -> DigestRow {
     DigestRow {
         session,
         events: notes.events,
@@ -97,7 +98,7 @@ fn row(session: i64, notes: &Notes) -> DigestRow {
 }
 
 /// The notes of a session as they are stored; new ones if there are none; `None` when part of them is not true any more.
-fn whole_notes(store: &Store, session: i64) -> Result<Option<Notes>> {
+fn whole_notes(store: &Store, session: SessionId) -> Result<Option<Notes>> {
     let Some(row) = store.digest(session)? else {
         return Ok(Some(Notes::default()));
     };
@@ -106,7 +107,7 @@ fn whole_notes(store: &Store, session: i64) -> Result<Option<Notes>> {
 }
 
 /// The notes of a session with all of its events that are there.
-pub(crate) fn notes(store: &Store, session: i64, agent: &str) -> Result<Notes> {
+pub(crate) fn notes(store: &Store, session: SessionId, agent: &str) -> Result<Notes> {
     let row = store.digest(session)?;
     let mut notes: Notes = row
         .as_ref()
@@ -122,7 +123,7 @@ pub(crate) fn notes(store: &Store, session: i64, agent: &str) -> Result<Notes> {
     }
     let range = EventRange::From(notes.events + 1);
     visit(store, session, agent, range, |event| {
-        notes.take(&Seen::from(&event));
+        notes.take(&event);
         Ok(())
     })?;
     Ok(notes)

@@ -5,35 +5,6 @@ use crate::text;
 /// No more of a text is read.
 const MOST_READ: usize = 4 << 10;
 
-/// Whether a text marks that the user stopped the agent.
-pub(crate) fn is_interruption(said: &str) -> bool {
-    let said = text::beginning(said.trim_start(), 200);
-    said.starts_with("[Request interrupted")
-        || said.contains("turn_aborted")
-        || said.contains("<turn_aborted>")
-}
-
-/// Whether a tool's result says that the user did not allow it.
-pub(crate) fn is_denial(said: &str) -> bool {
-    let said = text::beginning(said, 400);
-    [
-        "The user doesn't want to proceed with this tool use",
-        "The user doesn't want to take this action",
-        "rejected by user",
-        "denied by the user",
-        "Permission to use",
-        "haven't granted it yet",
-        "User denied",
-    ]
-    .iter()
-    .any(|mark| said.contains(mark))
-}
-
-/// Whether a summary replaced the history before it.
-pub(crate) fn is_compaction(said: &str) -> bool {
-    said.len() > 1_500 || said.starts_with("This session is being continued")
-}
-
 /// Whether a person wrote a prompt, and not a program in a person's name.
 pub(crate) fn is_of_a_person(prompt: &str) -> bool {
     const PROGRAMS: [&str; 9] = [
@@ -398,13 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_agents_are_known() {
-        assert!(is_interruption(
-            "[Request interrupted by user for tool use]"
-        ));
-        assert!(is_denial(
-            "The user doesn't want to proceed with this tool use. STOP"
-        ));
+    fn prompts_of_programs_are_known() {
         for said in ["fix it", "the hook fails: why?", "Call the hook", "a"] {
             assert!(is_of_a_person(said), "{said}");
         }

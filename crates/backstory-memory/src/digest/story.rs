@@ -1,8 +1,8 @@
 //! Sessions made up for tests.
 
-use backstory_session::{Action, Kind, Touch};
+use backstory_event::{Action, EventView, Kind, Touch};
 
-use super::notes::{Notes, Seen};
+use super::notes::Notes;
 
 /// A session in the making: what is said and done, one event after the other.
 #[derive(Default)]
@@ -13,24 +13,17 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    fn event<'a>(&mut self, kind: Kind, text: &'a str, change: impl FnOnce(&mut Seen<'a>)) -> u64 {
+    fn event(
+        &mut self,
+        kind: Kind,
+        text: &str,
+        change: impl FnOnce(&mut EventView<'static>),
+    ) -> u64 {
         self.seq += 1;
-        let mut seen = Seen {
-            seq: self.seq,
-            turn: self.turn,
-            at: Some(self.seq as i64 * 1_000),
-            kind,
-            text,
-            tool: None,
-            call: None,
-            command: None,
-            error: false,
-            exit_code: None,
-            duration_ms: None,
-            touches: &[],
-        };
-        change(&mut seen);
-        self.notes.take(&seen);
+        let at = Some(self.seq as i64 * 1_000);
+        let mut view = EventView::unstored(self.seq, self.turn, kind, at, text.to_string());
+        change(&mut view);
+        self.notes.take(&view);
         self.seq
     }
 
@@ -45,23 +38,62 @@ impl Story {
         self
     }
 
-    pub(crate) fn system(&mut self, text: &str) -> &mut Self {
-        self.event(Kind::System, text, |_| {});
+    /// The user stops the agent.
+    pub(crate) fn interrupt(&mut self) -> &mut Self {
+        self.event(Kind::System, "", |view| {
+            view.event.to_mut().body.marks.interrupted = true;
+        });
+        self
+    }
+
+    /// A command that the user does not allow.
+    pub(crate) fn deny_command(&mut self, command: &str) -> &mut Self {
+        self.start(command);
+        self.deny("Bash")
+    }
+
+    /// An edit that the user does not allow.
+    pub(crate) fn deny_edit(&mut self, path: &str) -> &mut Self {
+        let touch = Touch {
+            path: path.to_string(),
+            action: Action::Write,
+        };
+        self.event(Kind::ToolCall, "", |view| {
+            view.event.to_mut().touches = vec![touch];
+        });
+        self.deny("Edit")
+    }
+
+    /// The last call was not allowed.
+    fn deny(&mut self, tool: &str) -> &mut Self {
+        let call = self.seq;
+        self.event(Kind::ToolResult, "", |view| {
+            view.call = Some(call);
+            let event = view.event.to_mut();
+            (event.tool, event.error) = (Some(tool.to_string()), true);
+            event.body.marks.denied = true;
+        });
         self
     }
 
     /// A command with its output and exit code.
     pub(crate) fn run(&mut self, command: &str, output: &str, code: i64) -> &mut Self {
-        let call = self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
-        self.event(Kind::ToolResult, output, |seen| {
-            (seen.call, seen.exit_code, seen.error) = (Some(call), Some(code), code != 0);
+        let call = self.event(Kind::ToolCall, command, |view| {
+            view.event.to_mut().body.command = Some(command.to_string());
+        });
+        self.event(Kind::ToolResult, output, |view| {
+            view.call = Some(call);
+            let event = view.event.to_mut();
+            (event.exit_code, event.error) = (Some(code), code != 0);
         });
         self
     }
 
     /// A command without an end.
     pub(crate) fn start(&mut self, command: &str) -> &mut Self {
-        self.event(Kind::ToolCall, command, |seen| seen.command = Some(command));
+        self.event(Kind::ToolCall, command, |view| {
+            view.event.to_mut().body.command = Some(command.to_string());
+        });
         self
     }
 
@@ -77,11 +109,14 @@ impl Story {
             path: path.to_string(),
             action,
         }];
-        let call = self.event(Kind::ToolCall, "", |seen| {
-            (seen.tool, seen.touches) = (Some(tool), &touches);
+        let call = self.event(Kind::ToolCall, "", |view| {
+            let event = view.event.to_mut();
+            (event.tool, event.touches) = (Some(tool.to_string()), touches.to_vec());
         });
-        self.event(Kind::ToolResult, error.unwrap_or("ok"), |seen| {
-            (seen.tool, seen.call, seen.error) = (Some(tool), Some(call), error.is_some());
+        self.event(Kind::ToolResult, error.unwrap_or("ok"), |view| {
+            view.call = Some(call);
+            let event = view.event.to_mut();
+            (event.tool, event.error) = (Some(tool.to_string()), error.is_some());
         });
         self
     }

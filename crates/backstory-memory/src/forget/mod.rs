@@ -14,17 +14,18 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
-use self::outside::Intent;
+use self::outside::{Intent, is_logged_of};
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
 use crate::error::Result;
+use crate::random::random_key;
 use crate::redaction::redactor_of_store;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
-use crate::sweep::random_key;
 use crate::{Memory, disk_bytes};
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
@@ -270,7 +271,7 @@ impl Memory {
         let before = disk_bytes(&self.home);
         let names = Names::new(sessions);
         let probes = Probes::new(&self.store, sessions, &names)?;
-        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let rows: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
         let mut logs = self.store.logs_of_sessions(&rows)?;
         let mut places = SearchedPlaces {
             folders: intent.spool.clone(),
@@ -308,7 +309,12 @@ impl Memory {
         }
         forgetting.rewrite_texts(
             |text| names.masked(text),
-            |line| names.masked(line).is_some() || probes.has_word(line),
+            |session, data| {
+                let is_one = |session: &str| {
+                    names.has_id(session) || names.masked(session.as_bytes()).is_some()
+                };
+                session.is_some_and(is_one) || is_logged_of(data, &names, &probes)
+            },
         )?;
         let committed = Intent {
             agent_logs: logs.into_iter().map(PathBuf::from).collect(),
@@ -378,12 +384,10 @@ impl Memory {
             let gone = match VectorWriter::open_existing(&folder.path()) {
                 Ok(Some(mut writer)) => {
                     let known = writer.sessions()?;
-                    let heads = self
-                        .store
-                        .session_heads(known.iter().copied().map(i64::from))?;
+                    let heads = self.store.session_heads(known.iter().copied())?;
                     let mut is_changed = false;
                     for session in known {
-                        if !heads.contains_key(&i64::from(session)) {
+                        if !heads.contains_key(&session) {
                             writer.remove_session(session);
                             is_changed = true;
                         }

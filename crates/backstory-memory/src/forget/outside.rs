@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::SessionHead;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use super::sieve::Names;
 use crate::capture::{Capture, Spool};
 use crate::discover::Problem;
 use crate::error::{Error, Result};
+use crate::event_log::logged_sessions;
 use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::trusted::read_whole;
 use crate::{Memory, write_private};
@@ -57,7 +59,7 @@ pub struct Leftover {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Intent {
     /// Rows and ids of the sessions.
-    pub(super) sessions: Vec<(i64, String)>,
+    pub(super) sessions: Vec<(SessionId, String)>,
     pub(super) catalogue: Option<PathBuf>,
     /// Published files that the user allowed to change.
     pub(super) published: Vec<PathBuf>,
@@ -194,7 +196,7 @@ impl Memory {
         sessions: &[SessionHead],
         places: &ForgetPlaces,
     ) -> Result<ForgetPlan> {
-        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let rows: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
         let logs = self.store.logs_of_sessions(&rows)?.into_iter();
         let agent_logs = existing(logs.map(PathBuf::from).collect());
         let Some(catalogue) = &places.catalogue else {
@@ -258,12 +260,17 @@ impl Memory {
             let changed = clean_capture(&path, names, probes);
             report.add(ForgetPlace::Spool, &path, changed);
         }
-        let is_about = |line: &[u8]| names.masked(line).is_some() || probes.has_word(line);
-        for path in self.forget_lines(is_about)? {
+        for path in self.forget_lines(|line| is_logged_of(line, names, probes))? {
             report.add(ForgetPlace::EventLog, &path, Ok(true));
         }
         Ok(report)
     }
+}
+
+/// Returns whether a line of the event log, or the data of one of its rows, tells of the sessions.
+pub(super) fn is_logged_of(json: &[u8], names: &Names, probes: &Probes) -> bool {
+    let ids = logged_sessions(json);
+    names.masked(json).is_some() || probes.has_word(json) || ids.iter().any(|id| names.has_id(id))
 }
 
 /// Returns files of the catalogue that were refused and may quote the sessions: those that do, and those that nobody can read.
@@ -312,7 +319,7 @@ fn clean_capture(path: &Path, names: &Names, probes: &Probes) -> Result<bool> {
     let is_gone = match &capture {
         Some(capture) => {
             let session = capture.input.session.as_deref();
-            session.is_some_and(|session| names.has_session(capture.input.agent.name(), session))
+            session.is_some_and(|session| names.has_session(capture.input.agent.name, session))
         }
         None => names.masked(&bytes).is_some() || probes.has_word(&bytes),
     };

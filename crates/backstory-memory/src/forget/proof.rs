@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use backstory_session::Kind;
+use backstory_event::{Kind, SessionId, StreamId};
 use backstory_store::{Damage, EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 
@@ -49,7 +49,7 @@ pub(super) struct SearchedPlaces {
     /// Files whose published block is searched.
     pub(super) published: Vec<PathBuf>,
     /// Streams that repeated a forgotten session.
-    pub(super) blanked: HashSet<i64>,
+    pub(super) blanked: HashSet<StreamId>,
     /// Folders, branches and titles that the other lines of those name.
     pub(super) kept: HashSet<String>,
 }
@@ -76,7 +76,7 @@ impl Probes {
     pub(super) fn new(store: &Store, sessions: &[SessionHead], names: &Names) -> Result<Self> {
         let (mut words, mut phrases) = (Longest::default(), Longest::default());
         let mut places = Longest::default();
-        let rows: Vec<i64> = sessions.iter().map(|session| session.id).collect();
+        let rows: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
         for text in store.texts_of_sessions(&rows)? {
             places.add(&text, "_ -./");
         }
@@ -87,10 +87,10 @@ impl Probes {
                 &session.agent,
                 EventRange::All,
                 |event| {
-                    if event.row.kind == Kind::Prompt {
-                        words.add(&event.text, "_");
+                    if event.event.kind == Kind::Prompt {
+                        words.add(event.text(), "_");
                         // No character of these is written otherwise in JSON.
-                        phrases.add(&event.text, "_ -");
+                        phrases.add(event.text(), "_ -");
                     }
                     Ok(())
                 },

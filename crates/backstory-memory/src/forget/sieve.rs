@@ -5,11 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_session::redact::Redactor;
-use backstory_session::{
-    Event, EventKey, Kind, Output, Reader, Reading, SessionFacts, Shape, SourceName, Title,
-    read_document, read_lines,
-};
+use backstory_agents::{Reader, Reading, Shape, SourceName, read_document, read_lines};
+use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Title};
+use backstory_redact::Redactor;
 use backstory_store::{RemainingFacts, RemainingStream, SessionHead};
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -75,6 +73,11 @@ impl Names {
             }
         }
         masked
+    }
+
+    /// Returns whether a session of any agent with this id is one of them.
+    pub(super) fn has_id(&self, session: &str) -> bool {
+        self.sessions.iter().any(|(_, id)| id == session)
     }
 
     /// Returns whether a session is one of them.
@@ -249,7 +252,7 @@ impl<'a> Sieve<'a> {
             .sessions
             .iter()
             .any(|(agent, _)| *agent == stream.agent);
-        let reader = backstory_session::reader(&stream.agent).filter(|_| concerned);
+        let reader = backstory_agents::reader(&stream.agent).filter(|_| concerned);
         Sieve {
             agent: &stream.agent,
             names,
@@ -358,7 +361,7 @@ impl<'a> Sieve<'a> {
                     let is_prompt = |event: &&Event| event.kind == Kind::Prompt;
                     for event in output.events.iter().filter(is_prompt) {
                         if !prompts.iter().any(|(session, _)| *session == event.session) {
-                            prompts.push((event.session.clone(), event.text.clone()));
+                            prompts.push((event.session.clone(), event.body.text.clone()));
                         }
                     }
                     facts.extend(output.facts);

@@ -3,6 +3,7 @@
 
 mod forks;
 
+use backstory_event::StreamId;
 use serde_json::json;
 
 use super::*;
@@ -38,7 +39,7 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
             }
         }
     }
-    let in_block = |stream: i64, _: u64, bytes: &[u8]| {
+    let in_block = |stream: StreamId, _: u64, bytes: &[u8]| {
         if finder.find(bytes).is_some() {
             places.push(format!("stream {stream}"));
         }
@@ -61,7 +62,7 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
 fn marked(session: u32) -> Vec<String> {
     let at = |second: i64| Some(NOW - 86_400_000 + second * 1000);
     let data =
-        backstory_session::attachment::encode(format!("{MARKER} {}", noise(5, 9000)).as_bytes());
+        backstory_store::attachment::encode(format!("{MARKER} {}", noise(5, 9000)).as_bytes());
     let image = json!([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}, {"type": "text", "text": "this"}]);
     let call = json!({"role": "assistant", "model": "claude-test", "id": "m1", "content": [
         {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": format!("/home/ada/shop/{MARKER}.rs")}}]});

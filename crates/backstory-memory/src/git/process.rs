@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::metadata::is_safe_for_git;
 
@@ -211,10 +209,10 @@ impl GitProcess {
             }
             // Rounded up, so that the last of it is not spent polling without a pause.
             let wait = remaining.min(CANCEL_POLL) + Duration::from_millis(1);
-            let wait = PollTimeout::try_from(wait).unwrap_or(PollTimeout::ZERO);
-            let mut waited_for = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut waited_for, wait) {
-                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+            let wait = Timespec::try_from(wait).unwrap_or_default();
+            let mut waited_for = [PollFd::new(stdout, PollFlags::IN)];
+            match poll(&mut waited_for, Some(&wait)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => break,
                 Err(_) => return false,
             }
@@ -240,24 +238,27 @@ impl GitProcess {
 impl Drop for GitProcess {
     fn drop(&mut self) {
         // The number of the group is not used again before the child is waited for.
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+        if let Some(group) = process_id(&self.child) {
+            let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
     }
+}
+
+fn process_id(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 /// Limits the memory of a process; what it does in the first instant is not limited. A limit that cannot be set is no error: git ends
 /// at its time limit, too.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn limit_memory(child: &Child) {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit {
         current: Some(MAX_MEMORY_BYTES),
         maximum: Some(MAX_MEMORY_BYTES),
     };
-    let _ = pid.map(|pid| prlimit(Some(pid), Resource::Data, limit));
+    let _ = process_id(child).map(|child| prlimit(Some(child), Resource::Data, limit));
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -1,13 +1,13 @@
-//! Whether an observation says only what its tool use says: every number, path and name in it must stand there.
+//! Whether an observation says only what its source says: every number, path and name in it must stand there.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::ToolUse;
+use super::ObservationSource;
 use crate::text::without_escapes;
 
-/// What an observation names, and what of that its tool use does not have.
+/// What an observation names, and what of that its source does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Faith {
     /// How many numbers, paths and names it has.
@@ -17,7 +17,7 @@ pub(crate) struct Faith {
 }
 
 /// Looks for everything that a text names in what it is about.
-pub(crate) fn faith(tool_use: &ToolUse, text: &str) -> Faith {
+pub(crate) fn faith(source: &ObservationSource, text: &str) -> Faith {
     let mut faith = Faith::default();
     let mut look = |word: &str, found: bool| {
         faith.named += 1;
@@ -25,7 +25,7 @@ pub(crate) fn faith(tool_use: &ToolUse, text: &str) -> Faith {
             faith.unfounded.push(word.to_string());
         }
     };
-    let sources = sources(tool_use);
+    let sources = sources(source);
     for word in words(text) {
         if is_name(word) {
             look(word, sources.iter().any(|source| has_word(source, word)));
@@ -41,8 +41,15 @@ pub(crate) fn faith(tool_use: &ToolUse, text: &str) -> Faith {
     faith
 }
 
-/// All texts that a tool use consists of. What is escaped in JSON is looked for as it stands there and as it is meant.
-fn sources(tool_use: &ToolUse) -> Vec<Cow<'_, str>> {
+/// All texts that something consists of. What is escaped in JSON is looked for as it stands there and as it is meant.
+fn sources(source: &ObservationSource) -> Vec<Cow<'_, str>> {
+    let tool_use = match source {
+        ObservationSource::ToolUse(tool_use) => tool_use,
+        ObservationSource::Prompt(prompt) => {
+            let shown = without_escapes(&prompt.text);
+            return vec![Cow::Borrowed(prompt.text.as_str()), Cow::Owned(shown)];
+        }
+    };
     let mut meant = String::new();
     if let Ok(value) = serde_json::from_str(&tool_use.input) {
         spell(&value, &mut meant);
@@ -54,7 +61,8 @@ fn sources(tool_use: &ToolUse) -> Vec<Cow<'_, str>> {
         tool_use.tool.as_str(),
     ];
     let paths = tool_use.touches.iter().map(|touch| touch.path.as_str());
-    let functions = tool_use.functions.iter().map(String::as_str);
+    let functions = tool_use.functions.iter();
+    let functions = functions.map(|function| function.name.as_str());
     let shown = [&meant, &tool_use.output].map(|text| Cow::Owned(without_escapes(text)));
     let all = whole.into_iter().chain(paths).chain(functions);
     all.map(Cow::Borrowed).chain(shown).collect()
@@ -130,6 +138,7 @@ fn has(source: &str, piece: &str, goes_on: impl Fn(char) -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::ToolUse;
 
     fn check(text: &str, named: u64, unfounded: &[&str]) {
         let tool_use = ToolUse {
@@ -138,7 +147,7 @@ mod tests {
             output: "test cart::adds ... ok\ntest result: ok. 31 passed; 0 failed".to_string(),
             ..ToolUse::default()
         };
-        let found = faith(&tool_use, text);
+        let found = faith(&ObservationSource::ToolUse(tool_use), text);
         assert_eq!(
             (found.named, found.unfounded),
             (named, unfounded.iter().map(ToString::to_string).collect()),

@@ -17,11 +17,11 @@ const MOST_TOLD: usize = 20;
 /// How the built-in compressor did.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ObservationScore {
-    /// Tool uses that were answered.
+    /// Prompts, and tool uses that were answered.
     pub uses: u64,
-    /// Those that changed or showed something.
+    /// Those that tell something.
     pub observations: u64,
-    /// What they were asked and answered, in tokens.
+    /// What was asked and answered, in tokens.
     pub raw_tokens: u64,
     /// The tokens of the titles, summaries and details.
     pub tokens: [u64; 3],
@@ -34,7 +34,7 @@ pub struct ObservationScore {
 }
 
 impl Memory {
-    /// Makes an observation of every tool use that is stored and measures it.
+    /// Makes an observation of every prompt and tool use that is stored and measures it.
     pub fn score_observations(&self) -> Result<ObservationScore> {
         let mut score = ObservationScore::default();
         for session in self.store.sessions(&SessionFilter::default())? {
@@ -45,32 +45,31 @@ impl Memory {
                 &session.agent,
                 EventRange::All,
                 |event| {
-                    let Some(used) = uses.take(event) else {
+                    let Some(item) = uses.take(event) else {
                         return Ok(());
                     };
                     score.uses += 1;
                     let started = Instant::now();
-                    if !is_telling(&used.tool_use) {
+                    if !is_telling(&item.source) {
                         return Ok(());
                     }
-                    let Ok(sizes) = Extract.compress(&used.tool_use);
+                    let Ok(sizes) = Extract.compress(&item.source);
                     score.took += started.elapsed();
                     score.observations += 1;
-                    let raw = [&used.tool_use.input, &used.tool_use.output]
-                        .map(|text| count_tokens(text));
+                    let raw = item.source.texts().map(count_tokens);
                     score.raw_tokens += raw.iter().sum::<usize>() as u64;
                     let texts = [&sizes.title, &sizes.summary, &sizes.detail];
                     for (sum, text) in score.tokens.iter_mut().zip(texts) {
                         *sum += count_tokens(text) as u64;
                     }
                     let said = texts.map(String::as_str).join("\n");
-                    let faith = faith(&used.tool_use, &said);
+                    let faith = faith(&item.source, &said);
                     score.named += faith.named;
                     for word in faith.unfounded {
                         if score.unfounded.len() < MOST_TOLD {
                             score
                                 .unfounded
-                                .push((session.session.clone(), used.call, word));
+                                .push((session.session.clone(), item.call, word));
                         }
                     }
                     Ok(())

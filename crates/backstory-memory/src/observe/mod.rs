@@ -1,15 +1,18 @@
-//! Observations: what each tool use changed or showed, in three sizes.
+//! Observations: what each prompt asked for and what each tool use changed or showed, in three sizes.
 //!
-//! The built-in compressor (`extract`) is a pure function of what a tool was asked and what it answered. So its observations are
-//! made when they are asked for, and stored only once the text that they are made of goes.
+//! The built-in compressor (`extract`) is a pure function of a prompt, or of what a tool was asked and what it answered. So its
+//! observations are made when they are asked for, and stored only once the text that they are made of goes.
 
 pub(crate) mod anthropic;
 mod extract;
 mod faithful;
+mod functions;
 mod measure;
 mod uses;
 
-use backstory_session::{Action, Touch};
+use std::time::Instant;
+
+use backstory_event::{Action, SessionId, Touch};
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +24,83 @@ use crate::read::{unless_damaged, visit};
 pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
 pub(crate) use self::extract::{Extract, is_telling};
 pub(crate) use self::faithful::faith;
+pub use self::functions::{ChangedFunction, FunctionChange};
 pub use self::measure::ObservationScore;
-pub(crate) use self::uses::{Use, tool_uses};
+pub(crate) use self::uses::{ObservedItem, observed_items};
+
+/// What an observation is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ObservationSource {
+    /// A tool use.
+    ToolUse(ToolUse),
+    /// A prompt.
+    Prompt(Prompt),
+}
+
+impl ObservationSource {
+    /// Whether it is a prompt or a tool use.
+    pub(crate) fn kind(&self) -> ObservationKind {
+        match self {
+            ObservationSource::ToolUse(_) => ObservationKind::ToolUse,
+            ObservationSource::Prompt(_) => ObservationKind::Prompt,
+        }
+    }
+
+    /// The texts that it consists of: what was asked, and what was answered.
+    pub(crate) fn texts(&self) -> [&str; 2] {
+        match self {
+            ObservationSource::ToolUse(used) => [&used.input, &used.output],
+            ObservationSource::Prompt(prompt) => [&prompt.text, ""],
+        }
+    }
+
+    /// Number of bytes of its texts.
+    pub(crate) fn raw_bytes(&self) -> u64 {
+        self.texts().iter().map(|text| text.len() as u64).sum()
+    }
+
+    /// The tool use, if it is one.
+    pub(crate) fn tool_use(&self) -> Option<&ToolUse> {
+        match self {
+            ObservationSource::ToolUse(used) => Some(used),
+            ObservationSource::Prompt(_) => None,
+        }
+    }
+}
+
+/// Kind of what was observed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObservationKind {
+    /// A tool use.
+    #[default]
+    ToolUse,
+    /// A prompt.
+    Prompt,
+}
+
+impl ObservationKind {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObservationKind::ToolUse => "tool_use",
+            ObservationKind::Prompt => "prompt",
+        }
+    }
+
+    fn is_tool_use(&self) -> bool {
+        *self == ObservationKind::ToolUse
+    }
+}
+
+/// A prompt, as a compressor sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    /// What was asked, without context that Backstory gave.
+    pub(crate) text: String,
+    /// Whether it is of a session that no person typed into: programs write prompts, too.
+    pub(crate) is_headless: bool,
+}
 
 /// A tool use, as a compressor sees it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,7 +118,7 @@ pub struct ToolUse {
     /// The files that it names.
     pub touches: Vec<Touch>,
     /// The functions that it changed.
-    pub functions: Vec<String>,
+    pub functions: Vec<ChangedFunction>,
 }
 
 impl ToolUse {
@@ -62,7 +140,7 @@ pub struct Sizes {
     pub detail: String,
 }
 
-/// Makes observations of tool uses.
+/// Makes observations.
 pub(crate) trait Compressor {
     /// Why there is none.
     type Failure;
@@ -70,64 +148,82 @@ pub(crate) trait Compressor {
     /// What it is called where compressors are compared.
     fn name(&self) -> &str;
 
-    /// The three sizes of a tool use.
-    fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Self::Failure>;
+    /// The three sizes of an observation.
+    fn compress(&self, source: &ObservationSource) -> Result<Sizes, Self::Failure>;
 }
 
-/// What a tool use changed or showed.
+/// What a prompt asked for, or what a tool use changed or showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The event of the call.
+    /// The event of the prompt, or of the call.
     pub event: u64,
     /// The turn.
     pub turn: u64,
-    /// When the tool had answered.
+    /// When it was asked, or the tool had answered.
     pub at: Option<i64>,
-    /// The tool.
+    /// What was observed.
+    #[serde(default, skip_serializing_if = "ObservationKind::is_tool_use")]
+    pub kind: ObservationKind,
+    /// The tool; empty for a prompt.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tool: String,
     /// What was observed.
     #[serde(flatten)]
     pub sizes: Sizes,
     /// The files that it touched, as the log has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The functions that it changed.
-    pub functions: Vec<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "functions::read_functions"
+    )]
+    pub functions: Vec<ChangedFunction>,
     /// How long the text is that it was made of, in bytes.
     pub raw_bytes: u64,
+    /// How long making it took, in microseconds, if that is known.
+    #[serde(rename = "us", default, skip_serializing_if = "Option::is_none")]
+    pub compression_us: Option<u64>,
     /// What made it.
     pub compressor: String,
 }
 
 impl Observation {
-    /// The built-in observation of a tool use; `None` when that neither changed nor showed anything.
-    fn of(used: &Use) -> Option<Self> {
-        let tool_use = &used.tool_use;
-        if !is_telling(tool_use) {
+    /// The built-in observation; `None` when there is nothing to tell.
+    fn of(item: &ObservedItem) -> Option<Self> {
+        let source = &item.source;
+        if !is_telling(source) {
             return None;
         }
-        let Ok(sizes) = Extract.compress(tool_use);
+        let started = Instant::now();
+        let Ok(sizes) = Extract.compress(source);
+        let compression_us = Some(started.elapsed().as_micros() as u64);
+        let tool_use = source.tool_use();
         let mut files: Vec<String> = Vec::new();
-        for touch in &tool_use.touches {
+        for touch in tool_use.iter().flat_map(|used| &used.touches) {
             if !files.contains(&touch.path) {
                 files.push(touch.path.clone());
             }
         }
         Some(Observation {
-            event: used.call,
-            turn: used.turn,
-            at: used.at,
-            tool: tool_use.tool.clone(),
+            event: item.call,
+            turn: item.turn,
+            at: item.at,
+            kind: source.kind(),
+            tool: tool_use.map_or(String::new(), |used| used.tool.clone()),
             sizes,
             files,
-            functions: tool_use.functions.clone(),
-            raw_bytes: (tool_use.input.len() + tool_use.output.len()) as u64,
+            functions: tool_use.map_or(Vec::new(), |used| used.functions.clone()),
+            raw_bytes: source.raw_bytes(),
+            compression_us,
             compressor: Extract.name().to_string(),
         })
     }
 }
 
 impl Memory {
-    /// What the tools of a session changed or showed, in their order; of a turn alone if one is named.
+    /// What the prompts of a session asked for and its tools changed or showed, in their order; of a turn alone if one is named.
     pub fn observations(
         &self,
         session: &SessionRow,
@@ -140,8 +236,8 @@ impl Memory {
             events: session.events,
         };
         let range = turn.map_or(EventRange::All, EventRange::Turn);
-        tool_uses(&self.store, &session.agent, &live, range, |used| {
-            observations.extend(Observation::of(&used));
+        observed_items(&self.store, &session.agent, &live, range, |item| {
+            observations.extend(Observation::of(&item));
             Ok(())
         })?;
         observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
@@ -153,6 +249,7 @@ impl Memory {
             {
                 observation.sizes = sizes;
                 observation.compressor = written.model;
+                observation.compression_us = written.latency_ms.map(|ms| ms * 1000);
             }
         }
         Ok(observations)
@@ -171,8 +268,8 @@ pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
         &session.agent,
         EventRange::All,
         |event| {
-            let used = uses.take(event);
-            observations.extend(used.as_ref().and_then(Observation::of));
+            let item = uses.take(event);
+            observations.extend(item.as_ref().and_then(Observation::of));
             Ok(())
         },
     )?;
@@ -180,7 +277,7 @@ pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
 }
 
 /// What was kept of the events that are gone. A session that was restored has them again.
-fn kept(store: &Store, session: i64, evicted: u64) -> Result<Vec<Observation>> {
+fn kept(store: &Store, session: SessionId, evicted: u64) -> Result<Vec<Observation>> {
     if evicted == 0 {
         return Ok(Vec::new());
     }

@@ -96,7 +96,7 @@ impl Catalogue {
             }
             (Some(_), _) => {}
             (None, Some(pattern)) => self.check_absent(pattern)?,
-            (None, None) => return Err(Error::NoPattern(id.to_string())),
+            (None, None) => return Err(Error::UnknownPattern(id.to_string())),
         }
         self.change(id, status.name(), now, |document, _| {
             if let Some(pattern) = candidate {
@@ -203,7 +203,7 @@ impl Catalogue {
                 self.check_absent(pattern)?;
                 Vec::new()
             }
-            (None, None) => return Err(Error::NoPattern(id.to_string())),
+            (None, None) => return Err(Error::UnknownPattern(id.to_string())),
         };
         joined.push(id.to_string());
         joined.retain(|id| !target.merged.contains(id));
@@ -375,7 +375,7 @@ pub fn find_pattern<'a>(prefix: &str, ids: impl IntoIterator<Item = &'a str>) ->
     matches.sort_unstable();
     matches.dedup();
     match matches.as_slice() {
-        [] => Err(Error::NoPattern(prefix.to_string())),
+        [] => Err(Error::UnknownPattern(prefix.to_string())),
         [id] => Ok(id),
         // One id may begin another.
         [id, ..] if *id == prefix => Ok(id),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use backstory_event::SessionId;
 use backstory_store::SessionHead;
 
 use super::detectors::{DETECTORS, Detector, Signal};
@@ -15,13 +16,13 @@ pub(super) type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
 
 /// The notes of all sessions, to look for signals in.
 pub(super) struct Signals {
-    notes: Vec<(i64, Notes)>,
-    heads: HashMap<i64, SessionHead>,
+    notes: Vec<(SessionId, Notes)>,
+    heads: HashMap<SessionId, SessionHead>,
 }
 
 impl Signals {
     pub(super) fn load(memory: &Memory) -> Result<Self> {
-        let mut notes: Vec<(i64, Notes)> = Vec::new();
+        let mut notes: Vec<(SessionId, Notes)> = Vec::new();
         memory.store.digests(|row| {
             if let Ok(read) = serde_json::from_slice(&row.notes) {
                 notes.push((row.session, read));

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::SessionHead;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -69,7 +70,7 @@ impl Support {
     fn add(
         &mut self,
         clusters: Vec<(&'static super::detectors::Detector, Cluster<'_>)>,
-        going: &HashSet<i64>,
+        going: &HashSet<SessionId>,
     ) {
         let filter = PatternFilter::default();
         for (detector, cluster) in clusters {
@@ -104,7 +105,7 @@ impl Memory {
         if catalogue.entries().is_empty() {
             return Ok((Vec::new(), problems));
         }
-        let going: HashSet<i64> = sessions.iter().map(|session| session.id).collect();
+        let going: HashSet<SessionId> = sessions.iter().map(|session| session.id).collect();
         let names: HashSet<&str> = sessions
             .iter()
             .map(|session| session.session.as_str())

@@ -5,7 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::mpsc;
 
-use backstory_session::{MAX_RECORD_BYTES, Shape, SourceName};
+use backstory_agents::{MAX_RECORD_BYTES, Shape, SourceName};
+use backstory_event::StreamId;
 use backstory_store::{BLOCK_BYTES, Cursor};
 use memchr::{memchr, memrchr};
 
@@ -228,7 +229,7 @@ impl<'a> Following<'a> {
                 content_hash: None,
                 lines: 0,
                 state: String::new(),
-                stream: 0,
+                stream: StreamId::default(),
                 stored: 0,
             },
         };

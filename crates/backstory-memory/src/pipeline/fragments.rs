@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use backstory_session::redact::Redactor;
-use backstory_session::{Fragment, Output, SourceName, read_lines};
+use backstory_agents::{SourceName, read_lines};
+use backstory_event::{Fragment, Output};
+use backstory_redact::Redactor;
 use backstory_store::{Cursor, Rewrite, Store};
 
 use crate::discover::Found;

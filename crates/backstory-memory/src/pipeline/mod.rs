@@ -13,7 +13,7 @@ mod work;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, mpsc};
 
-use backstory_session::redact::Redactor;
+use backstory_redact::Redactor;
 use backstory_store::{Chunk, Cursor};
 
 pub(crate) use self::content::ContentHasher;

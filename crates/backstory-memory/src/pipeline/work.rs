@@ -1,13 +1,14 @@
 //! What is done to each chunk.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, mpsc};
 
-use backstory_session::redact::Redactor;
-use backstory_session::{
-    Event, Output, Reading, Shape, Skipped, attachment, read_document, read_lines,
-};
+use backstory_agents::{Reading, Shape, read_document, read_lines};
+use backstory_event::{Event, EventBody, Output, Skipped};
+use backstory_redact::Redactor;
+use backstory_store::attachment;
 use backstory_store::{Chunk, Cursor, Packer};
 
 use super::Done;
@@ -95,6 +96,7 @@ fn one<'a>(
     }
     let mut output = Output::default();
     let mut baton = task.baton.recv().map_err(|_| Error::Worker)?;
+    let first_line = baton.lines;
     if task.skipped > 0 {
         let reason = format!("record of {} bytes, longer than is kept", task.skipped);
         output.skipped.push(Skipped {
@@ -150,6 +152,7 @@ fn one<'a>(
         begins: task.begins,
         rewritten: found.shape == Shape::Document,
         cursor,
+        first_line,
         packed,
         output,
         projects,
@@ -186,11 +189,13 @@ fn read_texts_again(
         let span = from
             .checked_sub(start)
             .and_then(|from| chunk.get(from as usize..(to - start) as usize));
-        let parts: Vec<u16> = events.iter().map(|event| event.span.part).collect();
-        let texts = found.reader.texts(span.unwrap_or_default(), &parts);
-        let texts = texts.into_iter().chain(std::iter::repeat_with(String::new));
-        for (event, text) in events.iter_mut().zip(texts) {
-            event.text = text;
+        let bodies = found.reader.reread(span.unwrap_or_default());
+        let mut bodies: HashMap<u16, EventBody> = bodies.into_iter().collect();
+        for event in events {
+            match bodies.remove(&event.span.part) {
+                Some(body) => event.body = body,
+                None => event.body.text.clear(),
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_session::{Change, FileEdit, Hunk, Substitution};
+use backstory_event::{Change, FileEdit, Hunk, Substitution};
 
 use super::lines::{Interner, Line, Replacement, rewritten};
 

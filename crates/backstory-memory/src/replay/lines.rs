@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use backstory_session::{Hunk, HunkLine};
+use backstory_event::{Hunk, HunkLine};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Texts that differ in more lines than this are not compared: all lines of the new one count as written. Up to here a

@@ -5,7 +5,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use backstory_session::{FileEdit, SpanRecord};
+use backstory_event::{EventBody, FileEdit, StreamId};
 use backstory_store::{BlockReader, EventRow, Store};
 
 pub(crate) use lane::Lane;
@@ -24,8 +24,8 @@ pub(crate) struct EditReader<'s> {
 }
 
 struct ParsedSpan {
-    place: (i64, u64, u64),
-    record: Option<SpanRecord>,
+    place: (StreamId, u64, u64),
+    bodies: Vec<(u16, EventBody)>,
 }
 
 impl<'s> EditReader<'s> {
@@ -44,7 +44,7 @@ impl<'s> EditReader<'s> {
         call: &EventRow,
         result: &EventRow,
     ) -> Result<Vec<FileEdit>> {
-        let Some(reader) = backstory_session::reader(agent) else {
+        let Some(reader) = backstory_agents::reader(agent) else {
             return Ok(Vec::new());
         };
         for (event, parsed) in [result, call].into_iter().zip(&mut self.parsed) {
@@ -52,13 +52,15 @@ impl<'s> EditReader<'s> {
             if parsed.as_ref().is_none_or(|parsed| parsed.place != place) {
                 let span = self.bytes.read(place.0, place.1, place.2);
                 // What a damaged event did is not known.
-                let record = SpanRecord::parse(&unless_damaged(self.store, span)?);
-                *parsed = Some(ParsedSpan { place, record });
+                let bodies = reader.reread(&unless_damaged(self.store, span)?);
+                *parsed = Some(ParsedSpan { place, bodies });
             }
-            let record = parsed.as_ref().and_then(|parsed| parsed.record.as_ref());
-            let edits = record.map(|record| reader.edits(record, event.span.part));
-            if let Some(edits) = edits.filter(|edits| !edits.is_empty()) {
-                return Ok(edits);
+            let bodies = parsed.iter().flat_map(|parsed| &parsed.bodies);
+            let mut edits = bodies
+                .filter(|(part, _)| *part == event.span.part)
+                .map(|(_, body)| &body.edits);
+            if let Some(edits) = edits.find(|edits| !edits.is_empty()) {
+                return Ok(edits.clone());
             }
         }
         Ok(Vec::new())

@@ -1,7 +1,7 @@
 //! Hostile edits: what they cost is bounded by their size, and ordinary ones are still located.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-use backstory_session::{Change, FileEdit, Hunk, HunkLine, Substitution};
+use backstory_event::{Change, FileEdit, Hunk, HunkLine, Substitution};
 
 use super::{Interner, Lane};
 

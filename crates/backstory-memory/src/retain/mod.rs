@@ -8,6 +8,8 @@ mod round;
 #[cfg(test)]
 mod tests;
 
+use std::time::Instant;
+
 use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
@@ -117,8 +119,11 @@ impl RetainReport {
 impl Memory {
     /// Evicts what the caps leave no room for. Safe to stop at any instant: no session goes half.
     pub fn retain(&mut self, options: &RetainOptions) -> Result<RetainReport> {
+        let started = Instant::now();
         let _lock = lock_file(&self.home.join("sweep.lock"), || {})?;
-        self.keep_within(options)
+        let retained = self.keep_within(options);
+        self.log_retention(retained.as_ref(), options.now, started.elapsed());
+        retained
     }
 
     /// What [`Memory::retain`] would do, as far as sizes can be told before. Writes nothing.
@@ -242,7 +247,7 @@ impl Memory {
             // Vectors that cannot be read are made anew by the next run that embeds.
             if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
                 for session in gone {
-                    writer.remove_session(session as u32);
+                    writer.remove_session(session);
                 }
                 writer.commit()?;
             }

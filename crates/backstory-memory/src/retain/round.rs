@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use backstory_event::SessionId;
 use backstory_store::Evictable;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ struct StoredRound {
     hard_cap_bytes: Option<u64>,
     max_age_days: Option<u64>,
     /// The rows of the sessions that go, and how many events of each.
-    sessions: Vec<(i64, u64)>,
+    sessions: Vec<(SessionId, u64)>,
 }
 
 impl StoredRound {
@@ -122,7 +123,7 @@ impl Memory {
         let pass = Pass::ALL.get(stored.pass).copied();
         let pass = pass.unwrap_or(Pass::SoftCap);
         let there = self.store.evictable()?.into_iter();
-        let mut there: HashMap<i64, Evictable> =
+        let mut there: HashMap<SessionId, Evictable> =
             there.map(|session| (session.session, session)).collect();
         // One that was pinned or went on meanwhile stays.
         let goes = |session: &Evictable, events: u64| {

@@ -1,11 +1,10 @@
 //! What is findable of a session: which words of each event the index takes.
 
-use backstory_session::{Event, Kind};
-use backstory_store::{IndexedEvent, Part, Place, SessionHead, Stored};
-use serde_json::Value;
+use backstory_agents::{ArgumentUse, each_argument};
+use backstory_event::{Event, EventView, Kind, SessionId};
+use backstory_store::{IndexedEvent, Part, Place, SessionHead};
 
 use crate::digest::Noted;
-use crate::read::ShownEvent;
 use crate::text::beginning;
 
 /// How much of one event is indexed. What people and models say is shorter, but for pasted logs.
@@ -19,7 +18,7 @@ const MOST_GIVEN: usize = 400;
 
 /// Makes the documents of one session, in order.
 pub(super) struct Documents {
-    session: u32,
+    session: SessionId,
     title: Option<String>,
     /// When the last event with a time was: one without is taken to have been then.
     minute: u32,
@@ -28,16 +27,16 @@ pub(super) struct Documents {
 impl Documents {
     pub(super) fn new(head: &SessionHead) -> Self {
         Documents {
-            session: head.id as u32,
+            session: head.id,
             title: head.title.clone(),
             minute: minute(head.started_at),
         }
     }
 
     /// Of a session of which nothing is known yet but its row.
-    pub(super) fn of(session: i64) -> Self {
+    pub(super) fn of(session: SessionId) -> Self {
         Documents {
-            session: session as u32,
+            session,
             title: None,
             minute: 0,
         }
@@ -58,36 +57,18 @@ impl Documents {
         self.document(seq, turn, noted.kind, None, noted.texts.clone())
     }
 
-    /// An event; `None` when nothing of it is worth finding.
-    pub(super) fn event(&mut self, event: &ShownEvent) -> Option<IndexedEvent> {
-        let row = &event.row;
-        self.source(row.seq, row.turn, row.at, &Source::from(event))
-    }
-
-    /// An event as it was just stored.
-    pub(super) fn stored(&mut self, stored: &Stored) -> Option<IndexedEvent> {
-        let Stored {
-            seq, turn, event, ..
-        } = stored;
-        self.source(*seq, *turn, event.at, &Source::from(event))
-    }
-
-    fn source(
-        &mut self,
-        seq: u64,
-        turn: u64,
-        at: Option<i64>,
-        source: &Source<'_>,
-    ) -> Option<IndexedEvent> {
-        if at.is_some() {
-            self.minute = minute(at);
+    /// Returns the document of an event; `None` when nothing of it is worth finding.
+    pub(super) fn event(&mut self, view: &EventView<'_>) -> Option<IndexedEvent> {
+        let event = &view.event;
+        if event.at.is_some() {
+            self.minute = minute(event.at);
         }
-        let texts = searchable(source);
+        let texts = searchable(event);
         if texts.iter().all(String::is_empty) {
             return None;
         }
-        let tool = source.tool.map(str::to_string);
-        Some(self.document(seq as u32, turn as u32, source.kind, tool, texts))
+        let (seq, turn) = (view.seq as u32, view.turn as u32);
+        Some(self.document(seq, turn, event.kind, event.tool.clone(), texts))
     }
 
     fn document(
@@ -117,144 +98,48 @@ pub(super) fn minute(at: Option<i64>) -> u32 {
     at.map_or(0, |at| (at / 60_000).clamp(0, i64::from(u32::MAX)) as u32)
 }
 
-/// What of an event its documents are made from, whether it was just read or comes from the store.
-pub(super) struct Source<'a> {
-    kind: Kind,
-    tool: Option<&'a str>,
-    command: Option<&'a str>,
-    text: &'a str,
-    files: Vec<&'a str>,
-}
-
-impl<'a> From<&'a ShownEvent> for Source<'a> {
-    fn from(event: &'a ShownEvent) -> Self {
-        Source {
-            kind: event.row.kind,
-            tool: event.row.tool.as_deref(),
-            command: event.row.command.as_deref(),
-            text: &event.text,
-            files: event
-                .touches
-                .iter()
-                .map(|touch| touch.path.as_str())
-                .collect(),
-        }
-    }
-}
-
-impl<'a> From<&'a Event> for Source<'a> {
-    fn from(event: &'a Event) -> Self {
-        let mut files: Vec<&str> = event
-            .touches
-            .iter()
-            .map(|touch| touch.path.as_str())
-            .collect();
-        // As the store gives them.
-        files.sort_unstable();
-        files.dedup();
-        Source {
-            kind: event.kind,
-            tool: event.tool.as_deref(),
-            command: event.command.as_deref(),
-            text: &event.text,
-            files,
-        }
-    }
-}
-
-/// What of an event is found by words, by part.
-pub(super) fn searchable(event: &Source<'_>) -> [String; 3] {
+/// Returns what of an event is found by words, by part.
+pub(super) fn searchable(event: &Event) -> [String; 3] {
     let mut texts = [String::new(), String::new(), String::new()];
     let [said, _, given] = &mut texts;
+    let text = &event.body.text;
     match event.kind {
         Kind::Prompt | Kind::Reply | Kind::Reasoning | Kind::Summary => {
-            said.push_str(beginning(event.text, MOST_SAID));
+            said.push_str(beginning(text, MOST_SAID));
         }
-        Kind::ToolCall => call(event, &mut texts),
-        Kind::ToolResult => given.push_str(beginning(event.text.trim_start(), MOST_GIVEN)),
+        Kind::ToolCall => add_call(event, &mut texts),
+        Kind::ToolResult => given.push_str(beginning(text.trim_start(), MOST_GIVEN)),
         Kind::System => {}
     }
     texts
 }
 
-/// Arguments that name or select something. All others are sentences, or text to write.
-const NAMING: [&str; 12] = [
-    "pattern",
-    "path",
-    "glob",
-    "url",
-    "query",
-    "description",
-    "skill",
-    "args",
-    "todos",
-    "plan",
-    "uri",
-    "name",
-];
-
-/// Arguments that hold text to write into files.
-const WRITING: [&str; 6] = [
-    "new_string",
-    "content",
-    "patch",
-    "input",
-    "new_str",
-    "file_text",
-];
-
-/// Arguments that tell nothing, or tell again.
-const SILENT: [&str; 9] = [
-    "file_path",
-    "status",
-    "activeForm",
-    "subagent_type",
-    "output_mode",
-    "task_id",
-    "old_string",
-    "old_str",
-    "id",
-];
-
 /// A tool call: its name, command, files and naming arguments were called; sentences to other agents or people were said;
 /// the beginning of what it writes was given.
-fn call(event: &Source<'_>, texts: &mut [String; 3]) {
-    texts[Part::Called as usize].push_str(event.tool.unwrap_or_default());
-    match (event.command, serde_json::from_str::<Value>(event.text)) {
-        (Some(command), _) => add(texts, Part::Called, command, MOST_SAID),
-        (None, Ok(arguments @ Value::Object(_))) => add_arguments("", &arguments, texts),
-        (None, _) => add(texts, Part::Given, event.text, MOST_WRITTEN),
+fn add_call(event: &Event, texts: &mut [String; 3]) {
+    texts[Part::Called as usize].push_str(event.tool.as_deref().unwrap_or_default());
+    match &event.body.command {
+        Some(command) => add(texts, Part::Called, command, MOST_SAID),
+        None => {
+            let text = &event.body.text;
+            let is_object = each_argument(text, &mut |argument, text| match argument {
+                ArgumentUse::Names => add(texts, Part::Called, text, MOST_SAID),
+                ArgumentUse::Says => add(texts, Part::Said, text, MOST_SAID),
+                ArgumentUse::Writes => add(texts, Part::Given, text, MOST_WRITTEN),
+            });
+            if !is_object {
+                add(texts, Part::Given, text, MOST_WRITTEN);
+            }
+        }
     }
-    for file in &event.files {
+    let files = event.touches.iter().map(|touch| touch.path.as_str());
+    let mut files: Vec<&str> = files.collect();
+    files.sort_unstable();
+    files.dedup();
+    for file in files {
         if !texts[Part::Called as usize].contains(file) {
             add(texts, Part::Called, file, MOST_SAID);
         }
-    }
-}
-
-fn add_arguments(name: &str, value: &Value, texts: &mut [String; 3]) {
-    match value {
-        Value::String(_) if SILENT.contains(&name) => {}
-        Value::String(text) if NAMING.contains(&name) => add(texts, Part::Called, text, MOST_SAID),
-        Value::String(text) if WRITING.contains(&name) => {
-            add(texts, Part::Given, text, MOST_WRITTEN);
-        }
-        Value::String(text) => add(texts, Part::Said, text, MOST_SAID),
-        Value::Array(values) => values
-            .iter()
-            .for_each(|value| add_arguments(name, value, texts)),
-        Value::Object(values) => {
-            for (inner, value) in values {
-                // What a list of tasks holds is the list's, whatever its parts are called.
-                let name = if NAMING.contains(&name) && !SILENT.contains(&inner.as_str()) {
-                    name
-                } else {
-                    inner
-                };
-                add_arguments(name, value, texts);
-            }
-        }
-        _ => {}
     }
 }
 
@@ -268,20 +153,13 @@ fn add(texts: &mut [String; 3], part: Part, text: &str, most: usize) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use backstory_session::{Action, Touch};
-    use backstory_store::EventRow;
+    use backstory_event::{Action, Touch};
 
     use super::*;
 
     /// An event as the store would give it.
-    pub(in super::super) fn shown(kind: Kind, text: &str) -> ShownEvent {
-        ShownEvent {
-            live: false,
-            damage: None,
-            row: EventRow::bare(3, 2, kind, None),
-            text: text.to_string(),
-            touches: Vec::new(),
-        }
+    pub(in super::super) fn shown(kind: Kind, text: &str) -> EventView<'static> {
+        EventView::unstored(3, 2, kind, None, text.to_string())
     }
 
     fn reads(path: &str) -> Vec<Touch> {
@@ -292,15 +170,15 @@ pub(super) mod tests {
     }
 
     /// A call of a tool with these arguments.
-    pub(in super::super) fn called(tool: &str, arguments: &str) -> ShownEvent {
+    pub(in super::super) fn called(tool: &str, arguments: &str) -> EventView<'static> {
         let mut event = shown(Kind::ToolCall, arguments);
-        event.row.tool = Some(tool.to_string());
+        event.event.to_mut().tool = Some(tool.to_string());
         event
     }
 
     /// The parts of an event, each on one line.
-    fn check(event: &ShownEvent, expect: [&str; 3]) {
-        let texts = searchable(&event.into()).map(|text| text.replace('\n', " | "));
+    fn check(view: &EventView<'_>, expect: [&str; 3]) {
+        let texts = searchable(&view.event).map(|text| text.replace('\n', " | "));
         assert_eq!(texts, expect);
     }
 
@@ -310,7 +188,7 @@ pub(super) mod tests {
             check(&shown(kind, "fix the build"), ["fix the build", "", ""]);
         }
         let long = "é".repeat(MOST_SAID);
-        let [said, ..] = searchable(&(&shown(Kind::Prompt, &long)).into());
+        let [said, ..] = searchable(&shown(Kind::Prompt, &long).event);
         assert_eq!(said.len(), MOST_SAID);
     }
 
@@ -318,7 +196,7 @@ pub(super) mod tests {
     fn what_tools_give_back_is_found_by_its_beginning() {
         check(&shown(Kind::ToolResult, "\n\n ok"), ["", "", "ok"]);
         let long = format!("{}end", "界".repeat(MOST_GIVEN));
-        let [said, called, given] = searchable(&(&shown(Kind::ToolResult, &long)).into());
+        let [said, called, given] = searchable(&shown(Kind::ToolResult, &long).event);
         assert!(said.is_empty() && called.is_empty());
         assert!(given.len() <= MOST_GIVEN && given.len() > MOST_GIVEN - 3);
     }
@@ -326,14 +204,14 @@ pub(super) mod tests {
     #[test]
     fn a_call_is_found_by_what_was_called() {
         let mut bash = called("Bash", r#"{"command": "cargo test", "description": "Run"}"#);
-        bash.row.command = Some("cargo test".to_string());
-        bash.touches = reads("/shop/a.rs");
+        bash.event.to_mut().body.command = Some("cargo test".to_string());
+        bash.event.to_mut().touches = reads("/shop/a.rs");
         check(&bash, ["", "Bash | cargo test | /shop/a.rs", ""]);
         let mut edit = called(
             "Edit",
             r#"{"file_path": "/shop/a.rs", "old_string": "before", "new_string": "after", "replace_all": true}"#,
         );
-        edit.touches = reads("/shop/a.rs");
+        edit.event.to_mut().touches = reads("/shop/a.rs");
         check(&edit, ["", "Edit | /shop/a.rs", "after"]);
         let grep = called(
             "Grep",
@@ -358,13 +236,13 @@ pub(super) mod tests {
         );
         check(&todos, ["", "TodoWrite | write tests | ship", ""]);
         let long = format!(r#"{{"new_string": "{}"}}"#, "x".repeat(2 * MOST_WRITTEN));
-        let [_, _, given] = searchable(&(&called("Edit", &long)).into());
+        let [_, _, given] = searchable(&called("Edit", &long).event);
         assert_eq!(given.len(), MOST_WRITTEN);
     }
 
     #[test]
     fn what_the_agent_injects_is_not_found() {
-        let mut documents = Documents::of(7);
+        let mut documents = Documents::of(7.into());
         assert!(
             documents
                 .event(&shown(Kind::System, "be helpful"))
@@ -377,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn documents_know_their_place() {
         let head = SessionHead {
-            id: 7,
+            id: 7.into(),
             agent: "codex".to_string(),
             session: "s".to_string(),
             title: Some("The shop".to_string()),
@@ -392,7 +270,7 @@ pub(super) mod tests {
         let title = documents.title().unwrap();
         assert_eq!(
             (title.place.session, title.place.seq, title.place.turn),
-            (7, 0, 1)
+            (7.into(), 0, 1)
         );
         assert_eq!(
             (title.place.minute, title.texts[0].as_str()),
@@ -404,8 +282,8 @@ pub(super) mod tests {
             (3, 2, 1)
         );
         let mut timed = shown(Kind::ToolResult, "b");
-        timed.row.at = Some(5 * 60_000 + 59_999);
-        timed.row.tool = Some("Bash".to_string());
+        timed.event.to_mut().at = Some(5 * 60_000 + 59_999);
+        timed.event.to_mut().tool = Some("Bash".to_string());
         let timed = documents.event(&timed).unwrap();
         assert_eq!(
             (timed.place.minute, timed.tool.as_deref()),

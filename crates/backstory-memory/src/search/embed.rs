@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
-use backstory_session::Kind;
+use backstory_event::{EventView, Kind, SessionId};
 use backstory_store::{
     Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
     VectorWriter, Vectors, lock_file,
@@ -13,7 +13,7 @@ use backstory_store::{
 use super::passages::passages;
 use crate::Memory;
 use crate::error::{Error, Result};
-use crate::read::{ShownEvent, visit};
+use crate::read::visit;
 
 /// So many pieces are embedded at once.
 const BATCH: usize = 256;
@@ -289,7 +289,7 @@ impl Run<'_> {
         pending: Unembedded,
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
-        let session = pending.session as u32;
+        let session = pending.session;
         let mut from = pending.embedded + 1;
         if pending.stale {
             self.writer.remove_session(session);
@@ -309,13 +309,13 @@ impl Run<'_> {
             &head.agent,
             EventRange::From(from),
             |event| {
-                done.last = event.row.seq;
-                done.bytes += event.row.span.length;
+                done.last = event.seq;
+                done.bytes += event.event.span.length;
                 batch.add(session, &event);
                 if batch.texts.len() >= BATCH {
                     rows.extend(self.embed(&mut batch.texts)?);
                 }
-                if event.row.seq > pending.embedded {
+                if event.seq > pending.embedded {
                     progress(1);
                 }
                 Ok(())
@@ -378,18 +378,18 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, session: u32, event: &ShownEvent) {
-        let weight = match event.row.kind {
+    fn add(&mut self, session: SessionId, event: &EventView<'_>) {
+        let weight = match event.event.kind {
             Kind::Reasoning => REASONING,
             _ => 1.0,
         };
         for (chunk, passage) in passages(event).into_iter().enumerate() {
             self.keys.push(VectorKey {
                 session,
-                seq: event.row.seq as u32,
+                seq: event.seq as u32,
                 chunk: chunk as u32,
             });
-            self.turns.push((event.row.turn, weight));
+            self.turns.push((event.turn, weight));
             self.texts.push(passage);
         }
     }

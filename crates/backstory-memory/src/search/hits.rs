@@ -1,6 +1,6 @@
 //! What is shown of what was found.
 
-use backstory_session::Kind;
+use backstory_event::{EventView, Kind};
 use backstory_store::SessionHead;
 
 use super::rank::{Ranked, standing};
@@ -9,7 +9,7 @@ use crate::Memory;
 use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::Result;
-use crate::read::{ShownEvent, read_one};
+use crate::read::read_one;
 
 impl Memory {
     /// What was noted of an event whose text is gone.
@@ -19,12 +19,12 @@ impl Memory {
     }
 
     /// An event that only a hook told of.
-    fn live(&self, head: &SessionHead, seq: u64) -> Result<Option<ShownEvent>> {
+    fn live(&self, head: &SessionHead, seq: u64) -> Result<Option<EventView<'static>>> {
         let Some(live) = self.store.live_sessions(Some(head.id))?.pop() else {
             return Ok(None);
         };
         let mut events = live_events(&self.store, &live)?.into_iter();
-        Ok(events.find(|event| event.row.seq == seq))
+        Ok(events.find(|event| event.seq == seq))
     }
 
     /// The best sessions with all that is shown of them.
@@ -39,10 +39,10 @@ impl Memory {
         ranked.truncate(limit.saturating_mul(3).saturating_add(20));
         let heads = self
             .store
-            .session_heads(ranked.iter().map(|ranked| i64::from(ranked.session)))?;
+            .session_heads(ranked.iter().map(|ranked| ranked.session))?;
         let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
             .into_iter()
-            .filter_map(|ranked| Some((ranked.clone(), heads.get(&i64::from(ranked.session))?)))
+            .filter_map(|ranked| Some((ranked.clone(), heads.get(&ranked.session)?)))
             .collect();
         for (ranked, head) in &mut ranked {
             let own = options.own_project.is_some() && options.own_project == head.project;
@@ -65,13 +65,13 @@ impl Memory {
                 // The title is no event; the first one stands for it.
                 let seq = u64::from(*event.max(&1));
                 let shown = match read_one(&self.store, &mut bytes, head, seq)? {
-                    Some(shown) => Shown::Event(shown),
+                    Some(shown) => Shown::Event(Box::new(shown)),
                     // Of an evicted session the title is left, and what was noted.
                     None => match self.noted(head, u64::from(*event))? {
                         Some(noted) => Shown::Noted(noted),
                         None if *event == 0 => Shown::Title,
                         None => match self.live(head, seq)? {
-                            Some(live) => Shown::Event(live),
+                            Some(live) => Shown::Event(Box::new(live)),
                             None => continue,
                         },
                     },
@@ -85,7 +85,7 @@ impl Memory {
 
 /// What a hit shows.
 enum Shown {
-    Event(ShownEvent),
+    Event(Box<EventView<'static>>),
     Noted(Noted),
     Title,
 }
@@ -108,9 +108,9 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
     let (turn, event, at, kind) = match shown {
         // A title stands before the first turn.
         Shown::Event(shown) if event == 0 => {
-            (shown.row.turn, shown.row.seq, shown.row.at, shown.row.kind)
+            (shown.turn, shown.seq, shown.event.at, shown.event.kind)
         }
-        Shown::Event(shown) => (turn.into(), shown.row.seq, shown.row.at, shown.row.kind),
+        Shown::Event(shown) => (turn.into(), shown.seq, shown.event.at, shown.event.kind),
         Shown::Noted(noted) => (noted.turn, noted.seq, noted.at, noted.kind),
         Shown::Title => (turn.into(), 0, head.started_at, Kind::Summary),
     };

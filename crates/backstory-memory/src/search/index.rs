@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use backstory_event::SessionId;
 use backstory_store::{
     EventRange, IndexError, IndexedEvent, Store, Taken, TextIndex, TextIndexWriter, Unindexed,
     lock_file, try_lock_file,
@@ -13,7 +14,7 @@ use super::document::Documents;
 use crate::Memory;
 use crate::digest;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::{view_of_stored, visit};
 
 /// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
@@ -144,7 +145,7 @@ pub(crate) struct IndexUpdate {
     /// Whether its files looked as sealed.
     whole: bool,
     /// How many events of each session were fed, from its first one on, and what makes its documents.
-    fed: HashMap<i64, (u64, Documents)>,
+    fed: HashMap<SessionId, (u64, Documents)>,
     report: IndexReport,
     _lock: File,
 }
@@ -205,7 +206,7 @@ impl IndexUpdate {
                 continue;
             }
             for stored in events {
-                if let Some(document) = documents.stored(stored) {
+                if let Some(document) = documents.event(&view_of_stored(stored)) {
                     self.add(document)?;
                 }
             }
@@ -266,7 +267,7 @@ impl IndexUpdate {
         let mut done = 0;
         let heads = store.session_heads(pending.iter().map(|pending| pending.session))?;
         for pending in pending {
-            self.writer.remove(pending.session as u32);
+            self.writer.remove(pending.session);
             let Some(head) = heads.get(&pending.session) else {
                 continue;
             };

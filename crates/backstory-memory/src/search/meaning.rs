@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use backstory_embed::{Model, Purpose, Weights};
+use backstory_event::SessionId;
 use backstory_store::{EventRange, Place, TextIndex, VectorError, VectorKey, Vectors};
 
 use super::document::minute;
@@ -40,7 +41,7 @@ pub(crate) struct OpenModel {
 /// A session found by meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Near {
-    pub(super) session: u32,
+    pub(super) session: SessionId,
     /// How near: the sum of its nearest passages' cosines, each counting less.
     pub(super) nearness: f32,
     /// Its nearest passages, the nearest first.
@@ -119,13 +120,13 @@ impl Memory {
                 })
         })?;
         // Vectors of events that changed since, or that are gone, tell nothing. Many are of few sessions: each is asked for once.
-        let mut embedded: HashMap<u32, u64> = HashMap::new();
+        let mut embedded: HashMap<SessionId, u64> = HashMap::new();
         let mut kept = Vec::with_capacity(found.len());
         for (key, cosine) in found {
             let last = match embedded.entry(key.session) {
                 Entry::Occupied(entry) => *entry.get(),
                 Entry::Vacant(entry) => {
-                    *entry.insert(self.store.embedded_to(&open.name, key.session.into())?)
+                    *entry.insert(self.store.embedded_to(&open.name, key.session)?)
                 }
             };
             if u64::from(key.seq) <= last && self.is_in_scope(key, scope)? {
@@ -140,7 +141,7 @@ impl Memory {
         if !scope.looks_at_events() {
             return Ok(true);
         }
-        let (session, seq) = (i64::from(key.session), u64::from(key.seq));
+        let (session, seq) = (key.session, u64::from(key.seq));
         let rows = self.store.events(session, EventRange::One(seq))?;
         Ok(rows.first().is_some_and(|row| {
             let place = Place {
@@ -156,7 +157,7 @@ impl Memory {
 }
 
 fn gather(found: Vec<(VectorKey, f32)>) -> Vec<Near> {
-    let mut places: HashMap<u32, usize> = HashMap::new();
+    let mut places: HashMap<SessionId, usize> = HashMap::new();
     let mut sessions: Vec<Near> = Vec::new();
     for (key, cosine) in found {
         let place = *places.entry(key.session).or_insert(sessions.len());
@@ -185,8 +186,8 @@ pub(super) fn join(
 ) -> Vec<Ranked> {
     let covered = words.first().map_or(0.0, |best| best.coverage);
     let share = UNSURE * (1.0 - covered / SURE).max(0.0);
-    let mut joined: HashMap<u32, Ranked> = HashMap::new();
-    let sessions: HashSet<u32> = words
+    let mut joined: HashMap<SessionId, Ranked> = HashMap::new();
+    let sessions: HashSet<SessionId> = words
         .iter()
         .map(|ranked| ranked.session)
         .chain(near.iter().map(|near| near.session))

@@ -23,7 +23,7 @@ mod typo;
 
 use std::collections::HashSet;
 
-use backstory_session::Kind;
+use backstory_event::Kind;
 use backstory_store::{DamagedPiece, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
@@ -221,7 +221,7 @@ impl Memory {
                     found.ranked.clear();
                 }
                 let turn_of = |key: VectorKey| {
-                    let turn = self.store.turn_of(key.session.into(), key.seq.into());
+                    let turn = self.store.turn_of(key.session, key.seq.into());
                     turn.ok().flatten()
                 };
                 found.ranked = meaning::join(found.ranked, &near, turn_of);
@@ -306,7 +306,7 @@ impl Memory {
             None => self.store.indexable()?,
         };
         if index.is_some() {
-            let fresh = |pending: &Unindexed| (pending.session as u32, pending.first_seq as u32);
+            let fresh = |pending: &Unindexed| (pending.session, pending.first_seq as u32);
             scope.fresh = pending.iter().map(fresh).collect();
         }
         let mut found = self.count_and_scan(query, &mut terms, &pending, scope, index)?;

@@ -1,10 +1,9 @@
 //! What of an event is compared by meaning: pieces of what was said, short enough to be about one thing.
 
-use backstory_session::Kind;
+use backstory_event::{EventView, Kind};
 use backstory_store::Part;
 
 use super::document::searchable;
-use crate::read::ShownEvent;
 
 /// About how long a piece is, in bytes. An average over much more text is about nothing.
 const LENGTH: usize = 700;
@@ -16,11 +15,11 @@ const SHORTEST: usize = 12;
 const MOST: usize = 40;
 
 /// The pieces of an event, in their order.
-pub(super) fn passages(event: &ShownEvent) -> Vec<String> {
-    if event.row.kind == Kind::Summary {
+pub(super) fn passages(view: &EventView<'_>) -> Vec<String> {
+    if view.event.kind == Kind::Summary {
         return Vec::new();
     }
-    let said = &searchable(&event.into())[Part::Said as usize];
+    let said = &searchable(&view.event)[Part::Said as usize];
     let mut pieces = Vec::new();
     let mut rest = said.trim();
     while rest.len() >= SHORTEST && pieces.len() < MOST {

@@ -1,7 +1,8 @@
 //! The query language.
 //!
 //! Words are looked for as they are, the more of them a turn has the better. `"Quoted words"` must stand together, `AND` asks
-//! for both sides, `OR` for either, `-word` (or `NOT word`) leaves turns out, `pre*` completes, `field:value` filters. What
+//! for both sides, `OR` for either, `-word` (or `NOT word`) leaves turns out, `pre*` completes, `field:value` filters, and so does
+//! `meta.KEY:VALUE` by the agent's own record of the session. What
 //! looks like an operator but has nothing to work on is an ordinary word or is passed over: no query is an error of grammar.
 
 use backstory_store::words;
@@ -23,6 +24,8 @@ pub struct Query {
     pub clauses: Vec<Clause>,
     /// Filters: a field and what it must be.
     pub filters: Vec<(&'static str, String)>,
+    /// Filters by the agent's own record of the session: a key, as it was typed, and what it must be.
+    pub meta: Vec<(String, String)>,
 }
 
 /// Things of which one is looked for.
@@ -66,6 +69,7 @@ impl Query {
                 Token::And => joined = Joined::And,
                 Token::Or => joined = Joined::Or,
                 Token::Filter(field, value) => query.filters.push((field, value)),
+                Token::Meta(key, value) => query.meta.push((key, value)),
                 Token::Atoms(atoms, need, typed) => {
                     if need != Need::Excluded {
                         if !query.text.is_empty() {
@@ -146,6 +150,7 @@ enum Token<'a> {
     And,
     Or,
     Filter(&'static str, String),
+    Meta(String, String),
     /// Things to look for, and as they were typed.
     Atoms(Vec<Atom>, Need, &'a str),
 }
@@ -199,6 +204,11 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             "AND" | "&&" => tokens.push(Token::And),
             "OR" | "||" => tokens.push(Token::Or),
             "NOT" => negated = true,
+            _ if let Some((key, value)) = meta_filter(piece) => {
+                // Nothing can be excluded by it: this makes the key an invalid one, which is told.
+                let sign = if need == Need::Excluded { "not " } else { "" };
+                tokens.push(Token::Meta(format!("{sign}{key}"), value));
+            }
             _ => match filter(piece) {
                 Some((field, value)) if need != Need::Excluded => {
                     tokens.push(Token::Filter(field, value));
@@ -238,6 +248,12 @@ fn filter(piece: &str) -> Option<(&'static str, String)> {
     let value = value.trim_matches('"');
     let field = FIELDS.into_iter().find(|field| *field == name)?;
     (!value.is_empty()).then(|| (field, value.to_string()))
+}
+
+/// Splits `meta.KEY:VALUE`. Whether the key is valid is for whoever uses it: none of it is ever a search word.
+fn meta_filter(piece: &str) -> Option<(&str, String)> {
+    let (key, value) = piece.strip_prefix("meta.")?.split_once(':')?;
+    Some((key, value.trim_matches('"').to_string()))
 }
 
 /// The words of a piece. What must or must not be there, such as `-foo.bar`, is one phrase.

@@ -4,7 +4,7 @@
 //! each kind with a weight of its own; an event counts for more in a turn that has the query's other words; a session counts
 //! by its best three events; words that stand side by side in the query and in the session count extra.
 
-use backstory_session::Kind;
+use backstory_event::{Kind, SessionId};
 use backstory_store::{Part, Place};
 
 use super::terms::{Term, Terms};
@@ -154,7 +154,7 @@ impl Rows {
 /// A session among the results.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranked {
-    pub(super) session: u32,
+    pub(super) session: SessionId,
     pub(super) score: f32,
     /// The share of what the query's words tell that one event has.
     pub(super) coverage: f32,
@@ -252,7 +252,9 @@ fn session(
         .map(|(_, (a, b))| information[*a].min(information[*b]))
         .sum();
     Ranked {
-        session: order.first().map_or(0, |row| rows.places[*row].session),
+        session: order
+            .first()
+            .map_or_else(SessionId::default, |row| rows.places[*row].session),
         score: pooled + PAIR * side_by_side,
         coverage,
         turns,
@@ -347,7 +349,7 @@ mod tests {
         let mut rows = Rows::new(terms);
         for (session, turn, seq, has) in events {
             let row = rows.add(Place {
-                session: *session,
+                session: (*session).into(),
                 seq: *seq,
                 turn: *turn,
                 kind: Kind::Reply,
@@ -365,7 +367,7 @@ mod tests {
     }
 
     fn sessions(ranked: &[Ranked]) -> Vec<u32> {
-        ranked.iter().map(|ranked| ranked.session).collect()
+        ranked.iter().map(|ranked| ranked.session.get()).collect()
     }
 
     #[test]
@@ -420,7 +422,7 @@ mod tests {
             &rows(&terms, &[(1, 1, 1, &[1]), (2, 1, 1, &[1])]),
             &terms,
             1_000,
-            |place| place.session == 1,
+            |place| place.session.get() == 1,
         );
         assert_eq!(sessions(&some), [1]);
     }

@@ -36,10 +36,10 @@ impl Memory {
         let regex = regex::RegexBuilder::new(pattern)
             .size_limit(MOST_COMPILED)
             .build()
-            .map_err(|error| Error::Pattern(error.to_string()))?;
+            .map_err(|error| Error::InvalidRegex(error.to_string()))?;
         let scope = Scope::resolve(&options.filter, &self.store)?;
         let mut sessions = self.store.session_rows(&SessionFilter::default())?;
-        sessions.retain(|session| scope.allows_session(*session as u32));
+        sessions.retain(|session| scope.allows_session(*session));
         let heads = self.store.session_heads(sessions.iter().copied())?;
         let ordered: Vec<&SessionHead> = sessions
             .iter()
@@ -108,43 +108,43 @@ fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> R
     let mut hit: Option<Hit> = None;
     let mut last = minute(head.started_at);
     visit(store, head.id, &head.agent, EventRange::All, |event| {
-        let row = &event.row;
-        if row.at.is_some() {
-            last = minute(row.at);
+        let (at, kind) = (event.event.at, event.event.kind);
+        if at.is_some() {
+            last = minute(at);
         }
         let place = Place {
-            session: head.id as u32,
-            seq: row.seq as u32,
-            turn: row.turn as u32,
-            kind: row.kind,
+            session: head.id,
+            seq: event.seq as u32,
+            turn: event.turn as u32,
+            kind,
             minute: last,
         };
-        if !scope.allows(&place) || !scope.allows_tool(row.tool.as_deref()) {
+        if !scope.allows(&place) || !scope.allows_tool(event.event.tool.as_deref()) {
             return Ok(());
         }
-        let Some(matched) = regex.find(&event.text) else {
+        let Some(matched) = regex.find(event.text()) else {
             return Ok(());
         };
         match &mut hit {
             Some(hit) => {
                 hit.score += 1.0;
-                if hit.turn != row.turn
-                    && !hit.more.contains(&row.turn)
+                if hit.turn != event.turn
+                    && !hit.more.contains(&event.turn)
                     && hit.more.len() < MORE_TURNS
                 {
-                    hit.more.push(row.turn);
+                    hit.more.push(event.turn);
                 }
             }
             None => {
                 hit = Some(Hit {
                     session: head.clone(),
-                    turn: row.turn,
-                    event: row.seq,
-                    at: row.at,
-                    kind: row.kind,
+                    turn: event.turn,
+                    event: event.seq,
+                    at,
+                    kind,
                     score: 1.0,
                     confident: true,
-                    snippet: snippet_at(&event.text, matched.range()),
+                    snippet: snippet_at(event.text(), matched.range()),
                     more: Vec::new(),
                 });
             }

@@ -43,7 +43,7 @@ pub(super) fn scan(
 ) -> Result<Scanned> {
     let pending: Vec<&Unindexed> = pending
         .iter()
-        .filter(|pending| scope.allows_session(pending.session as u32))
+        .filter(|pending| scope.allows_session(pending.session))
         .collect();
     let events: u64 = pending.iter().map(|pending| pending.count()).sum();
     let heads = store.session_heads(pending.iter().map(|pending| pending.session))?;
@@ -78,7 +78,7 @@ pub(super) fn scan(
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner)?;
     for live in store.live_sessions(None)? {
-        if scope.allows_session(live.session as u32) {
+        if scope.allows_session(live.session) {
             let mut documents = Documents::of(live.session);
             for event in live_events(store, &live)? {
                 if let Some(document) = documents.event(&event) {

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_session::Kind;
-use backstory_store::{IndexSegment, Place, SessionFilter, Store, TextIndex};
+use backstory_event::{Kind, SessionId};
+use backstory_store::{IndexSegment, MetaEquals, Place, SessionFilter, Store, TextIndex};
 
 use super::document::minute;
 use crate::error::{Error, Result};
@@ -28,22 +28,24 @@ pub struct SearchFilter {
     /// Turns that touched a file whose path ends with this.
     pub file: Option<String>,
     /// Of these sessions, by their rows.
-    pub sessions: Option<Vec<i64>>,
+    pub sessions: Option<Vec<SessionId>>,
     /// Without sessions that no person sat before.
     pub people_only: bool,
+    /// Of sessions with all of these values in the agent's own record.
+    pub meta_equals: Vec<MetaEquals>,
 }
 
 /// A filter, resolved.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     /// The sessions that pass; `None` when all do.
-    pub(super) sessions: Option<HashSet<u32>>,
+    pub(super) sessions: Option<HashSet<SessionId>>,
     /// The turns that pass.
     pub(super) turns: Option<HashSet<u64>>,
     /// The turns that must not be found.
     pub(super) without: HashSet<u64>,
     /// Events that are searched beside the index: of these sessions, from this seq on.
-    pub(super) fresh: HashMap<u32, u32>,
+    pub(super) fresh: HashMap<SessionId, u32>,
     kinds: Option<Vec<Kind>>,
     from: u32,
     to: Option<u32>,
@@ -58,13 +60,13 @@ pub(super) struct SegmentFilter<'a> {
 }
 
 /// An event of a session as one number.
-pub(super) fn event_key(session: u32, seq: u32) -> u64 {
-    u64::from(session) << 32 | u64::from(seq)
+pub(super) fn event_key(session: SessionId, seq: u32) -> u64 {
+    u64::from(session.get()) << 32 | u64::from(seq)
 }
 
 /// A turn of a session as one number.
 pub(super) fn turn_key(place: &Place) -> u64 {
-    u64::from(place.session) << 32 | u64::from(place.turn)
+    u64::from(place.session.get()) << 32 | u64::from(place.turn)
 }
 
 impl Scope {
@@ -83,6 +85,7 @@ impl Scope {
             since: filter.since,
             until: filter.until,
             people_only: filter.people_only,
+            meta_equals: filter.meta_equals.clone(),
             ..SessionFilter::default()
         };
         if !by_session.is_empty() {
@@ -96,7 +99,7 @@ impl Scope {
             scope.require(
                 turns
                     .into_iter()
-                    .map(|(session, turn)| (session as u64) << 32 | turn)
+                    .map(|(session, turn)| u64::from(session.get()) << 32 | turn)
                     .collect(),
             );
         }
@@ -104,8 +107,8 @@ impl Scope {
     }
 
     /// Lets only these sessions through.
-    fn allow(&mut self, sessions: Vec<i64>) {
-        let allowed: HashSet<u32> = sessions.into_iter().map(|session| session as u32).collect();
+    fn allow(&mut self, sessions: Vec<SessionId>) {
+        let allowed: HashSet<SessionId> = sessions.into_iter().collect();
         self.sessions = Some(match self.sessions.take() {
             Some(before) => before.intersection(&allowed).copied().collect(),
             None => allowed,
@@ -127,7 +130,7 @@ impl Scope {
     }
 
     /// Whether a session may be found.
-    pub(super) fn allows_session(&self, session: u32) -> bool {
+    pub(super) fn allows_session(&self, session: SessionId) -> bool {
         self.sessions
             .as_ref()
             .is_none_or(|sessions| sessions.contains(&session))

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use backstory_session::Kind;
+use backstory_event::{EventView, Kind};
 use backstory_store::words;
 
 use super::document::searchable;
-use crate::read::ShownEvent;
 
 /// About how long a snippet is, in bytes.
 const LENGTH: usize = 200;
@@ -41,15 +40,15 @@ impl Snippet {
 }
 
 /// What is shown of an event: of a call what was asked, of all others their text.
-pub(super) fn shown_text(event: &ShownEvent) -> String {
-    match event.row.kind {
+pub(super) fn shown_text(view: &EventView<'_>) -> String {
+    match view.event.kind {
         Kind::ToolCall => {
-            let [said, called, given] = searchable(&event.into());
+            let [said, called, given] = searchable(&view.event);
             let parts = [called, said, given];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join("\n")
         }
-        _ => event.text.clone(),
+        _ => view.text().to_string(),
     }
 }
 

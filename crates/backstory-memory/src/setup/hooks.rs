@@ -1,8 +1,9 @@
 //! Our hooks in the text of an agent's file: finding them, putting them in, taking them out.
 
+use backstory_agents::HookAgent;
+use backstory_agents::hook::HookLayout;
 use serde_json::Value;
 
-use super::agents::{HookAgent, Shape};
 use super::command::{HookCommand, classify_command};
 use super::edit::{Layout, Mark, Rest, is_blank, take_out};
 use super::scan::{Broken, Item, Node, decoded, line_of, scan};
@@ -17,7 +18,7 @@ const DEPTH_IN_GROUP: usize = DEPTH + 2;
 /// What an agent is to run.
 #[derive(Clone, Copy)]
 pub(super) struct Hooks<'a> {
-    pub(super) agent: &'a HookAgent,
+    pub(super) agent: HookAgent,
     /// Our program, as a shell reads it.
     pub(super) program: &'a str,
 }
@@ -118,7 +119,8 @@ impl Hooks<'_> {
         let root = scan(&text)?;
         let layout = Layout::of(&text, &root);
         let has_others = self.has_others(&text, &root);
-        let needs_version = self.agent.shape == Shape::Flat && root.get("version").is_none();
+        let needs_version =
+            self.agent.registration.layout == HookLayout::Flat && root.get("version").is_none();
         let mut hooks_made = None;
         if root.get("hooks").is_none() {
             text = layout.append(&text, &root, "\"hooks\": {}", made);
@@ -126,7 +128,7 @@ impl Hooks<'_> {
         }
         let extended = self.extended(&text, &scan(&text)?);
         let is_missing = |event: &&&str| !extended.iter().any(|(known, _)| known == **event);
-        for event in self.agent.events.iter().filter(is_missing) {
+        for event in self.agent.registration.events.iter().filter(is_missing) {
             let root = scan(&text)?;
             let Some(hooks) = root.get("hooks") else {
                 break;
@@ -155,22 +157,27 @@ impl Hooks<'_> {
             let element = serde_json::from_str(&self.element(event)).unwrap_or_default();
             (event.to_string(), Value::Array(vec![element]))
         };
-        Value::Object(self.agent.events.iter().map(group).collect())
+        Value::Object(self.agent.registration.events.iter().map(group).collect())
     }
 
     fn command(&self, event: &str) -> String {
-        format!("{} hook {event} --agent {}", self.program, self.agent.name)
+        format!(
+            "{} hook {event} --agent {}",
+            self.program, self.agent.agent.name
+        )
     }
 
     /// What an event's array gets.
     fn element(&self, event: &str) -> String {
         let command = Value::from(self.command(event));
-        let timeout = self.agent.timeout(event);
-        match self.agent.shape {
-            Shape::Grouped => format!(
+        let timeout = self.agent.registration.timeout(event);
+        match self.agent.registration.layout {
+            HookLayout::Grouped => format!(
                 "{{\n\t\"hooks\": [\n\t\t{{\n\t\t\t\"type\": \"command\",\n\t\t\t\"command\": {command},\n\t\t\t\"timeout\": {timeout}\n\t\t}}\n\t]\n}}"
             ),
-            Shape::Flat => format!("{{\n\t\"command\": {command},\n\t\"timeout\": {timeout}\n}}"),
+            HookLayout::Flat => {
+                format!("{{\n\t\"command\": {command},\n\t\"timeout\": {timeout}\n}}")
+            }
         }
     }
 
@@ -196,7 +203,7 @@ impl Hooks<'_> {
         if !hooks.is_object() {
             return refuse(hooks.start, "\"hooks\" is no object".to_string());
         }
-        for event in self.agent.events {
+        for event in self.agent.registration.events {
             if let Some(at) = twice(hooks, event) {
                 return refuse(at, format!("it has \"{event}\" twice"));
             }
@@ -216,13 +223,15 @@ impl Hooks<'_> {
                 let node = hook.handler.get(key)?;
                 Some(&text[node.start..node.end])
             };
-            let depth = match self.agent.shape {
-                Shape::Grouped => DEPTH_IN_GROUP,
-                Shape::Flat => DEPTH,
+            let depth = match self.agent.registration.layout {
+                HookLayout::Grouped => DEPTH_IN_GROUP,
+                HookLayout::Flat => DEPTH,
             };
             field("command").map(decoded) == Some(self.command(hook.event))
-                && field("timeout") == Some(&self.agent.timeout(hook.event).to_string())
-                && (self.agent.shape == Shape::Flat || field("type") == Some("\"command\""))
+                && field("timeout")
+                    == Some(&self.agent.registration.timeout(hook.event).to_string())
+                && (self.agent.registration.layout == HookLayout::Flat
+                    || field("type") == Some("\"command\""))
                 && hook.within.len() == depth
         };
         let is_extended = |event: &str| extended.iter().any(|(known, _)| known == event);
@@ -230,9 +239,24 @@ impl Hooks<'_> {
             let count = ours.iter().filter(|hook| hook.event == *event).count();
             count == usize::from(!is_extended(event))
         };
-        let is_known = |hook: &Ours<'_>| self.agent.events.contains(&hook.event);
-        self.agent.events.iter().all(has_right_count)
+        let is_known = |hook: &Ours<'_>| self.agent.registration.events.contains(&hook.event);
+        self.agent.registration.events.iter().all(has_right_count)
             && ours.iter().all(|hook| is_known(hook) && is_right(hook))
+    }
+
+    /// Events that are neither registered nor left to a command that the user extended.
+    pub(super) fn missing_events(&self, text: &str) -> Vec<String> {
+        let Ok(root) = scan(text) else {
+            return Vec::new();
+        };
+        let ours = self.ours(text, &root);
+        let extended = self.extended(text, &root);
+        let is_missing = |event: &&&str| {
+            !ours.iter().any(|hook| hook.event == **event)
+                && !extended.iter().any(|(known, _)| known == **event)
+        };
+        let events = self.agent.registration.events.iter();
+        events.filter(is_missing).map(ToString::to_string).collect()
     }
 
     /// All that is ours, in the order of the text.

@@ -3,7 +3,6 @@
 //! The file is the user's. It is edited as text, so that comments, order and layout stay, and all that was put in can be taken out
 //! without a trace. What cannot be read for sure is refused.
 
-mod agents;
 mod command;
 mod difference;
 mod edit;
@@ -16,10 +15,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use backstory_session::Places;
+use backstory_agents::{Agent, HookAgent, Places};
 
-pub use agents::{HOOK_AGENTS, HookAgent};
-pub use plugin::{PLUGIN, PluginOutcome, PluginRefused, make_plugin};
+pub use plugin::{PluginInstall, PluginOutcome, PluginRefused, make_plugin};
 
 use hooks::{Hooks, Without};
 use scan::Broken;
@@ -50,6 +48,8 @@ pub struct SetupOutcome {
     pub status: SetupStatus,
     /// The events that are registered now, or no longer.
     pub events: Vec<String>,
+    /// Events that were not registered before, of a file that had hooks of ours.
+    pub missing: Vec<String>,
     /// Why nothing was done, or what else people must know.
     pub reason: Option<String>,
     /// The lines that change.
@@ -90,22 +90,28 @@ impl SetupStatus {
     }
 }
 
-/// Registers our hooks with these agents, in the order of [`HOOK_AGENTS`].
-pub fn set_up(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
+/// Registers our hooks with these agents, in the order of [`HookAgent::all`].
+pub fn set_up(agents: &[HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
     let mut outcomes: Vec<SetupOutcome> = Vec::new();
     for agent in in_order(agents) {
-        let path = agent.file(options.places, options.project);
-        let outcome = if agent.name == agents::GROK && runs_claude_hooks(agent, options, &outcomes)
-        {
-            let mut reason = "Grok runs the hooks of Claude Code, which are set up".to_string();
-            if is_set_up(agent, &path, options) {
-                reason.push_str(
-                    "; `backstory teardown grok` removes its own, so that each runs once",
+        let path = agent
+            .registration
+            .file_path(options.places, options.project);
+        let outcome = match runs_hooks_of(agent, options, &outcomes) {
+            Some(other) => {
+                let (title, name) = (agent.agent.title, agent.agent.name);
+                let mut reason = format!(
+                    "{title} runs the hooks of {}, which are set up",
+                    other.title
                 );
+                if is_set_up(agent, &path, options) {
+                    reason.push_str(&format!(
+                        "; `backstory teardown {name}` removes its own, so that each runs once"
+                    ));
+                }
+                Outcome::without_change(SetupStatus::Skipped, Some(reason))
             }
-            Outcome::without_change(SetupStatus::Skipped, Some(reason))
-        } else {
-            Outcome::of(install(agent, &path, options))
+            None => Outcome::of(install(agent, &path, options)),
         };
         outcomes.push(outcome.told(agent, path));
     }
@@ -113,23 +119,26 @@ pub fn set_up(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOut
 }
 
 /// Removes our hooks from the files of these agents.
-pub fn tear_down(agents: &[&HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
-    let outcome = |agent: &'static HookAgent| {
-        let path = agent.file(options.places, options.project);
+pub fn tear_down(agents: &[HookAgent], options: &SetupOptions<'_>) -> Vec<SetupOutcome> {
+    let outcome = |agent: HookAgent| {
+        let path = agent
+            .registration
+            .file_path(options.places, options.project);
         Outcome::of(remove(agent, &path, options)).told(agent, path)
     };
     in_order(agents).map(outcome).collect()
 }
 
-fn in_order(agents: &[&HookAgent]) -> impl Iterator<Item = &'static HookAgent> {
-    let is_asked = |agent: &&'static HookAgent| agents.iter().any(|asked| asked.name == agent.name);
-    HOOK_AGENTS.iter().filter(is_asked)
+fn in_order(agents: &[HookAgent]) -> impl Iterator<Item = HookAgent> {
+    let is_asked = |agent: &HookAgent| agents.iter().any(|asked| asked.agent == agent.agent);
+    HookAgent::all().filter(is_asked)
 }
 
 /// What was done, before it is told of which agent.
 struct Outcome {
     status: SetupStatus,
     events: Vec<String>,
+    missing: Vec<String>,
     reason: Option<String>,
     difference: String,
 }
@@ -139,6 +148,7 @@ impl Outcome {
         Outcome {
             status,
             events: Vec::new(),
+            missing: Vec::new(),
             reason,
             difference: String::new(),
         }
@@ -148,19 +158,20 @@ impl Outcome {
         done.unwrap_or_else(|reason| Outcome::without_change(SetupStatus::Refused, Some(reason)))
     }
 
-    fn told(self, agent: &HookAgent, file: PathBuf) -> SetupOutcome {
+    fn told(self, agent: HookAgent, file: PathBuf) -> SetupOutcome {
         SetupOutcome {
-            agent: agent.name,
+            agent: agent.agent.name,
             file,
             status: self.status,
             events: self.events,
+            missing: self.missing,
             reason: self.reason,
             difference: self.difference,
         }
     }
 }
 
-fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+fn install(agent: HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
     let hooks = hooks_of(agent, options);
     check_project(path, options)?;
     let before = file::read(path)?;
@@ -168,7 +179,8 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
     let after = hooks
         .install(before.as_deref(), folders)
         .map_err(|broken| told(&broken))?;
-    let events = agent.events.iter().map(ToString::to_string).collect();
+    let events = agent.registration.events;
+    let events = events.iter().map(ToString::to_string).collect();
     let left = describe_extended(&hooks, before.as_deref().unwrap_or_default(), path);
     if before.as_deref() == Some(&after) {
         return Ok(Outcome {
@@ -180,18 +192,20 @@ fn install(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result
     let (_, earlier) = hooks.remove(&before).map_err(|broken| told(&broken))?;
     let difference = difference::difference(&before, &after);
     change(path, &Without::Text(after), options)?;
+    let (status, missing) = match earlier.is_empty() {
+        true => (SetupStatus::Installed, Vec::new()),
+        false => (SetupStatus::Updated, hooks.missing_events(&before)),
+    };
     Ok(Outcome {
-        status: match earlier.is_empty() {
-            true => SetupStatus::Installed,
-            false => SetupStatus::Updated,
-        },
+        status,
         events,
-        reason: join_reasons(agent.note.map(str::to_string), left),
+        missing,
+        reason: join_reasons(agent.registration.note.map(str::to_string), left),
         difference,
     })
 }
 
-fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
+fn remove(agent: HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<Outcome, String> {
     check_project(path, options)?;
     let Some(before) = file::read(path)? else {
         return Ok(Outcome::without_change(SetupStatus::Absent, None));
@@ -210,6 +224,7 @@ fn remove(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> Result<
     Ok(Outcome {
         status: SetupStatus::Removed,
         events,
+        missing: Vec::new(),
         reason: left,
         difference,
     })
@@ -258,7 +273,7 @@ fn check_project(path: &Path, options: &SetupOptions<'_>) -> Result<(), String> 
     }
 }
 
-fn hooks_of<'a>(agent: &'a HookAgent, options: &SetupOptions<'a>) -> Hooks<'a> {
+fn hooks_of<'a>(agent: HookAgent, options: &SetupOptions<'a>) -> Hooks<'a> {
     Hooks {
         agent,
         program: options.program,
@@ -283,20 +298,22 @@ fn told(broken: &Broken) -> String {
     format!("line {}: {}", broken.line, broken.reason)
 }
 
-/// Whether Grok finds our hooks where Claude Code has them, now or after what is being done.
-fn runs_claude_hooks(
-    grok: &HookAgent,
+/// The agent whose hooks this one runs as well, if ours are among them now or after what is being done.
+fn runs_hooks_of(
+    agent: HookAgent,
     options: &SetupOptions<'_>,
     outcomes: &[SetupOutcome],
-) -> bool {
-    let path = agents::claude_file_of_grok(options.places.home);
+) -> Option<&'static Agent> {
+    let foreign = agent.registration.also_runs?;
+    let path = options.places.home.join(foreign.file);
     let is_done =
         |outcome: &SetupOutcome| outcome.file == path && outcome.status != SetupStatus::Refused;
-    outcomes.iter().any(is_done) || is_set_up(grok, &path, options)
+    let is_there = outcomes.iter().any(is_done) || is_set_up(agent, &path, options);
+    Agent::find(foreign.agent).filter(|_| is_there)
 }
 
 /// Whether there are hooks of ours in a file.
-fn is_set_up(agent: &HookAgent, path: &Path, options: &SetupOptions<'_>) -> bool {
+fn is_set_up(agent: HookAgent, path: &Path, options: &SetupOptions<'_>) -> bool {
     let Some(text) = file::read(path).ok().flatten() else {
         return false;
     };

@@ -5,7 +5,8 @@ mod stored;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use backstory_session::attachment;
+use crate::attachment;
+use backstory_event::StreamId;
 use rusqlite::{Connection, OptionalExtension};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
@@ -13,6 +14,7 @@ pub(crate) use self::stored::read_attachment;
 use self::stored::{STORED_BLOCK, StoredBlock, is_mending, restore};
 use crate::checksums::{Scope, damage, store_sum};
 use crate::error::{Error, Result};
+use crate::open::Store;
 
 /// How much text a block holds. Larger blocks compress better (256 KiB ×5.9, 1 MiB ×6.9 on real logs at level 1), and one
 /// decompresses in less than a millisecond, which is what a tail costs.
@@ -174,7 +176,7 @@ fn cut_out<'a>(bytes: &'a [u8], ranges: &[Range<usize>]) -> (std::borrow::Cow<'a
 /// session that grows line by line still lies in few, well compressed blocks.
 pub(crate) fn append(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     start: u64,
     piece: Packed,
 ) -> Result<()> {
@@ -232,8 +234,34 @@ pub(crate) fn append(
     store_sum(connection, Scope::Blocks, block.id, None, block.checksum())
 }
 
+/// Remembers the number of newlines before a piece, unless the piece was added to a block that began earlier.
+pub(crate) fn save_line(
+    connection: &Connection,
+    stream: StreamId,
+    start: u64,
+    newlines: u64,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO block_lines (stream, start, line) SELECT ?1, ?2, ?3 \
+             WHERE EXISTS (SELECT 1 FROM blocks WHERE stream = ?1 AND start = ?2)",
+        )?
+        .execute((stream, start, newlines))?;
+    Ok(())
+}
+
+impl Store {
+    /// Returns the start of the last block at or before a byte of a stream whose line is known, and the number of newlines before it.
+    pub fn line_before(&self, stream: StreamId, offset: u64) -> Result<Option<(u64, u64)>> {
+        let query = "SELECT start, line FROM block_lines WHERE stream = ?1 AND start <= ?2 ORDER BY start DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(statement.query_row((stream, offset), row).optional()?)
+    }
+}
+
 /// The blocks of a stream, in their order: row, first byte, length.
-pub(crate) fn of_stream(connection: &Connection, stream: i64) -> Result<Vec<(i64, u64, u64)>> {
+pub(crate) fn of_stream(connection: &Connection, stream: StreamId) -> Result<Vec<(i64, u64, u64)>> {
     let query = "SELECT id, start, length FROM blocks WHERE stream = ?1 ORDER BY start";
     let mut statement = connection.prepare_cached(query)?;
     let rows = statement.query_map([stream], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -381,7 +409,7 @@ pub struct BlockReader<'a> {
 }
 
 struct Block {
-    stream: i64,
+    stream: StreamId,
     start: u64,
     bytes: Vec<u8>,
 }
@@ -396,16 +424,22 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The stored bytes of a span; shorter than asked for where the stream ends.
-    pub fn read(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read(&mut self, stream: StreamId, offset: u64, length: u64) -> Result<Vec<u8>> {
         self.read_span(stream, offset, length, false)
     }
 
     /// Like [`BlockReader::read`], for a span whose neighbours are not read: no more of its block is decompressed than is needed.
-    pub fn read_alone(&mut self, stream: i64, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read_alone(&mut self, stream: StreamId, offset: u64, length: u64) -> Result<Vec<u8>> {
         self.read_span(stream, offset, length, true)
     }
 
-    fn read_span(&mut self, stream: i64, offset: u64, length: u64, alone: bool) -> Result<Vec<u8>> {
+    fn read_span(
+        &mut self,
+        stream: StreamId,
+        offset: u64,
+        length: u64,
+        alone: bool,
+    ) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < length {
             let at = offset + bytes.len() as u64;
@@ -424,7 +458,12 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The block that holds a byte of a stream, or its beginning with so many bytes from there on.
-    fn block(&mut self, stream: i64, at: u64, needed: Option<usize>) -> Result<Option<&Block>> {
+    fn block(
+        &mut self,
+        stream: StreamId,
+        at: u64,
+        needed: Option<usize>,
+    ) -> Result<Option<&Block>> {
         let holds = |block: &Block| {
             block.stream == stream
                 && block.start <= at

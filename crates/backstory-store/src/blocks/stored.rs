@@ -1,6 +1,7 @@
 //! Blocks and attachments as they lie in the database, and whether they are what was stored.
 
-use backstory_session::attachment;
+use crate::attachment;
+use backstory_event::StreamId;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -13,7 +14,7 @@ pub(super) const STORED_BLOCK: &str = "id, start, length, cuts, data, (SELECT su
 /// A block as it lies in the database.
 pub(super) struct StoredBlock<'a> {
     pub(super) id: i64,
-    pub(super) stream: i64,
+    pub(super) stream: StreamId,
     pub(super) start: u64,
     pub(super) length: u64,
     pub(super) cuts: Option<&'a str>,
@@ -23,7 +24,7 @@ pub(super) struct StoredBlock<'a> {
 }
 
 impl<'a> StoredBlock<'a> {
-    pub(super) fn from_row(stream: i64, row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn from_row(stream: StreamId, row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         Ok(StoredBlock {
             id: row.get(0)?,
             stream,
@@ -39,7 +40,7 @@ impl<'a> StoredBlock<'a> {
     pub(super) fn checksum(&self) -> i64 {
         hash_row(&[
             ValueRef::Integer(self.id),
-            ValueRef::Integer(self.stream),
+            ValueRef::Integer(self.stream.into()),
             ValueRef::Integer(self.start as i64),
             ValueRef::Integer(self.length as i64),
             self.cuts

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use backstory_event::{SessionId, StreamId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -24,7 +25,7 @@ pub enum DamagedPiece {
     /// Bytes of a source file.
     Bytes {
         /// The stream.
-        stream: i64,
+        stream: StreamId,
         /// The first byte.
         start: u64,
         /// How many bytes.
@@ -33,7 +34,7 @@ pub enum DamagedPiece {
     /// Rows of a session.
     Session {
         /// The session's row.
-        id: i64,
+        id: SessionId,
         /// The agent's own id of it.
         session: String,
         /// Which rows.
@@ -118,7 +119,7 @@ impl From<Damage> for Error {
 /// Names damaged bytes of a stream.
 pub(crate) fn bytes(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     start: u64,
     length: u64,
 ) -> Result<Damage> {
@@ -177,12 +178,12 @@ pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<D
         | Scope::Notes
         | Scope::Summaries
         | Scope::KeptObservations
-        | Scope::SearchState => Some(unit),
+        | Scope::SearchState => u32::try_from(unit).ok().map(SessionId::from),
         Scope::Observations => {
             let query = "SELECT session FROM observations WHERE id = ?1";
             connection
                 .prepare_cached(query)?
-                .query_row([unit], |row| row.get::<_, Option<i64>>(0))
+                .query_row([unit], |row| row.get(0))
                 .optional()?
                 .flatten()
         }

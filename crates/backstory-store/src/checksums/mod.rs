@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use twox_hash::XxHash3_64;
 
 pub use self::damage::{Damage, DamagedPiece};
+use self::scope::Part;
 pub(crate) use self::scope::Scope;
 pub use self::verify::{AnswerRows, Verification};
 use crate::error::Result;
@@ -134,6 +135,25 @@ pub(crate) fn drop_sum(connection: &Connection, scope: Scope, unit: i64) -> Resu
     connection
         .prepare_cached("DELETE FROM checksums WHERE scope = ?1 AND unit = ?2")?
         .execute((scope as u8, unit))?;
+    Ok(())
+}
+
+/// Removes checksums that were made before all columns that they cover were there: a migration added some to these tables. Sweeps sum
+/// such rows again.
+pub(crate) fn drop_outdated_sums(
+    connection: &Connection,
+    before: &[(String, String)],
+) -> Result<()> {
+    let was_there = |table: &str, column: &str| {
+        let mut known = before.iter();
+        known.any(|(known_table, known)| known_table == table && known == column)
+    };
+    for scope in Scope::ALL {
+        let mut columns = scope.parts().iter().flat_map(Part::columns);
+        if !columns.all(|(table, column)| was_there(table, column)) {
+            connection.execute("DELETE FROM checksums WHERE scope = ?1", [scope as u8])?;
+        }
+    }
     Ok(())
 }
 

@@ -29,6 +29,7 @@ pub(crate) enum Scope {
     EventKeys = 22,
     Responses = 23,
     SearchState = 24,
+    Billing = 25,
 }
 
 /// How the rows of a scope are divided into units.
@@ -61,13 +62,22 @@ pub(super) struct Part {
     pub(super) condition: &'static str,
 }
 
+impl Part {
+    /// The table and each of the columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let columns = self.columns.split(", ").map(str::trim);
+        columns.map(|column| (self.table, column))
+    }
+}
+
 const SESSION: &str = "session = ?1";
 
 const SESSION_PARTS: &[Part] = &[
     Part {
         table: "sessions",
         columns: "id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, \
-             turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed",
+             turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, \
+             context_window, tokens_injected",
         condition: "id = ?1",
     },
     Part {
@@ -87,7 +97,18 @@ const SESSION_PARTS: &[Part] = &[
     },
     Part {
         table: "usage",
-        columns: "session, slot, model, input, output, cache_read, cache_write, reasoning",
+        columns: "session, slot, model, branch, billing, input, output, cache_read, cache_write, reasoning, cache_write_1h, \
+             web_searches, web_fetches",
+        condition: SESSION,
+    },
+    Part {
+        table: "session_meta",
+        columns: "session, stream, offset, length, fields",
+        condition: SESSION,
+    },
+    Part {
+        table: "telemetry",
+        columns: "session, seq, stream, offset, length",
         condition: SESSION,
     },
     Part {
@@ -132,12 +153,22 @@ const SEARCH_PARTS: &[Part] = &[
 const STREAM_PARTS: &[Part] = &[
     Part {
         table: "streams",
-        columns: "id, source, generation, length, redactions, replaying",
+        columns: "id, source, generation, length, redactions, replaying, read_version",
         condition: "id = ?1",
     },
     Part {
         table: "skipped_records",
         columns: "stream, line, offset, length, reason",
+        condition: "stream = ?1",
+    },
+    Part {
+        table: "block_lines",
+        columns: "stream, start, line",
+        condition: "stream = ?1",
+    },
+    Part {
+        table: "backfill",
+        columns: "stream, offset, lines, state",
         condition: "stream = ?1",
     },
 ];
@@ -169,7 +200,7 @@ macro_rules! one_part {
 const NUMBERED: &str = "id > ?2 AND id <= ?3";
 
 impl Scope {
-    pub(crate) const ALL: [Scope; 24] = [
+    pub(crate) const ALL: [Scope; 25] = [
         Scope::Sessions,
         Scope::Events,
         Scope::Blocks,
@@ -194,6 +225,7 @@ impl Scope {
         Scope::EventKeys,
         Scope::Responses,
         Scope::SearchState,
+        Scope::Billing,
     ];
 
     /// What people call the rows.
@@ -223,6 +255,7 @@ impl Scope {
             Scope::EventKeys => "event keys",
             Scope::Responses => "API responses",
             Scope::SearchState => "search state",
+            Scope::Billing => "billing of responses",
         }
     }
 
@@ -252,7 +285,7 @@ impl Scope {
             Scope::Paths => grows("paths", 6),
             Scope::Projects => grows("projects", 4),
             Scope::CodeFiles => grows("code_files", 6),
-            Scope::EventLog => grows("event_log", 8),
+            Scope::EventLog => grows("logged_events", 8),
             Scope::Compressions => grows("compressions", 6),
             Scope::RunEdges => Units::Chunk {
                 table: "run_edges",
@@ -260,8 +293,18 @@ impl Scope {
                 shift: 3,
                 grows: false,
             },
-            Scope::Settings | Scope::Forgotten | Scope::LooseTitles => Units::Whole,
+            Scope::Settings | Scope::Forgotten | Scope::LooseTitles | Scope::Billing => {
+                Units::Whole
+            }
             Scope::EventKeys | Scope::Responses => Units::Running,
+        }
+    }
+
+    /// The unit of a row, by its key.
+    pub(crate) fn unit_of(self, key: i64) -> i64 {
+        match self.units() {
+            Units::Chunk { shift, .. } => key >> shift,
+            _ => key,
         }
     }
 
@@ -315,8 +358,8 @@ impl Scope {
                 "file > ?2 AND file <= ?3"
             ),
             Scope::EventLog => one_part!(
-                "event_log",
-                "id, at, name, agent, duration_us, tokens, detail",
+                "logged_events",
+                "id, at, event_type, agent, duration_us, tokens_out, data, session_id, tokens_in",
                 NUMBERED
             ),
             Scope::Compressions => one_part!(
@@ -328,10 +371,16 @@ impl Scope {
             Scope::Settings => one_part!("settings", "name, value", "1"),
             Scope::Forgotten => one_part!("forgotten", "hash", "1"),
             Scope::LooseTitles => one_part!("loose_titles", "key, title", "1"),
+            Scope::Billing => one_part!(
+                "billing",
+                "id, service_tier, speed, inference_geo, context_tier",
+                "1"
+            ),
             Scope::EventKeys => one_part!("event_keys", "key, session, seq", "1"),
             Scope::Responses => one_part!(
                 "responses",
-                "key, session, slot, model, input, output, cache_read, cache_write, reasoning",
+                "key, session, slot, model, input, output, cache_read, cache_write, reasoning, seq, cache_write_1h, web_searches, \
+                 web_fetches, branch, billing",
                 "1"
             ),
         }
@@ -343,25 +392,13 @@ impl Scope {
 mod tests {
     use super::*;
     use crate::open::Store;
+    use crate::schema;
 
     #[test]
     fn every_column_of_every_table_is_in_a_scope() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
-        let mut statement = store
-            .connection
-            .prepare(
-                "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns \
-                 WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'",
-            )
-            .unwrap();
-        let columns = statement
-            .query_map([], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-            })
-            .unwrap();
-        for column in columns {
-            let (table, column) = column.unwrap();
+        for (table, column) in schema::columns(&store.connection).unwrap() {
             // Attachments have a hash of their own; the other two are what checks and repairs, and so are sums.
             if matches!(table.as_str(), "attachments" | "checksums" | "damaged") || column == "sum"
             {
@@ -369,9 +406,8 @@ mod tests {
             }
             let covered = Scope::ALL
                 .iter()
-                .flat_map(|scope| scope.parts())
-                .filter(|part| part.table == table)
-                .any(|part| part.columns.split(", ").any(|name| name.trim() == column));
+                .flat_map(|scope| scope.parts().iter().flat_map(Part::columns))
+                .any(|covered| covered == (table.as_str(), column.as_str()));
             assert!(covered, "{table}.{column}");
         }
     }

@@ -55,8 +55,8 @@ CREATE TEMP TRIGGER IF NOT EXISTS code_files_delete AFTER DELETE ON main.code_fi
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_insert AFTER INSERT ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = NEW.file >> 3; END;
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_update AFTER UPDATE ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = OLD.file >> 3; END;
 CREATE TEMP TRIGGER IF NOT EXISTS run_edges_delete AFTER DELETE ON main.run_edges BEGIN DELETE FROM checksums WHERE scope = 16 AND unit = OLD.file >> 3; END;
-CREATE TEMP TRIGGER IF NOT EXISTS event_log_update AFTER UPDATE ON main.event_log BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
-CREATE TEMP TRIGGER IF NOT EXISTS event_log_delete AFTER DELETE ON main.event_log BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
+CREATE TEMP TRIGGER IF NOT EXISTS logged_events_update AFTER UPDATE ON main.logged_events BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
+CREATE TEMP TRIGGER IF NOT EXISTS logged_events_delete AFTER DELETE ON main.logged_events BEGIN DELETE FROM checksums WHERE scope = 17 AND unit = OLD.id >> 8; END;
 CREATE TEMP TRIGGER IF NOT EXISTS compressions_update AFTER UPDATE ON main.compressions BEGIN DELETE FROM checksums WHERE scope = 18 AND unit = OLD.id >> 6; END;
 CREATE TEMP TRIGGER IF NOT EXISTS compressions_delete AFTER DELETE ON main.compressions BEGIN DELETE FROM checksums WHERE scope = 18 AND unit = OLD.id >> 6; END;
 CREATE TEMP TRIGGER IF NOT EXISTS settings_insert AFTER INSERT ON main.settings BEGIN DELETE FROM checksums WHERE scope = 19 AND unit = 0; END;
@@ -77,3 +77,15 @@ CREATE TEMP TRIGGER IF NOT EXISTS embedded_delete AFTER DELETE ON main.embedded 
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_insert AFTER INSERT ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = NEW.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_update AFTER UPDATE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS unindexed_delete AFTER DELETE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS session_meta_update AFTER UPDATE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS session_meta_delete AFTER DELETE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS telemetry_update AFTER UPDATE ON main.telemetry BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS telemetry_delete AFTER DELETE ON main.telemetry BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS block_lines_update AFTER UPDATE ON main.block_lines BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS block_lines_delete AFTER DELETE ON main.block_lines BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_insert AFTER INSERT ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = NEW.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_update AFTER UPDATE ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS backfill_delete AFTER DELETE ON main.backfill BEGIN DELETE FROM checksums WHERE scope = 11 AND unit = OLD.stream; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_insert AFTER INSERT ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_update AFTER UPDATE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS billing_delete AFTER DELETE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::journal::first_damaged_byte;
 use crate::open::Store;
 use crate::settings::{damaged_settings, setting_damage};
+use backstory_event::{SessionId, StreamId};
 
 /// What a verification found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,13 +41,13 @@ impl Verification {
 #[derive(Debug, Clone, Copy)]
 pub enum AnswerRows<'a> {
     /// A session's rows and events.
-    Session(i64),
+    Session(SessionId),
     /// The same, and what was noted, observed and summarized of the session.
-    SessionWithNotes(i64),
+    SessionWithNotes(SessionId),
     /// Rows and events of these sessions.
-    Sessions(&'a [i64]),
+    Sessions(&'a [SessionId]),
     /// Listed sessions without their events.
-    SessionList(&'a [i64]),
+    SessionList(&'a [SessionId]),
 }
 
 impl Store {
@@ -58,10 +59,10 @@ impl Store {
             AnswerRows::SessionWithNotes(session) => {
                 self.verify_session(*session, &mut found)?;
                 for scope in [Scope::Notes, Scope::Summaries, Scope::KeptObservations] {
-                    self.verify_unit(scope, *session, &mut found)?;
+                    self.verify_unit(scope, (*session).into(), &mut found)?;
                 }
                 let observations = "SELECT id FROM observations WHERE session = ?1";
-                for observation in self.numbers(observations, *session)? {
+                for observation in self.numbers(observations, (*session).into())? {
                     self.verify_unit(Scope::Observations, observation, &mut found)?;
                 }
             }
@@ -73,7 +74,7 @@ impl Store {
             }
             AnswerRows::SessionList(sessions) => {
                 for session in *sessions {
-                    self.verify_unit(Scope::Sessions, *session, &mut found)?;
+                    self.verify_unit(Scope::Sessions, (*session).into(), &mut found)?;
                 }
                 self.verify_names(&[], &mut found)?;
             }
@@ -89,21 +90,21 @@ impl Store {
         Ok(())
     }
 
-    fn verify_session_events(&self, session: i64, found: &mut Verification) -> Result<()> {
+    fn verify_session_events(&self, session: SessionId, found: &mut Verification) -> Result<()> {
         for scope in [Scope::Sessions, Scope::Events] {
-            self.verify_unit(scope, session, found)?;
+            self.verify_unit(scope, session.into(), found)?;
         }
         Ok(())
     }
 
-    fn verify_session(&self, session: i64, found: &mut Verification) -> Result<()> {
+    fn verify_session(&self, session: SessionId, found: &mut Verification) -> Result<()> {
         self.verify_session_events(session, found)?;
         let streams = "SELECT stream FROM session_streams WHERE session = ?1";
-        for stream in self.numbers(streams, session)? {
+        for stream in self.numbers(streams, session.into())? {
             self.verify_unit(Scope::Streams, stream, found)?;
         }
         let paths = "SELECT DISTINCT path >> 6 FROM touches WHERE session = ?1";
-        for unit in self.numbers(paths, session)? {
+        for unit in self.numbers(paths, session.into())? {
             self.verify_unit(Scope::Paths, unit, found)?;
         }
         self.verify_names(&[], found)
@@ -117,8 +118,10 @@ impl Store {
             self.verify_scope(scope, &mut found)?;
         }
         let streams = "SELECT DISTINCT stream FROM blocks WHERE ?1 = 0";
-        for stream in self.numbers(streams, 0)? {
-            self.verify_stream(stream, &mut found)?;
+        // Any other number is damage of its block, found above.
+        let streams = self.numbers(streams, 0)?.into_iter();
+        for stream in streams.filter_map(|stream| u32::try_from(stream).ok()) {
+            self.verify_stream(stream.into(), &mut found)?;
         }
         for attachment in self.numbers("SELECT id FROM attachments WHERE ?1 = 0", 0)? {
             self.verify_attachment(attachment, &mut found)?;
@@ -207,7 +210,7 @@ impl Store {
     }
 
     /// Reads all blocks of a stream, which must follow each other without a gap.
-    fn verify_stream(&self, stream: i64, found: &mut Verification) -> Result<()> {
+    fn verify_stream(&self, stream: StreamId, found: &mut Verification) -> Result<()> {
         let mut reader = BlockReader::new(&self.connection);
         for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
             match reader.read(stream, start, length) {
@@ -232,17 +235,17 @@ impl Store {
     }
 
     /// Damage of the blocks of a stream.
-    pub(crate) fn stream_damage(&self, stream: i64) -> Result<Vec<Damage>> {
+    pub(crate) fn stream_damage(&self, stream: StreamId) -> Result<Vec<Damage>> {
         let mut found = Verification::default();
         self.verify_stream(stream, &mut found)?;
         Ok(found.damage)
     }
 
     /// Damage of the rows and notes of a session.
-    pub(crate) fn session_damage(&self, session: i64) -> Result<Vec<Damage>> {
+    pub(crate) fn session_damage(&self, session: SessionId) -> Result<Vec<Damage>> {
         let mut found = Verification::default();
         for scope in [Scope::Sessions, Scope::Events, Scope::Notes] {
-            self.verify_unit(scope, session, &mut found)?;
+            self.verify_unit(scope, session.into(), &mut found)?;
         }
         Ok(found.damage)
     }

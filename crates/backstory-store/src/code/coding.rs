@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use backstory_event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
@@ -89,7 +90,12 @@ impl Coding<'_> {
     }
 
     /// Takes note that a turn moved a file. What was known of it is known of the new one.
-    pub fn moved(&self, from: i64, to: i64, (session, turn, at): (i64, i64, i64)) -> Result<()> {
+    pub fn moved(
+        &self,
+        from: i64,
+        to: i64,
+        (session, turn, at): (SessionId, i64, i64),
+    ) -> Result<()> {
         if from == to {
             return Ok(());
         }
@@ -133,7 +139,7 @@ impl Coding<'_> {
     pub fn gone(
         &self,
         file: i64,
-        (session, turn, at): (i64, i64, i64),
+        (session, turn, at): (SessionId, i64, i64),
         prior: Vec<PriorSymbol>,
     ) -> Result<()> {
         self.with_history(file, |history| {
@@ -225,7 +231,7 @@ impl Coding<'_> {
     }
 
     /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
-    pub fn finish(&self, session: i64, coded: u64) -> Result<()> {
+    pub fn finish(&self, session: SessionId, coded: u64) -> Result<()> {
         let query = "SELECT DISTINCT file FROM symbol_changes WHERE session = ?1 AND turn = ?2";
         let mut statement = self.transaction.prepare_cached(query)?;
         let seen_live = statement.query_map((session, LIVE_TURN), |row| row.get(0))?;

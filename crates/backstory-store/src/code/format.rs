@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use backstory_event::SessionId;
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::{
@@ -331,7 +332,7 @@ fn single_symbol(symbol: SingleSymbol<'_>) -> PlacedSymbol {
 
 fn empty_snapshot() -> FileSnapshot {
     FileSnapshot {
-        session: 0,
+        session: SessionId::default(),
         turn: 0,
         at: 0,
         is_gone: false,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use backstory_event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::LIVE_TURN;
@@ -34,7 +35,7 @@ pub(crate) const UNIT_SHIFT: u32 = 2;
 pub(super) struct SnapshotRow {
     pub(super) part: i64,
     pub(super) place: i64,
-    pub(super) session: i64,
+    pub(super) session: SessionId,
     pub(super) turn: i64,
     pub(super) at: i64,
     is_gone: bool,
@@ -237,7 +238,7 @@ impl FileHistory {
     pub(super) fn add_removal(
         &mut self,
         connection: &Connection,
-        (session, turn, at): (i64, i64, i64),
+        (session, turn, at): (SessionId, i64, i64),
         prior: Vec<PriorSymbol>,
     ) -> Result<()> {
         let known = self.take_turn(connection, session, turn)?;
@@ -281,7 +282,11 @@ impl FileHistory {
 
     /// Removes what was seen live of a session, as far as its log tells it now: all up to the last snapshot that the log tells, and
     /// what shows the same as one of those.
-    pub(super) fn remove_live(&mut self, connection: &Connection, session: i64) -> Result<()> {
+    pub(super) fn remove_live(
+        &mut self,
+        connection: &Connection,
+        session: SessionId,
+    ) -> Result<()> {
         let is_of_session = |row: &SnapshotRow| row.session == session;
         if let Some(first) = self.rows.iter().position(is_of_session) {
             self.read_from(connection, first)?;
@@ -321,7 +326,7 @@ impl FileHistory {
     fn take_turn(
         &mut self,
         connection: &Connection,
-        session: i64,
+        session: SessionId,
         turn: i64,
     ) -> Result<Option<FileSnapshot>> {
         if turn == LIVE_TURN {

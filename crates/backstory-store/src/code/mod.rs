@@ -9,6 +9,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+use backstory_event::SessionId;
 use rusqlite::Row;
 
 pub use self::coding::{Coding, LastSnapshot};
@@ -31,7 +32,7 @@ pub const LIVE_TURN: i64 = -1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uncoded {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The folder that it worked in.
@@ -59,7 +60,7 @@ pub struct Answered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteRow {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The call.
@@ -83,7 +84,7 @@ pub struct CodeFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolRow {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The turn.
     pub turn: i64,
     /// The file.
@@ -112,7 +113,7 @@ pub struct RunEdge {
     /// How often it was seen.
     pub seen: u64,
     /// The session where it was seen last.
-    pub session: i64,
+    pub session: SessionId,
     /// The event there.
     pub seq: u64,
     /// When.
@@ -123,7 +124,7 @@ pub struct RunEdge {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SymbolFilter {
     /// Of this session.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// Of these files.
     pub files: Option<Vec<i64>>,
     /// Not before this.
@@ -153,7 +154,7 @@ impl Store {
     }
 
     /// Calls that were answered without an error after this seq and write files or may move some, in the order of the answers.
-    pub fn answered(&self, session: i64, after: u64) -> Result<Vec<Answered>> {
+    pub fn answered(&self, session: SessionId, after: u64) -> Result<Vec<Answered>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT results.call, results.seq, paths.path FROM events AS results \
              JOIN touches INDEXED BY touches_by_event ON touches.session = ?1 AND touches.seq = results.call AND action > 0 \
@@ -178,7 +179,7 @@ impl Store {
     pub fn writes_before(
         &self,
         path: &str,
-        session: i64,
+        session: SessionId,
         call: u64,
         limit: usize,
     ) -> Result<Vec<WriteRow>> {

@@ -1,5 +1,6 @@
 //! Snapshots of source files: what a file defined and called at the end of a turn.
 
+use backstory_event::SessionId;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -92,7 +93,7 @@ pub struct SymbolChanges {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSnapshot {
     /// Row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// The turn, or [`super::LIVE_TURN`].
     pub turn: i64,
     /// When the turn changed it last; 0 if that is not known. No other snapshot of the file has the same time.
@@ -252,7 +253,7 @@ pub struct NewCall<'a> {
 #[derive(Debug, Clone)]
 pub struct NewSnapshot<'a> {
     /// Row of the session.
-    pub session: i64,
+    pub session: SessionId,
     /// The turn, or [`super::LIVE_TURN`].
     pub turn: i64,
     /// When.

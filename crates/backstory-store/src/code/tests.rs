@@ -44,7 +44,7 @@ fn symbol<'a>(name: &'a str, hash: u32, line: usize) -> NewSymbol<'a> {
 
 /// A file with functions that have these hashes, below so many other lines.
 fn snapshot(
-    session: i64,
+    session: u32,
     turn: i64,
     at: i64,
     first: usize,
@@ -53,7 +53,7 @@ fn snapshot(
     const NAMES: [&str; 4] = ["a", "b", "c", "d"];
     let symbols = hashes.iter().zip(NAMES).enumerate();
     NewSnapshot {
-        session,
+        session: session.into(),
         turn,
         at,
         has_errors: false,
@@ -128,7 +128,7 @@ proptest! {
     /// The order in which snapshots come and how many are stored at once changes nothing, and each is given back as it was.
     #[test]
     fn the_same_history_is_stored_in_the_same_way(
-        states in prop::collection::vec((1..200_i64, 1..4_i64, 1..9_usize, prop::collection::vec(0..5_u32, 4)), 1..20),
+        states in prop::collection::vec((1..200_i64, 1..4_u32, 1..9_usize, prop::collection::vec(0..5_u32, 4)), 1..20),
     ) {
         let mut states = states;
         states.sort_by_key(|state| state.0);

@@ -4,9 +4,11 @@
 //! reserved that day: so no number of processes can pass a cap. A reservation is given back only for what is known to have been
 //! less. One whose process died stays.
 
+use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::blocks::Packer;
+use crate::checksums::{Scope, damage};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -33,6 +35,8 @@ impl Tier {
     }
 }
 
+impl_sql_enum!(Tier, "tier of a model request");
+
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompressionState {
@@ -51,6 +55,8 @@ impl CompressionState {
         CompressionState::Failed,
     ];
 }
+
+impl_sql_enum!(CompressionState, "state of a model request");
 
 /// Tokens and money, in millionths of a dollar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,7 +114,7 @@ pub struct NewCompression<'a> {
     /// The model.
     pub model: &'a str,
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The event that it is about.
     pub seq: u64,
     /// The most that it can take.
@@ -177,7 +183,7 @@ pub struct Compression {
     /// The model.
     pub model: String,
     /// The session's row, unless it was forgotten.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// The event that it was about.
     pub seq: Option<u64>,
     /// How far it is.
@@ -214,11 +220,11 @@ impl Store {
             .execute((
                 new.at,
                 day,
-                new.tier as u8,
+                new.tier,
                 new.model,
                 new.session,
                 new.seq,
-                CompressionState::Reserved as u8,
+                CompressionState::Reserved,
                 new.most.input_tokens,
                 new.most.output_tokens,
                 new.most.micro_usd,
@@ -244,7 +250,7 @@ impl Store {
             .query_row(
                 (
                     id,
-                    state as u8,
+                    state,
                     settled.latency_ms,
                     settled.scores.faithfulness,
                     settled.scores.compression,
@@ -261,7 +267,7 @@ impl Store {
                 )?
                 .execute((id, kept(took.input_tokens), kept(took.output_tokens), kept(took.micro_usd)))?;
         }
-        let about: Option<(Option<i64>, String, i64)> = about;
+        let about: Option<(Option<SessionId>, String, i64)> = about;
         if let (Ok(written), Some((Some(session), model, at))) = (settled.outcome, about) {
             save(&transaction, session, &model, at, written)?;
         }
@@ -272,17 +278,20 @@ impl Store {
     pub fn give_up_reserved(&self, reason: &str) -> Result<usize> {
         let update = "UPDATE compressions SET state = ?2, error = ?3 WHERE state = ?1";
         let (from, to) = (CompressionState::Reserved, CompressionState::Failed);
-        Ok(self
-            .connection
-            .execute(update, (from as u8, to as u8, reason))?)
+        Ok(self.connection.execute(update, (from, to, reason))?)
     }
 
     /// How often requests about an event failed for one of these reasons.
-    pub fn failures(&self, tier: Tier, session: i64, seq: u64, reasons: &[&str]) -> Result<usize> {
+    pub fn failures(
+        &self,
+        tier: Tier,
+        session: SessionId,
+        seq: u64,
+        reasons: &[&str],
+    ) -> Result<usize> {
         let query = "SELECT error FROM compressions WHERE about = ?1 AND seq = ?2 AND tier = ?3 AND error IS NOT NULL";
         let mut statement = self.connection.prepare_cached(query)?;
-        let rows =
-            statement.query_map((session, seq, tier as u8), |row| row.get::<_, String>(0))?;
+        let rows = statement.query_map((session, seq, tier), |row| row.get::<_, String>(0))?;
         let mut failures = 0;
         for error in rows {
             failures += usize::from(reasons.contains(&error?.as_str()));
@@ -295,13 +304,21 @@ impl Store {
         spent(&self.connection, at.div_euclid(DAY_MS))
     }
 
-    /// Calls `each` with every request that was ever sent.
+    /// Calls `each` with every request that was ever sent. Those of an unknown tier or state are left out and named by
+    /// [`Store::take_damage`].
     pub fn compressions(&self, mut each: impl FnMut(Compression)) -> Result<()> {
         let query = "SELECT tier, model, about, seq, state, input_tokens, output_tokens, micro_usd, latency_ms, faithfulness, \
-             compression, coverage, error FROM compressions ORDER BY id";
+             compression, coverage, error, id FROM compressions ORDER BY id";
         let mut statement = self.connection.prepare_cached(query)?;
-        for row in statement.query_map([], compression_from_row)? {
-            each(row?);
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            match compression_from_row(row) {
+                Err(error) if UnknownNumber::is_cause_of(&error) => {
+                    let unit = Scope::Compressions.unit_of(row.get(13)?);
+                    self.meet_damage([damage::rows(&self.connection, Scope::Compressions, unit)?]);
+                }
+                compression => each(compression?),
+            }
         }
         Ok(())
     }
@@ -309,7 +326,7 @@ impl Store {
 
 fn save(
     transaction: &Transaction<'_>,
-    session: i64,
+    session: SessionId,
     model: &str,
     at: i64,
     written: Written<'_>,
@@ -363,14 +380,12 @@ fn spending_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Spending> 
 }
 
 fn compression_from_row(row: &Row<'_>) -> rusqlite::Result<Compression> {
-    let tier = Tier::ALL.get(row.get::<_, usize>(0)?);
-    let state = CompressionState::ALL.get(row.get::<_, usize>(4)?);
     Ok(Compression {
-        tier: tier.copied().unwrap_or(Tier::Observation),
+        tier: row.get(0)?,
         model: row.get(1)?,
         session: row.get(2)?,
         seq: row.get(3)?,
-        state: state.copied().unwrap_or(CompressionState::Failed),
+        state: row.get(4)?,
         took: spending_from_row(row, 5)?,
         latency_ms: row.get(8)?,
         scores: Scores {

@@ -6,6 +6,7 @@ mod ledger;
 #[cfg(test)]
 mod tests;
 
+use backstory_event::{Kind, SessionId};
 use rusqlite::{OptionalExtension, Row};
 
 pub use self::ledger::{
@@ -17,12 +18,12 @@ use crate::checksums::{Scope, check_unit};
 use crate::error::{Error, Result};
 use crate::open::Store;
 
-/// What a model wrote of a tool use.
+/// What a model wrote of a prompt or tool use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservationRow {
     /// The session's row.
-    pub session: i64,
-    /// The event of the call.
+    pub session: SessionId,
+    /// The event of the prompt, or of the call.
     pub seq: u64,
     /// The model.
     pub model: String,
@@ -30,6 +31,8 @@ pub struct ObservationRow {
     pub at: i64,
     /// The observation, in the writer's own format.
     pub body: Vec<u8>,
+    /// How long the model took, if that is known.
+    pub latency_ms: Option<u64>,
 }
 
 /// What a model wrote of a session.
@@ -49,7 +52,7 @@ pub struct SummaryRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uncompressed {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// The agent.
     pub agent: String,
     /// The agent's own id of it.
@@ -58,23 +61,27 @@ pub struct Uncompressed {
     pub turns: u64,
     /// How many events it has.
     pub events: u64,
-    /// Tool uses whose result is not after this event were offered.
+    /// Prompts, and tool uses whose result is, that are not after this event were offered.
     pub compressed: u64,
 }
 
 impl Store {
-    /// What models wrote of the tool uses of a session, in order.
-    pub fn observations(&self, session: i64) -> Result<Vec<ObservationRow>> {
-        let query = "SELECT session, seq, model, at, body, id FROM observations WHERE session = ?1 ORDER BY seq";
+    /// What models wrote of the prompts and tool uses of a session, in order.
+    pub fn observations(&self, session: SessionId) -> Result<Vec<ObservationRow>> {
+        let query = "SELECT session, seq, model, at, body, id, \
+             (SELECT MAX(latency_ms) FROM compressions WHERE about = session AND compressions.seq = observations.seq AND tier = ?2 AND state = ?3) \
+             FROM observations WHERE session = ?1 ORDER BY seq";
         let mut statement = self.connection.prepare_cached(query)?;
         let mut observations = Vec::new();
-        for row in statement.query_map([session], |row| {
+        let (tier, state) = (Tier::Observation, CompressionState::Done);
+        for row in statement.query_map((session, tier, state), |row| {
             let observation = ObservationRow {
                 session: row.get(0)?,
                 seq: row.get(1)?,
                 model: row.get(2)?,
                 at: row.get(3)?,
                 body: row.get(4)?,
+                latency_ms: row.get(6)?,
             };
             Ok((row.get(5)?, observation))
         })? {
@@ -87,7 +94,7 @@ impl Store {
     }
 
     /// What a model wrote of a session.
-    pub fn summary(&self, session: i64) -> Result<Option<SummaryRow>> {
+    pub fn summary(&self, session: SessionId) -> Result<Option<SummaryRow>> {
         let query =
             "SELECT events, model, at, body FROM summaries WHERE session = ?1 AND body IS NOT NULL";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -100,7 +107,7 @@ impl Store {
             })
         });
         let unpack = |row: SummaryRow| -> Result<SummaryRow> {
-            check_unit(&self.connection, Scope::Summaries, session)?;
+            check_unit(&self.connection, Scope::Summaries, session.into())?;
             let body = decompress(&row.body)?;
             Ok(SummaryRow { body, ..row })
         };
@@ -138,8 +145,8 @@ impl Store {
         Ok(())
     }
 
-    /// Sessions with events whose tool uses were not offered, active since a time or the one asked for; those active last first.
-    pub fn uncompressed(&self, since: i64, only: Option<i64>) -> Result<Vec<Uncompressed>> {
+    /// Sessions with events whose prompts and tool uses were not offered, active since a time or the one asked for; those active last first.
+    pub fn uncompressed(&self, since: i64, only: Option<SessionId>) -> Result<Vec<Uncompressed>> {
         let query = "SELECT id, agent, session, turns, events, compressed FROM sessions \
              WHERE events > MAX(compressed, evicted) AND COALESCE(ended_at, 0) >= ?1 AND (?2 IS NULL OR id = ?2) ORDER BY ended_at DESC, id";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -152,7 +159,7 @@ impl Store {
     pub fn unsummarised(
         &self,
         since: i64,
-        only: Option<i64>,
+        only: Option<SessionId>,
         before: i64,
         news: u64,
     ) -> Result<Vec<Uncompressed>> {
@@ -165,32 +172,33 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// From where on the events of a session must be read to see whole the tool uses whose result is after `seq`, if there are any.
-    pub fn first_unanswered(&self, session: i64, seq: u64) -> Result<Option<u64>> {
-        let query =
-            "SELECT MIN(call) FROM events WHERE session = ?1 AND seq > ?2 AND call IS NOT NULL";
+    /// From where on the events of a session must be read to see whole the prompts and the tool uses whose result is after `seq`, if
+    /// there are any.
+    pub fn first_unobserved(&self, session: SessionId, seq: u64) -> Result<Option<u64>> {
+        let query = "SELECT MIN(COALESCE(call, seq)) FROM events \
+             WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, seq), |row| row.get(0))?)
+        Ok(statement.query_row((session, seq, Kind::Prompt), |row| row.get(0))?)
     }
 
-    /// How many tool uses were answered after `seq`.
-    pub fn answered_after(&self, session: i64, seq: u64) -> Result<u64> {
-        let query =
-            "SELECT COUNT(*) FROM events WHERE session = ?1 AND seq > ?2 AND call IS NOT NULL";
+    /// How many prompts and answers of tools are after `seq`.
+    pub fn unobserved_after(&self, session: SessionId, seq: u64) -> Result<u64> {
+        let query = "SELECT COUNT(*) FROM events \
+             WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, seq), |row| row.get(0))?)
+        Ok(statement.query_row((session, seq, Kind::Prompt), |row| row.get(0))?)
     }
 
-    /// How many tool uses are stored, how many of them a model wrote of, and of how many sessions.
+    /// How many prompts and tool uses are stored, how many of them a model wrote of, and of how many sessions.
     pub fn compressed_counts(&self) -> Result<(u64, u64, u64)> {
-        let query = "SELECT (SELECT COUNT(*) FROM events WHERE call IS NOT NULL), (SELECT COUNT(*) FROM observations), \
+        let query = "SELECT (SELECT COUNT(*) FROM events WHERE call IS NOT NULL OR kind = ?1), (SELECT COUNT(*) FROM observations), \
              (SELECT COUNT(*) FROM summaries WHERE body IS NOT NULL)";
         let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        Ok(self.connection.query_row(query, [], row)?)
+        Ok(self.connection.query_row(query, [Kind::Prompt], row)?)
     }
 
-    /// Takes note that the tool uses of a session were offered, up to the result at `seq`.
-    pub fn set_compressed(&self, session: i64, seq: u64) -> Result<()> {
+    /// Takes note that the prompts and tool uses of a session were offered, up to the prompt or result at `seq`.
+    pub fn set_compressed(&self, session: SessionId, seq: u64) -> Result<()> {
         let update = "UPDATE sessions SET compressed = MAX(compressed, ?2) WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(update)?;
         statement.execute((session, seq))?;
@@ -200,7 +208,7 @@ impl Store {
     /// Takes note that nothing that could be used was written of a session, up to this event. What was written before stays.
     pub fn set_unsummarisable(
         &self,
-        session: i64,
+        session: SessionId,
         events: u64,
         model: &str,
         at: i64,

@@ -12,7 +12,7 @@ fn request(at: i64, input: u64, output: u64, micro_usd: u64) -> NewCompression<'
         at,
         tier: Tier::Observation,
         model: "m",
-        session: 1,
+        session: 1.into(),
         seq: 2,
         most: Spending {
             input_tokens: input,
@@ -64,7 +64,7 @@ fn a_cap_holds_to_the_token_and_to_the_millionth() {
     assert_eq!(store.give_up_reserved("interrupted").unwrap(), 2);
     assert_eq!(store.spent(0).unwrap().tokens(), 1_000);
     let reasons = ["timeout", "interrupted"];
-    let failures = store.failures(Tier::Observation, 1, 2, &reasons);
+    let failures = store.failures(Tier::Observation, 1.into(), 2, &reasons);
     assert_eq!(failures.unwrap(), 4);
 }
 

@@ -1,5 +1,6 @@
 //! What sessions learned from lines that they repeat of forgotten ones, replaced by what their own lines say.
 
+use backstory_event::{SessionId, StreamId};
 use std::collections::HashSet;
 
 use super::Forgetting;
@@ -26,7 +27,7 @@ impl Forgetting<'_> {
     /// models that only those copies named.
     pub fn relearn(
         &self,
-        stream: i64,
+        stream: StreamId,
         lost: &HashSet<String>,
         remaining: &[RemainingFacts],
     ) -> Result<()> {
@@ -43,7 +44,11 @@ impl Forgetting<'_> {
         );
         self.each(&query, |row| {
             let values: [Option<String>; 3] = [row.get(2)?, row.get(3)?, row.get(4)?];
-            rows.push((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, values));
+            rows.push((
+                row.get::<_, SessionId>(0)?,
+                row.get::<_, String>(1)?,
+                values,
+            ));
             Ok(())
         })?;
         for (id, name, [cwd, branch, title]) in rows {
@@ -81,7 +86,12 @@ impl Forgetting<'_> {
     }
 
     /// Leaves a session the models of its own events and responses.
-    fn forget_models(&self, session: i64, stream: i64, lost: &HashSet<String>) -> Result<()> {
+    fn forget_models(
+        &self,
+        session: SessionId,
+        stream: StreamId,
+        lost: &HashSet<String>,
+    ) -> Result<()> {
         for model in lost {
             let update = "UPDATE events SET model = NULL WHERE session = ?1 AND stream = ?2 AND model = (SELECT id FROM names WHERE name = ?3)";
             self.transaction.execute(update, (session, stream, model))?;
@@ -93,7 +103,7 @@ impl Forgetting<'_> {
     }
 
     /// Blanks values that a reader remembers.
-    fn forget_in_state(&self, stream: i64, lost: &HashSet<String>) -> Result<()> {
+    fn forget_in_state(&self, stream: StreamId, lost: &HashSet<String>) -> Result<()> {
         for value in lost {
             let quoted = serde_json::to_string(value).unwrap_or_default();
             let update = "UPDATE source_files SET state = REPLACE(REPLACE(state, '\"model\":' || ?2, '\"model\":null'), ?2, '\"\"') WHERE stream = ?1";

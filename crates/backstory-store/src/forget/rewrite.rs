@@ -4,15 +4,17 @@ use super::Forgetting;
 use crate::blocks::{self, BlockReader, Packer, decompress};
 use crate::checksums::{Scope, check_unit};
 use crate::error::{Error, Result};
+use backstory_event::StreamId;
 
 impl Forgetting<'_> {
     /// Calls `change` with each block of a stream; what it changes is stored.
     pub fn rewrite(
         &self,
-        stream: i64,
+        stream: StreamId,
         mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
     ) -> Result<()> {
         let mut reader = BlockReader::new(&self.transaction);
+        let mut is_changed = false;
         for (id, start, length) in blocks::of_stream(&self.transaction, stream)? {
             let mut bytes = match reader.read(stream, start, length) {
                 // Nobody can read it; the next sweep reads the log again, without what was forgotten.
@@ -21,17 +23,27 @@ impl Forgetting<'_> {
             };
             if change(start, &mut bytes) {
                 blocks::replace(&self.transaction, id, &bytes)?;
+                is_changed = true;
             }
+        }
+        if is_changed {
+            // What the agent recorded of other sessions may name what was forgotten: the next sweep learns it again.
+            self.transaction
+                .execute("DELETE FROM session_meta WHERE stream = ?1", [stream])?;
+            self.transaction.execute(
+                "UPDATE streams SET read_version = 0 WHERE id = ?1",
+                [stream],
+            )?;
         }
         Ok(())
     }
 
     /// Calls `change` with every other text that could name a session; what it gives back is stored.
-    /// Logged lines of which `is_about` is true are deleted.
+    /// Logged events of which `is_about` is true, by the session's id and the data, are deleted.
     pub fn rewrite_texts(
         &self,
         change: impl Fn(&[u8]) -> Option<Vec<u8>>,
-        is_about: impl Fn(&[u8]) -> bool,
+        is_about: impl Fn(Option<&str>, &[u8]) -> bool,
     ) -> Result<()> {
         for (table, column) in [
             ("source_files", "state"),
@@ -85,18 +97,17 @@ impl Forgetting<'_> {
         }
         // What the machinery did to them is not worth masking.
         let mut logged = Vec::new();
-        self.each(
-            "SELECT id, detail FROM event_log WHERE detail IS NOT NULL",
-            |row| {
-                if is_about(row.get_ref(1)?.as_str()?.as_bytes()) {
-                    logged.push(row.get::<_, i64>(0)?);
-                }
-                Ok(())
-            },
-        )?;
+        self.each("SELECT id, session_id, data FROM logged_events", |row| {
+            let session = row.get_ref(1)?.as_str_or_null()?;
+            let data = row.get_ref(2)?.as_str_or_null()?.unwrap_or_default();
+            if is_about(session, data.as_bytes()) {
+                logged.push(row.get::<_, i64>(0)?);
+            }
+            Ok(())
+        })?;
         for id in logged {
             self.transaction
-                .execute("DELETE FROM event_log WHERE id = ?1", [id])?;
+                .execute("DELETE FROM logged_events WHERE id = ?1", [id])?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use backstory_session::Kind;
+use backstory_event::{Kind, SessionId};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -62,7 +62,7 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The session's row.
-    pub session: u32,
+    pub session: SessionId,
     /// The event.
     pub seq: u32,
     /// Its turn.

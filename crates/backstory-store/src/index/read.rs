@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_session::Kind;
+use backstory_event::{Kind, SessionId};
 use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -110,11 +110,17 @@ impl IndexSegment {
             // Every document has exactly one value.
             Ok(reader.fast_fields().u64(name)?.values)
         };
+        let kind = column("kind")?;
+        let highest = kind.max_value();
+        if highest >= Kind::ALL.len() as u64 {
+            let what = format!("{highest} is no kind of event");
+            return Err(tantivy::TantivyError::SchemaError(what));
+        }
         Ok(IndexSegment {
             session: column("session")?,
             seq: column("seq")?,
             turn: column("turn")?,
-            kind: column("kind")?,
+            kind,
             minute: column("minute")?,
             reader: reader.clone(),
             fields,
@@ -161,13 +167,14 @@ impl IndexSegment {
     }
 
     /// The session of a document.
-    pub fn session(&self, document: u32) -> u32 {
-        self.session.get_val(document) as u32
+    pub fn session(&self, document: u32) -> SessionId {
+        SessionId::from(self.session.get_val(document) as u32)
     }
 
     /// What a document is.
     pub fn kind(&self, document: u32) -> Kind {
         let kind = self.kind.get_val(document) as usize;
+        // None is above those known: see `new`.
         Kind::ALL.get(kind).copied().unwrap_or(Kind::System)
     }
 

@@ -1,5 +1,6 @@
 //! What the database knows of the index: the seal, and what is not indexed yet.
 
+use backstory_event::SessionId;
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -45,7 +46,7 @@ struct SealedFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unindexed {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// Its first event that the index does not have, or not as it is now.
     pub first_seq: u64,
     /// How many events the session has.
@@ -245,7 +246,7 @@ impl Store {
 }
 
 /// Takes note that a session's events from `first_seq` on are new.
-pub(crate) fn mark(connection: &Connection, session: i64, first_seq: u64) -> Result<()> {
+pub(crate) fn mark(connection: &Connection, session: SessionId, first_seq: u64) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO unindexed (session, first_seq) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE \
@@ -256,7 +257,7 @@ pub(crate) fn mark(connection: &Connection, session: i64, first_seq: u64) -> Res
 }
 
 /// Takes note that an event is not what it was.
-pub(crate) fn mark_changed(connection: &Connection, session: i64, seq: u64) -> Result<()> {
+pub(crate) fn mark_changed(connection: &Connection, session: SessionId, seq: u64) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE embedded SET events = ?2 - 1, stale = 1 WHERE session = ?1 AND events >= ?2",

@@ -1,5 +1,6 @@
 //! Writing the index. One writer at a time: whoever writes holds the lock of the index.
 
+use backstory_event::SessionId;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -73,9 +74,11 @@ impl TextIndexWriter {
     }
 
     /// Takes all documents of a session out.
-    pub fn remove(&self, session: u32) {
-        self.writer
-            .delete_term(Term::from_field_u64(self.fields.session, session.into()));
+    pub fn remove(&self, session: SessionId) {
+        self.writer.delete_term(Term::from_field_u64(
+            self.fields.session,
+            session.get().into(),
+        ));
     }
 
     /// Sees to it that what was removed takes no room on disk any more.
@@ -104,7 +107,7 @@ impl TextIndexWriter {
                 document.add_text(field, text);
             }
         }
-        document.add_u64(fields.session, event.place.session.into());
+        document.add_u64(fields.session, event.place.session.get().into());
         document.add_u64(fields.seq, event.place.seq.into());
         document.add_u64(fields.turn, event.place.turn.into());
         document.add_u64(fields.kind, event.place.kind as u64);

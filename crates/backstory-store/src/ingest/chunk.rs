@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_session::{Event, Output};
+use backstory_event::{Event, Output, SessionId, StreamId};
 
 use super::rewrite::Rewrite;
 use crate::blocks::Packed;
@@ -21,6 +21,8 @@ pub struct Chunk<'a> {
     pub rewritten: bool,
     /// Where reading goes on; `source` and `stream` are filled in here when the chunk begins a stream.
     pub cursor: Cursor,
+    /// Number of newlines of the file before this piece.
+    pub first_line: u64,
     /// The stored bytes; `None` when only the cursor moves.
     pub packed: Option<Packed>,
     /// What the reader understood.
@@ -61,20 +63,22 @@ pub struct Taken {
     /// The events that were stored, in their order within each session.
     pub events: Vec<Stored>,
     /// Sessions of which a stored event was lengthened.
-    pub extended: BTreeSet<i64>,
+    pub extended: BTreeSet<SessionId>,
 }
 
 /// An event and where it was stored.
 #[derive(Debug)]
 pub struct Stored {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// Its number within the session.
     pub seq: u64,
     /// Its turn.
     pub turn: u64,
     /// For a tool result, the seq of its call.
     pub call: Option<u64>,
+    /// The stream that it lies in.
+    pub stream: StreamId,
     /// The event.
     pub event: Event,
 }

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_session::{Event, Kind, Span, Title};
+use backstory_event::{Event, Kind, SessionId, Span, StreamId, Title};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};
@@ -13,9 +13,9 @@ use crate::error::Result;
 
 /// An event that moved from an older generation of its file to the one that is being read.
 pub(super) struct Moved {
-    session: i64,
+    session: SessionId,
     seq: u64,
-    old_stream: i64,
+    old_stream: StreamId,
     old_span: Span,
     event: Event,
 }
@@ -24,9 +24,9 @@ impl Batch<'_> {
     /// Moves an event that this session already has to a new generation of its file.
     pub(super) fn move_event(
         &mut self,
-        (session, seq): (i64, u64),
+        (session, seq): (SessionId, u64),
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         if !self.is_later_generation(stream)? {
             return Ok(());
@@ -45,7 +45,7 @@ impl Batch<'_> {
         let found = self
             .transaction
             .prepare_cached(query)?
-            .query_row((session, seq, event.kind as u8, stream), row)
+            .query_row((session, seq, event.kind, stream), row)
             .optional()?;
         let Some((old_stream, old_span)) = found else {
             return Ok(());
@@ -111,7 +111,7 @@ impl Batch<'_> {
                     event.error.then_some(1),
                     event.exit_code,
                     event.duration_ms,
-                    event.command.as_deref().map(super::without_nul),
+                    super::moving_command(&event),
                 ),
                 |row| row.get(0),
             )?;
@@ -123,12 +123,12 @@ impl Batch<'_> {
         }
         if event.kind == Kind::Prompt && turn == 1 {
             let session = self.session(agent, &event.session)?;
-            session.entitle(&Title::Prompt(event.text.clone()));
+            session.entitle(&Title::Prompt(event.body.text.clone()));
         }
         self.mark_text_changed(session, seq)
     }
 
-    fn is_later_generation(&mut self, stream: i64) -> Result<bool> {
+    fn is_later_generation(&mut self, stream: StreamId) -> Result<bool> {
         if let Some((known, is_later)) = self.generation
             && known == stream
         {

@@ -7,11 +7,15 @@ mod rewrite;
 mod session;
 mod unkept;
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use backstory_session::{Action, Event, EventKey, Extension, Kind, Output, SessionFacts, Title};
+use backstory_event::{
+    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, SessionId, StreamId,
+    TelemetryRecord, Title,
+};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -23,31 +27,33 @@ use self::unkept::Unkept;
 use crate::blocks;
 use crate::checksums::{self, Scope, hash_numbers};
 use crate::error::Result;
+use crate::meta;
 use crate::open::Store;
 use crate::repair::damaged_streams;
 use crate::sources;
-use crate::usage::{self, Tally};
+use crate::telemetry;
+use crate::usage::{self, Counted, Tally};
 
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
 pub struct Batch<'a> {
-    transaction: Transaction<'a>,
+    pub(crate) transaction: Transaction<'a>,
     hot: Hot<'a>,
     names: HashMap<String, i64>,
     sessions: HashMap<(&'static str, Arc<str>), Session>,
-    streams: HashMap<String, (i64, i64)>,
+    streams: HashMap<String, (i64, StreamId)>,
     /// The first byte that this batch added to each stream.
-    first_offsets: HashMap<i64, u64>,
-    tally: Tally,
-    unkept: Unkept,
+    first_offsets: HashMap<StreamId, u64>,
+    pub(crate) tally: Tally,
+    pub(crate) unkept: Unkept,
     /// Events of the chunk at hand that an older generation of its file had.
     moved: Vec<Moved>,
     /// The stream that was looked at last, and whether it is a later generation of its file.
-    generation: Option<(i64, bool)>,
+    generation: Option<(StreamId, bool)>,
     taken: Taken,
     /// What was added to the checksum of the event keys.
     keys_sum: i64,
     /// Streams that are read again because a block of theirs is damaged.
-    damaged: HashSet<i64>,
+    damaged: HashSet<StreamId>,
 }
 
 /// The statements that run for every event; finding them in the cache each time would cost as much as running them.
@@ -102,7 +108,7 @@ impl Batch<'_> {
         if let Some((source, stream)) = self.streams.get(chunk.path) {
             chunk.cursor.source = *source;
             chunk.cursor.stream = *stream;
-        } else if chunk.cursor.stream == 0 {
+        } else if chunk.cursor.stream == StreamId::default() {
             // A later chunk of a file that an earlier batch began.
             let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             (chunk.cursor.source, chunk.cursor.stream) = self
@@ -128,6 +134,7 @@ impl Batch<'_> {
             self.first_offsets.entry(stream).or_insert(start);
             let packed = self.unkept.take_out(packed, start)?;
             blocks::append(&self.transaction, stream, start, packed)?;
+            blocks::save_line(&self.transaction, stream, start, chunk.first_line)?;
         }
         if chunk.redactions > 0 {
             self.transaction
@@ -148,7 +155,7 @@ impl Batch<'_> {
         Ok(self.taken)
     }
 
-    fn take_output(&mut self, chunk: &Chunk<'_>, output: Output, stream: i64) -> Result<()> {
+    fn take_output(&mut self, chunk: &Chunk<'_>, output: Output, stream: StreamId) -> Result<()> {
         for facts in &output.facts {
             self.take_facts(chunk, facts, stream)?;
         }
@@ -170,19 +177,10 @@ impl Batch<'_> {
             {
                 continue;
             }
-            let model = self.name(&response.model)?;
-            let session = self.session(chunk.agent, &response.session)?;
-            session.seen(response.at);
-            session.model(model);
-            let (id, at) = (session.id, response.at.or(session.ended_at));
-            self.tally.add(
-                &self.transaction,
-                response.key,
-                id,
-                usage::slot(at),
-                model,
-                response.usage,
-            )?;
+            self.take_response(chunk.agent, response)?;
+        }
+        for record in &output.telemetry {
+            self.take_telemetry(chunk.agent, record, stream)?;
         }
         let insert = "INSERT OR IGNORE INTO skipped_records (stream, line, offset, length, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
         for skipped in &output.skipped {
@@ -199,12 +197,66 @@ impl Batch<'_> {
         Ok(())
     }
 
+    pub(crate) fn take_response(&mut self, agent: &'static str, response: &Response) -> Result<()> {
+        let model = self.name(&response.model)?;
+        let branch = match &response.branch {
+            Some(branch) => self.name(branch)?,
+            None => 0,
+        };
+        let billing = usage::billing_row(&self.transaction, &response.billing, &response.usage)?;
+        let session = self.session(agent, &response.session)?;
+        session.seen(response.at);
+        session.model(model);
+        let (id, at) = (session.id, response.at.or(session.ended_at));
+        let event = match response.event {
+            Some(event) if !self.tally.has_event(&self.transaction, response.key)? => {
+                self.find(event)?.filter(|(session, _)| *session == id)
+            }
+            _ => None,
+        };
+        let counted = Counted {
+            session: id,
+            slot: usage::slot(at),
+            model,
+            usage: response.usage,
+            seq: event.map_or(0, |(_, seq)| seq as i64),
+            branch,
+            billing,
+        };
+        self.tally.add(&self.transaction, response.key, counted)
+    }
+
+    /// Stores where a telemetry record lies. One that follows a copied event belongs to the session that the event was copied from.
+    pub(crate) fn take_telemetry(
+        &mut self,
+        agent: &'static str,
+        record: &TelemetryRecord,
+        stream: StreamId,
+    ) -> Result<()> {
+        let before = match record.after {
+            Some(event) => self.find(event)?,
+            None => None,
+        };
+        let session = self.session(agent, &record.session)?;
+        let seq = match before {
+            Some((origin, _)) if origin != session.id => return Ok(()),
+            before => before.map_or(0, |(_, seq)| seq),
+        };
+        session.changed = true;
+        let id = session.id;
+        let new_stream = std::mem::replace(&mut session.stream, stream) != stream;
+        if new_stream {
+            self.link_stream(id, stream)?;
+        }
+        telemetry::insert(&self.transaction, id, seq, stream, record.span)
+    }
+
     /// Stores an event, or does nothing when it is known already.
     fn take_event(
         &mut self,
         chunk: &Chunk<'_>,
         event: Event,
-        stream: i64,
+        stream: StreamId,
         replaying: &mut bool,
     ) -> Result<Option<Stored>> {
         if *replaying && let Some(replay) = event.replay {
@@ -267,7 +319,7 @@ impl Batch<'_> {
             id,
             seq,
             turn,
-            event.kind as u8,
+            event.kind,
             event.at,
             stream,
             event.span.offset,
@@ -280,7 +332,7 @@ impl Batch<'_> {
             event.error.then_some(1),
             event.exit_code,
             event.duration_ms,
-            event.command.as_deref().map(without_nul),
+            moving_command(&event),
         ])?;
         if new_stream {
             self.link_stream(id, stream)?;
@@ -294,12 +346,18 @@ impl Batch<'_> {
             seq,
             turn,
             call,
+            stream,
             event,
         }))
     }
 
     /// An event that is known already. When another session has it, this one is a copy that goes on from there.
-    fn link_to_origin(&mut self, agent: &'static str, event: &Event, stream: i64) -> Result<()> {
+    fn link_to_origin(
+        &mut self,
+        agent: &'static str,
+        event: &Event,
+        stream: StreamId,
+    ) -> Result<()> {
         let Some((origin, seq)) = self.find(event.key)? else {
             return Ok(());
         };
@@ -325,7 +383,7 @@ impl Batch<'_> {
 
     /// Joins a tool result to its call; returns the call's seq.
     fn join_call(&mut self, agent: &'static str, event: &Event, seq: u64) -> Result<Option<u64>> {
-        let Some(call) = &event.call else {
+        let Some(call) = &event.body.identity.tool_use_id else {
             return Ok(None);
         };
         let session = self.session(agent, &event.session)?;
@@ -340,7 +398,7 @@ impl Batch<'_> {
     }
 
     /// Lengthens an event. One that a fork repeats lies in its parent's stream, where the fork's positions mean nothing.
-    fn extend(&mut self, extension: &Extension, stream: i64) -> Result<()> {
+    fn extend(&mut self, extension: &Extension, stream: StreamId) -> Result<()> {
         let Some((session, seq)) = self.find(extension.key)? else {
             return Ok(());
         };
@@ -353,7 +411,12 @@ impl Batch<'_> {
         self.mark_text_changed(session, seq)
     }
 
-    fn take_facts(&mut self, chunk: &Chunk<'_>, facts: &SessionFacts, stream: i64) -> Result<()> {
+    fn take_facts(
+        &mut self,
+        chunk: &Chunk<'_>,
+        facts: &SessionFacts,
+        stream: StreamId,
+    ) -> Result<()> {
         if let (Some(leaf), Some(title)) = (facts.leaf, &facts.title) {
             return self.title_by_event(leaf, title);
         }
@@ -382,6 +445,7 @@ impl Batch<'_> {
         if let Some(machine) = facts.machine {
             session.machine = machine;
         }
+        session.learn_details(facts);
         if let Some((from, to)) = facts.period {
             session.seen(Some(from));
             session.seen(Some(to));
@@ -390,7 +454,20 @@ impl Batch<'_> {
             session.entitle(title);
         }
         let id = session.id;
+        self.save_meta(id, facts, stream)?;
         self.link_stream(id, stream)
+    }
+
+    pub(crate) fn save_meta(
+        &self,
+        session: SessionId,
+        facts: &SessionFacts,
+        stream: StreamId,
+    ) -> Result<()> {
+        if let (Some(json), Some(span)) = (&facts.meta, facts.span) {
+            meta::save(&self.transaction, session, stream, span, json)?;
+        }
+        Ok(())
     }
 
     /// A title whose session is known only by one of its events; kept until that event is there.
@@ -401,11 +478,11 @@ impl Batch<'_> {
         let insert = "INSERT INTO loose_titles (key, title) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET title = excluded.title";
         self.transaction
             .prepare_cached(insert)?
-            .execute((leaf.0, without_nul(text)))?;
+            .execute((leaf, without_nul(text)))?;
         Ok(())
     }
 
-    fn link_stream(&mut self, session: i64, stream: i64) -> Result<()> {
+    fn link_stream(&mut self, session: SessionId, stream: StreamId) -> Result<()> {
         let insert = "INSERT OR IGNORE INTO session_streams (session, stream) VALUES (?1, ?2)";
         self.transaction
             .prepare_cached(insert)?
@@ -413,7 +490,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn is_replaying(&self, stream: i64) -> Result<bool> {
+    fn is_replaying(&self, stream: StreamId) -> Result<bool> {
         let query = "SELECT replaying FROM streams WHERE id = ?1";
         Ok(self
             .transaction
@@ -422,21 +499,21 @@ impl Batch<'_> {
     }
 
     /// Remembers an event by its key; false when the key is known already.
-    fn know(&mut self, key: EventKey, session: i64, seq: u64) -> Result<bool> {
-        let is_new = self.hot.know.execute((key.0, session, seq))? > 0;
+    fn know(&mut self, key: EventKey, session: SessionId, seq: u64) -> Result<bool> {
+        let is_new = self.hot.know.execute((key, session, seq))? > 0;
         if is_new {
-            let hash = hash_numbers(&[key.0, session, seq as i64]);
+            let hash = hash_numbers(&[key.0, session.into(), seq as i64]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
         }
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(i64, u64)>> {
+    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        Ok(self.hot.find.query_row([key.0], row).optional()?)
+        Ok(self.hot.find.query_row([key], row).optional()?)
     }
 
-    fn touch(&self, session: i64, seq: u64, path: &str, action: Action) -> Result<()> {
+    fn touch(&self, session: SessionId, seq: u64, path: &str, action: Action) -> Result<()> {
         let path = without_nul(path);
         self.transaction
             .prepare_cached("INSERT OR IGNORE INTO paths (path) VALUES (?1)")?
@@ -446,7 +523,7 @@ impl Batch<'_> {
                 "INSERT OR REPLACE INTO touches (path, session, seq, action) \
                  SELECT id, ?2, ?3, ?4 FROM paths WHERE path = ?1",
             )?
-            .execute((&*path, session, seq, action as u8))?;
+            .execute((&*path, session, seq, action))?;
         Ok(())
     }
 
@@ -463,7 +540,7 @@ impl Batch<'_> {
         Ok(id)
     }
 
-    fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
+    pub(crate) fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
         match self.sessions.entry((agent, name.clone())) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
@@ -495,6 +572,14 @@ impl Store {
         )?;
         Ok(transaction.commit()?)
     }
+}
+
+/// Returns the command of an event if it may move files, which is looked for in the rows; of others the stored bytes have it.
+fn moving_command(event: &Event) -> Option<Cow<'_, str>> {
+    let command = event.body.command.as_deref();
+    command
+        .filter(|command| command.contains("mv "))
+        .map(without_nul)
 }
 
 /// The row of a project, made if need be: by its remote, for clones are one, else by its root.

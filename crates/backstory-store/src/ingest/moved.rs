@@ -1,6 +1,6 @@
 //! Events that are found again, because the stream that they lay in is damaged.
 
-use backstory_session::Event;
+use backstory_event::{Event, SessionId, StreamId};
 
 use super::Batch;
 use crate::error::Result;
@@ -9,10 +9,10 @@ impl Batch<'_> {
     /// Lets an event that lies in a damaged stream lie where it was found again, and has everything made of it made again.
     pub(super) fn move_from_damaged(
         &mut self,
-        session: i64,
+        session: SessionId,
         seq: u64,
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         if self.damaged.is_empty() || self.damaged.contains(&stream) {
             return Ok(());
@@ -33,10 +33,10 @@ impl Batch<'_> {
     /// Lets a stored event lie where it was found in a stream.
     pub(super) fn place_event(
         &mut self,
-        session: i64,
+        session: SessionId,
         seq: u64,
         event: &Event,
-        stream: i64,
+        stream: StreamId,
     ) -> Result<()> {
         let update = "UPDATE events SET stream = ?3, offset = ?4, length = ?5, part = ?6 WHERE session = ?1 AND seq = ?2";
         let span = event.span;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use backstory_event::{Kind, SessionId, StreamId};
 use rusqlite::Connection;
 
 use super::Batch;
@@ -30,7 +31,7 @@ impl Rewrite {
 
 impl Batch<'_> {
     /// Overwrites stored bytes, and has everything made anew that was made of the events that lie there.
-    pub(super) fn rewrite(&mut self, stream: i64, rewrites: &[Rewrite]) -> Result<()> {
+    pub(super) fn rewrite(&mut self, stream: StreamId, rewrites: &[Rewrite]) -> Result<()> {
         let Some(first) = rewrites.iter().map(|rewrite| rewrite.offset).min() else {
             return Ok(());
         };
@@ -44,17 +45,17 @@ impl Batch<'_> {
         {
             mark_unclean(&self.transaction)?;
         }
-        let changed: Vec<(i64, u64, bool)> = {
+        let changed: Vec<(SessionId, u64, bool)> = {
             let mut statement = self.transaction.prepare_cached(
-                "SELECT session, seq, kind = 0 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
+                "SELECT session, seq, kind = ?4 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
                  AND session IN (SELECT session FROM session_streams WHERE stream = ?1)",
             )?;
-            let rows = statement.query_map((stream, first, end), |row| {
+            let rows = statement.query_map((stream, first, end, Kind::Prompt), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })?;
             rows.collect::<rusqlite::Result<_>>()?
         };
-        let sessions: BTreeSet<i64> = changed.iter().map(|(session, ..)| *session).collect();
+        let sessions: BTreeSet<SessionId> = changed.iter().map(|(session, ..)| *session).collect();
         for session in sessions {
             self.drop_quoting_texts(session, &overwritten)?;
         }
@@ -69,7 +70,7 @@ impl Batch<'_> {
 
     /// Deletes what models wrote of a session if it quotes bytes that were overwritten: a part of a secret. The built-in observations
     /// and digest take its place.
-    fn drop_quoting_texts(&self, session: i64, overwritten: &[Vec<u8>]) -> Result<()> {
+    fn drop_quoting_texts(&self, session: SessionId, overwritten: &[Vec<u8>]) -> Result<()> {
         for (query, delete) in [
             (
                 "SELECT id, body FROM observations WHERE session = ?1",
@@ -101,7 +102,7 @@ impl Batch<'_> {
     }
 
     /// Takes note that the text of a stored event is not what it was.
-    pub(super) fn mark_text_changed(&mut self, session: i64, seq: u64) -> Result<()> {
+    pub(super) fn mark_text_changed(&mut self, session: SessionId, seq: u64) -> Result<()> {
         self.taken.extended.insert(session);
         self.transaction
             .prepare_cached(
@@ -115,7 +116,7 @@ impl Batch<'_> {
     }
 
     /// Takes a title away that is the beginning of a prompt. The digest gives the session another one.
-    fn drop_prompt_title(&mut self, session: i64) -> Result<()> {
+    fn drop_prompt_title(&mut self, session: SessionId) -> Result<()> {
         if let Some(loaded) = self.sessions.values_mut().find(|known| known.id == session)
             && loaded.title_rank <= 1
         {
@@ -147,7 +148,7 @@ fn has_quotation(text: &[u8], overwritten: &[Vec<u8>]) -> bool {
 /// Overwrites stored bytes and returns what was there: each piece, and all of them one behind the other.
 fn overwrite_blocks(
     connection: &Connection,
-    stream: i64,
+    stream: StreamId,
     rewrites: &[Rewrite],
     (first, end): (u64, u64),
 ) -> Result<Vec<Vec<u8>>> {

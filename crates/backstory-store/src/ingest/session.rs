@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_session::{Event, Kind, ParentKind, Title};
+use backstory_event::{Event, Kind, ParentKind, SessionFacts, SessionId, StreamId, Title};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -15,8 +15,8 @@ const TITLE_CHARACTERS: usize = 100;
 
 /// A session as it stands within the batch.
 #[derive(Debug)]
-pub(super) struct Session {
-    pub(super) id: i64,
+pub(crate) struct Session {
+    pub(crate) id: SessionId,
     pub(super) events: u64,
     pub(super) turns: u64,
     pub(super) started_at: Option<i64>,
@@ -29,11 +29,14 @@ pub(super) struct Session {
     pub(super) cwd: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) machine: bool,
+    pub(super) agent_version: Option<String>,
+    pub(super) permission_mode: Option<String>,
+    pub(super) context_window: Option<u64>,
     pub(super) open_calls: HashMap<String, u64>,
     pub(super) models: HashSet<i64>,
-    pub(super) changed: bool,
+    pub(crate) changed: bool,
     /// The stream that the last event came from.
-    pub(super) stream: i64,
+    pub(super) stream: StreamId,
     /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
     pub(super) first_new: Option<u64>,
     /// What hooks captured of it, until its log tells the same.
@@ -48,7 +51,7 @@ impl Session {
         let mut session = connection
             .prepare_cached(
                 "SELECT id, events, turns, started_at, ended_at, title, title_rank, parent, parent_kind, parent_seq, project, cwd, \
-                 branch, machine FROM sessions WHERE agent = ?1 AND session = ?2",
+                 branch, machine, agent_version, permission_mode, context_window FROM sessions WHERE agent = ?1 AND session = ?2",
             )?
             .query_row((agent, without_nul(name)), |row| {
                 let kind: Option<String> = row.get(8)?;
@@ -67,10 +70,13 @@ impl Session {
                     cwd: row.get(11)?,
                     branch: row.get(12)?,
                     machine: row.get(13)?,
+                    agent_version: row.get(14)?,
+                    permission_mode: row.get(15)?,
+                    context_window: row.get(16)?,
                     open_calls: HashMap::new(),
                     models: HashSet::new(),
                     changed: false,
-                    stream: 0,
+                    stream: StreamId::default(),
                     first_new: None,
                     untold: Untold::default(),
                 })
@@ -87,7 +93,8 @@ impl Session {
         connection
             .prepare_cached(
                 "UPDATE sessions SET events = ?2, turns = ?3, started_at = ?4, ended_at = ?5, title = ?6, title_rank = ?7, parent = ?8, \
-                 parent_kind = ?9, parent_seq = ?10, project = ?11, cwd = ?12, branch = ?13, machine = ?14 WHERE id = ?1",
+                 parent_kind = ?9, parent_seq = ?10, project = ?11, cwd = ?12, branch = ?13, machine = ?14, agent_version = ?15, \
+                 permission_mode = ?16, context_window = ?17 WHERE id = ?1",
             )?
             .execute(rusqlite::params![
                 self.id,
@@ -104,6 +111,9 @@ impl Session {
                 self.cwd.as_deref().map(without_nul),
                 self.branch.as_deref().map(without_nul),
                 self.machine,
+                self.agent_version.as_deref().map(without_nul),
+                self.permission_mode.as_deref().map(without_nul),
+                self.context_window.map(|window| window.min(1 << 40)),
             ])?;
         connection
             .prepare_cached("DELETE FROM open_calls WHERE session = ?1")?
@@ -135,7 +145,7 @@ impl Session {
         if event.kind == Kind::Prompt {
             self.turns += 1;
             if self.title.is_none() {
-                self.entitle(&Title::Prompt(event.text.clone()));
+                self.entitle(&Title::Prompt(event.body.text.clone()));
             }
         }
     }
@@ -153,6 +163,17 @@ impl Session {
         self.changed = true;
         self.started_at = Some(self.started_at.map_or(at, |started| started.min(at)));
         self.ended_at = Some(self.ended_at.map_or(at, |ended| ended.max(at)));
+    }
+
+    /// Takes over version, permission mode and context window; the last ones count.
+    pub(crate) fn learn_details(&mut self, facts: &SessionFacts) {
+        if facts.agent_version.is_some() {
+            self.agent_version.clone_from(&facts.agent_version);
+        }
+        if facts.permission_mode.is_some() {
+            self.permission_mode.clone_from(&facts.permission_mode);
+        }
+        self.context_window = facts.context_window.or(self.context_window);
     }
 
     pub(super) fn entitle(&mut self, title: &Title) {

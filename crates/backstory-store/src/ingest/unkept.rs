@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use backstory_session::{Event, EventKey, Output, Response, SessionFacts, Span, Title};
+use backstory_event::{Event, EventKey, Output, Response, SessionFacts, SessionId, Span, Title};
 use rusqlite::Connection;
 
 use crate::blocks::Packed;
@@ -12,11 +12,11 @@ use crate::error::Result;
 use crate::forget::Forgotten;
 
 /// What is not kept of the chunk at hand.
-pub(super) struct Unkept {
+pub(crate) struct Unkept {
     /// Whether any session is evicted at all; mostly none is, and nothing need be asked for each event.
     any_evicted: bool,
     /// Up to which event the sessions that were asked for are evicted.
-    evicted: HashMap<i64, u64>,
+    evicted: HashMap<SessionId, u64>,
     forgotten: Option<Forgotten>,
     /// Whether the sessions that were asked for are forgotten.
     forgotten_sessions: HashMap<Arc<str>, bool>,
@@ -55,7 +55,7 @@ impl Unkept {
     pub(super) fn known(
         &mut self,
         connection: &Connection,
-        session: i64,
+        session: SessionId,
         seq: u64,
         span: Span,
     ) -> Result<()> {
@@ -70,7 +70,7 @@ impl Unkept {
     pub(super) fn is_evicted(
         &mut self,
         connection: &Connection,
-        session: i64,
+        session: SessionId,
         seq: u64,
     ) -> Result<bool> {
         if !self.any_evicted {
@@ -87,7 +87,7 @@ impl Unkept {
     }
 
     /// Takes out of an output what was forgotten, wherever it stands.
-    pub(super) fn forget(
+    pub(crate) fn forget(
         &mut self,
         connection: &Connection,
         (agent, path): (&str, &str),
@@ -127,6 +127,13 @@ impl Unkept {
             }
         }
         output.responses = responses;
+        let mut telemetry = Vec::with_capacity(output.telemetry.len());
+        for record in std::mem::take(&mut output.telemetry) {
+            if !look.session(&record.session)? && !look.key(record.after)? {
+                telemetry.push(record);
+            }
+        }
+        output.telemetry = telemetry;
         let mut facts = Vec::with_capacity(output.facts.len());
         for mut found in std::mem::take(&mut output.facts) {
             let gone = look.facts(&mut found)?;
@@ -137,6 +144,7 @@ impl Unkept {
                 });
                 let unlearned = self.unlearned.entry(path.to_string()).or_default();
                 unlearned.extend(title.into_iter().chain(found.branch.take()));
+                found.meta = None;
             }
             if gone {
                 continue;
@@ -259,6 +267,8 @@ impl Look<'_> {
             && self.session(&Arc::from(parent.session.as_str()))?
         {
             facts.parent = None;
+            // It names the parent, too.
+            facts.meta = None;
         }
         match &facts.session {
             Some(session) => self.session(session),

@@ -1,6 +1,6 @@
 //! Taking in what a hook was told. This is what an agent waits for.
 
-use backstory_session::EventKey;
+use backstory_event::{EventKey, SessionId};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{ItemContent, ItemKind, ItemState};
@@ -53,7 +53,7 @@ pub struct NewItem<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Captured {
     /// It is stored, or was before; the session's row, if one was told.
-    Stored(Option<i64>),
+    Stored(Option<SessionId>),
     /// The session was forgotten: nothing of it is kept.
     Forgotten,
 }
@@ -83,7 +83,7 @@ impl Store {
                 }
                 let session = told.save(&transaction, project)?;
                 // Hooks have no triggers: see `Store::open_within`.
-                drop_sum(&transaction, Scope::Sessions, session)?;
+                drop_sum(&transaction, Scope::Sessions, session.into())?;
                 Some(session)
             }
             None => None,
@@ -92,7 +92,7 @@ impl Store {
             if item.kind == ItemKind::Summary {
                 let known = transaction
                     .prepare_cached("SELECT id FROM queue WHERE key = ?1")?
-                    .query_row([item.key.0], |row| row.get(0))
+                    .query_row([item.key], |row| row.get(0))
                     .optional()?;
                 if let Some(known) = known {
                     drop_sum(&transaction, Scope::Queue, known)?;
@@ -111,7 +111,7 @@ impl Store {
             let content = ItemContent {
                 key: item.key.0,
                 kind: i64::from(item.kind as u8),
-                session,
+                session: session.map(i64::from),
                 at: item.at,
                 name: item.name.map(|name| name.0),
                 seq,
@@ -129,8 +129,8 @@ impl Store {
                 content.body,
                 content.seq,
                 content.sum(),
-                ItemState::Pending as u8,
-                ItemKind::Summary as u8,
+                ItemState::Pending,
+                ItemKind::Summary,
             ))?;
         }
         transaction.commit()?;
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// The agent of a session, and the log that hooks named.
-    pub fn told_transcript(&self, session: i64) -> Result<Option<(String, Option<String>)>> {
+    pub fn told_transcript(&self, session: SessionId) -> Result<Option<(String, Option<String>)>> {
         let query = "SELECT agent, transcript FROM sessions WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         let row = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -159,12 +159,16 @@ impl Store {
 }
 
 impl ToldSession<'_> {
-    fn save(&self, connection: &Connection, project: impl FnOnce(&str) -> Project) -> Result<i64> {
+    fn save(
+        &self,
+        connection: &Connection,
+        project: impl FnOnce(&str) -> Project,
+    ) -> Result<SessionId> {
         let title = self.title.and_then(title_line);
         let query = "SELECT id, project IS NULL, title IS NULL, transcript IS NOT ?3, closed_at IS NOT NULL, captured_at \
              FROM sessions WHERE agent = ?1 AND session = ?2";
         let name = without_nul(self.session);
-        type Known = (i64, bool, bool, bool, bool, Option<i64>);
+        type Known = (SessionId, bool, bool, bool, bool, Option<i64>);
         let known: Option<Known> = connection
             .prepare_cached(query)?
             .query_row((self.agent, &name, self.transcript), |row| row.try_into())
@@ -176,7 +180,7 @@ impl ToldSession<'_> {
                     .prepare_cached("INSERT INTO sessions (agent, session) VALUES (?1, ?2)")?
                     .execute((self.agent, &name))?;
                 (
-                    connection.last_insert_rowid(),
+                    SessionId::last_inserted(connection)?,
                     true,
                     true,
                     true,

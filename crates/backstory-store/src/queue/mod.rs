@@ -6,7 +6,8 @@
 mod capture;
 mod told;
 
-use rusqlite::types::{Value, ValueRef};
+use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
+use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
@@ -55,6 +56,8 @@ impl ItemKind {
     }
 }
 
+impl_sql_enum!(ItemKind, "kind of captured event");
+
 /// How far an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemState {
@@ -92,6 +95,15 @@ impl ItemState {
     }
 }
 
+impl_sql_enum!(ItemState, "state of a captured event");
+
+// In statements as numbers: SQLite takes an index over some states only where it can see them.
+const PENDING: u8 = ItemState::Pending as u8;
+const PROCESSING: u8 = ItemState::Processing as u8;
+const DONE: u8 = ItemState::Done as u8;
+const FAILED: u8 = ItemState::Failed as u8;
+const RAW: u8 = ItemState::Raw as u8;
+
 /// An item of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -100,7 +112,7 @@ pub struct Item {
     /// What it is.
     pub kind: ItemKind,
     /// The session's row, if it was told.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// When it was captured.
     pub at: i64,
     /// How far it is.
@@ -151,7 +163,7 @@ pub struct ItemFilter {
     /// In this state.
     pub state: Option<ItemState>,
     /// Of this session.
-    pub session: Option<i64>,
+    pub session: Option<SessionId>,
     /// Only those whose body is there.
     pub untold: bool,
     /// At most so many; 0 is all.
@@ -172,7 +184,7 @@ impl Store {
         }
         if let Some(session) = filter.session {
             conditions.push("session = ?");
-            values.push(session.into());
+            values.push(i64::from(session).into());
         }
         if filter.untold {
             conditions.push("body IS NOT NULL");
@@ -191,16 +203,21 @@ impl Store {
         self.unpack_items(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// How many items are in each state, in the order of [`ItemState::ALL`].
+    /// How many items are in each state, in the order of [`ItemState::ALL`]. Those in unknown states are left out and named by
+    /// [`Store::take_damage`].
     pub fn item_counts(&self) -> Result<[u64; 5]> {
         let mut counts = [0; 5];
         let mut statement = self
             .connection
-            .prepare_cached("SELECT state, COUNT(*) FROM queue GROUP BY state")?;
+            .prepare_cached("SELECT state, COUNT(*), MIN(id) FROM queue GROUP BY state")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            if let Some(count) = counts.get_mut(row.get::<_, usize>(0)?) {
-                *count = row.get(1)?;
+            match row.get::<_, ItemState>(0) {
+                Ok(state) => counts[state as usize] = row.get(1)?,
+                Err(error) if UnknownNumber::is_cause_of(&error) => {
+                    self.meet_damage([damage::capture(&self.connection, row.get(2)?)?]);
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(counts)
@@ -208,17 +225,20 @@ impl Store {
 
     /// Whether there is something to do by `now`.
     pub fn has_work(&self, now: i64) -> Result<bool> {
-        let query =
-            "SELECT EXISTS (SELECT 1 FROM queue WHERE state IN (0, 1) AND not_before <= ?1)";
-        let mut statement = self.connection.prepare_cached(query)?;
+        let query = format!(
+            "SELECT EXISTS (SELECT 1 FROM queue WHERE state IN ({PENDING}, {PROCESSING}) AND not_before <= ?1)"
+        );
+        let mut statement = self.connection.prepare_cached(&query)?;
         Ok(statement.query_row([now], |row| row.get(0))?)
     }
 
     /// Gives items back that a process which died was at. To be called with the lock of the queue, before the first are taken.
     pub fn reclaim_items(&self) -> Result<usize> {
-        let update = "UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?1, 3, 0), \
-             last_error = 'whoever worked on it died' WHERE state = 1";
-        Ok(self.connection.execute(update, [MOST_DEATHS])?)
+        let update = format!(
+            "UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?1, {FAILED}, {PENDING}), \
+             last_error = 'whoever worked on it died' WHERE state = {PROCESSING}"
+        );
+        Ok(self.connection.execute(&update, [MOST_DEATHS])?)
     }
 
     /// Takes the oldest items that are to be done by `now`.
@@ -227,8 +247,8 @@ impl Store {
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let items = {
             let mut statement = transaction.prepare_cached(&format!(
-                "UPDATE queue SET state = 1 WHERE id IN \
-                 (SELECT id FROM queue WHERE state = 0 AND not_before <= ?1 ORDER BY not_before, id LIMIT ?2) RETURNING {COLUMNS}"
+                "UPDATE queue SET state = {PROCESSING} WHERE id IN \
+                 (SELECT id FROM queue WHERE state = {PENDING} AND not_before <= ?1 ORDER BY not_before, id LIMIT ?2) RETURNING {COLUMNS}"
             ))?;
             let rows = statement.query_map((now, limit), read_item)?;
             rows.collect::<rusqlite::Result<Vec<StoredItem>>>()?
@@ -246,13 +266,13 @@ impl Store {
         for (id, outcome) in outcomes {
             match outcome {
                 ItemOutcome::Done(seq) => transaction
-                    .prepare_cached("UPDATE queue SET state = 2, seq = COALESCE(?2, seq), body = NULL, sum = NULL, last_error = NULL WHERE id = ?1 AND state IN (1, 2)")?
+                    .prepare_cached(&format!("UPDATE queue SET state = {DONE}, seq = COALESCE(?2, seq), body = NULL, sum = NULL, last_error = NULL WHERE id = ?1 AND state IN ({PROCESSING}, {DONE})"))?
                     .execute((id, seq))?,
                 ItemOutcome::Raw(reason) => transaction
-                    .prepare_cached("UPDATE queue SET state = 4, last_error = COALESCE(?2, last_error) WHERE id = ?1 AND state = 1")?
+                    .prepare_cached(&format!("UPDATE queue SET state = {RAW}, last_error = COALESCE(?2, last_error) WHERE id = ?1 AND state = {PROCESSING}"))?
                     .execute((id, reason))?,
                 ItemOutcome::Later { not_before, error } => transaction
-                    .prepare_cached("UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?4, 3, 0), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = 1")?
+                    .prepare_cached(&format!("UPDATE queue SET attempts = attempts + 1, state = IIF(attempts + 1 >= ?4, {FAILED}, {PENDING}), not_before = ?2, last_error = ?3 WHERE id = ?1 AND state = {PROCESSING}"))?
                     .execute((id, not_before, error, MOST_ATTEMPTS))?,
             };
         }
@@ -261,15 +281,17 @@ impl Store {
 
     /// Lets items be tried again from the beginning: one, or all that failed. How many there were.
     pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
-        let update = "UPDATE queue SET state = 0, attempts = 0, not_before = 0 \
-             WHERE IIF(?1 IS NULL, state = 3, id = ?1 AND state IN (0, 3, 4))";
-        Ok(self.connection.execute(update, [id])?)
+        let update = format!(
+            "UPDATE queue SET state = {PENDING}, attempts = 0, not_before = 0 \
+             WHERE IIF(?1 IS NULL, state = {FAILED}, id = ?1 AND state IN ({PENDING}, {FAILED}, {RAW}))"
+        );
+        Ok(self.connection.execute(&update, [id])?)
     }
 
     /// Forgets items that are done since before `at`.
     pub fn prune_items(&self, at: i64) -> Result<usize> {
-        let delete = "DELETE FROM queue WHERE state = 2 AND at < ?1";
-        Ok(self.connection.execute(delete, [at])?)
+        let delete = "DELETE FROM queue WHERE state = ?1 AND at < ?2";
+        Ok(self.connection.execute(delete, (ItemState::Done, at))?)
     }
 }
 
@@ -294,7 +316,7 @@ struct StoredItem {
     item: Item,
     /// Whether the content matches its checksum; `None` when it has none.
     is_sound: Option<bool>,
-    /// Whether all values have the types that they were written with.
+    /// Whether all values have the types that they were written with, and numbers stand for something.
     is_typed: bool,
 }
 
@@ -307,7 +329,7 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
         Ok(value.ok().flatten())
     };
     let (kind, session, at) = (number(1)?, number(2)?, number(3)?);
-    let (state, attempts, not_before, seq) = (number(4)?, number(5)?, number(7)?, number(8)?);
+    let (attempts, not_before, seq) = (number(5)?, number(7)?, number(8)?);
     let (key, name, sum) = (number(10)?, number(11)?, number(12)?);
     let body = row.get_ref(9)?.as_blob_or_null();
     let error = row.get_ref(6)?;
@@ -326,15 +348,19 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
         ValueRef::Null => None,
         _ => Some(is_typed && sum == Some(content.sum())),
     };
-    let place = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
-    let kind = place(kind).and_then(|kind| ItemKind::ALL.get(kind));
-    let state = place(state).and_then(|state| ItemState::ALL.get(state));
+    let (kind, state) = (
+        ItemKind::column_result(row.get_ref(1)?),
+        ItemState::column_result(row.get_ref(4)?),
+    );
+    let session_id = |row: i64| u32::try_from(row).ok().map(SessionId::from);
+    is_typed &=
+        kind.is_ok() && state.is_ok() && session.is_none_or(|row| session_id(row).is_some());
     let item = Item {
         id: row.get(0)?,
-        kind: kind.copied().unwrap_or(ItemKind::Summary),
-        session,
+        kind: kind.unwrap_or(ItemKind::Summary),
+        session: session.and_then(session_id),
         at: content.at,
-        state: state.copied().unwrap_or(ItemState::Failed),
+        state: state.unwrap_or(ItemState::Failed),
         attempts: attempts
             .and_then(|attempts| u32::try_from(attempts).ok())
             .unwrap_or_default(),

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use backstory_session::{Event, EventKey, Kind};
+use backstory_event::{Event, EventKey, Kind, SessionId};
 use rusqlite::Connection;
 
-use super::ItemKind;
+use super::{ItemKind, ItemState};
 use crate::error::Result;
 use crate::open::Store;
 
@@ -20,7 +20,7 @@ pub(crate) struct Untold {
 }
 
 impl Untold {
-    pub(crate) fn load(connection: &Connection, session: i64) -> Result<Self> {
+    pub(crate) fn load(connection: &Connection, session: SessionId) -> Result<Self> {
         let mut untold = Untold::default();
         let mut statement = connection.prepare_cached(
             "SELECT id, name, kind, at FROM queue WHERE session = ?1 AND body IS NOT NULL ORDER BY id DESC",
@@ -37,7 +37,7 @@ impl Untold {
             if let Some(name) = number(1) {
                 untold.named.entry(name).or_default().push(id);
             }
-            if number(2) == Some(ItemKind::Prompt as i64)
+            if row.get(2) == Ok(ItemKind::Prompt)
                 && let Some(at) = number(3)
             {
                 untold.prompts.push((id, at));
@@ -72,8 +72,10 @@ impl Untold {
         }
         let Some(item) = item else { return Ok(()) };
         self.prompts.retain(|(id, _)| *id != item);
-        let update = "UPDATE queue SET state = 2, seq = ?2, body = NULL, sum = NULL, last_error = NULL WHERE id = ?1";
-        connection.prepare_cached(update)?.execute((item, seq))?;
+        let update = "UPDATE queue SET state = ?3, seq = ?2, body = NULL, sum = NULL, last_error = NULL WHERE id = ?1";
+        connection
+            .prepare_cached(update)?
+            .execute((item, seq, ItemState::Done))?;
         Ok(())
     }
 }
@@ -81,10 +83,15 @@ impl Untold {
 /// What a log calls an event, hashed as [`EventKey::of`] the kind and the words.
 fn name_of(event: &Event) -> Option<EventKey> {
     match event.kind {
-        Kind::Prompt => Some(said("prompt", &event.text)),
-        Kind::Reply => Some(said("reply", &event.text)),
+        Kind::Prompt => Some(said("prompt", &event.body.text)),
+        Kind::Reply => Some(said("reply", &event.body.text)),
         // A tool that takes long is called in the log before its hook runs, and answers after it.
-        Kind::ToolCall | Kind::ToolResult => event.call.as_deref().map(|call| said("call", call)),
+        Kind::ToolCall | Kind::ToolResult => event
+            .body
+            .identity
+            .tool_use_id
+            .as_deref()
+            .map(|call| said("call", call)),
         _ => None,
     }
 }
@@ -122,7 +129,7 @@ pub struct ToldEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveSession {
     /// The session's row.
-    pub session: i64,
+    pub session: SessionId,
     /// How many prompts its log told.
     pub turns: u64,
     /// How many events its log told.
@@ -132,7 +139,12 @@ pub struct LiveSession {
 impl Store {
     /// Events of a session's log between two times that no item turned out to be yet. A call stands for itself and its result, with
     /// the time of the result.
-    pub fn unclaimed_events(&self, session: i64, from: i64, to: i64) -> Result<Vec<ToldEvent>> {
+    pub fn unclaimed_events(
+        &self,
+        session: SessionId,
+        from: i64,
+        to: i64,
+    ) -> Result<Vec<ToldEvent>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT COALESCE(events.call, events.seq), events.kind, events.at, names.name FROM events \
              LEFT JOIN events AS called ON called.session = events.session AND called.seq = events.call \
@@ -140,26 +152,24 @@ impl Store {
              WHERE events.session = ?1 AND events.kind IN (?4, ?5, ?6) AND events.at BETWEEN ?2 AND ?3 \
              AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.session = ?1 AND queue.seq = COALESCE(events.call, events.seq))",
         )?;
-        let kinds = [Kind::Prompt, Kind::Reply, Kind::ToolResult].map(|kind| kind as u8);
-        let rows =
-            statement.query_map((session, from, to, kinds[0], kinds[1], kinds[2]), |row| {
-                let kind: u8 = row.get(1)?;
-                Ok(ToldEvent {
-                    seq: row.get(0)?,
-                    kind: match kind {
-                        kind if kind == kinds[0] => ItemKind::Prompt,
-                        kind if kind == kinds[1] => ItemKind::Reply,
-                        _ => ItemKind::ToolUse,
-                    },
-                    at: row.get(2)?,
-                    tool: row.get(3)?,
-                })
-            })?;
+        let (asked, said, answered) = (Kind::Prompt, Kind::Reply, Kind::ToolResult);
+        let rows = statement.query_map((session, from, to, asked, said, answered), |row| {
+            Ok(ToldEvent {
+                seq: row.get(0)?,
+                kind: match row.get(1)? {
+                    Kind::Prompt => ItemKind::Prompt,
+                    Kind::Reply => ItemKind::Reply,
+                    _ => ItemKind::ToolUse,
+                },
+                at: row.get(2)?,
+                tool: row.get(3)?,
+            })
+        })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Sessions of which something was captured that their logs have not told: all, or one.
-    pub fn live_sessions(&self, session: Option<i64>) -> Result<Vec<LiveSession>> {
+    pub fn live_sessions(&self, session: Option<SessionId>) -> Result<Vec<LiveSession>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, turns, events FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL) \
              AND (?1 IS NULL OR id = ?1)",
@@ -182,7 +192,7 @@ impl Store {
     }
 
     /// When the last event of a session's log was.
-    pub fn last_told_at(&self, session: i64) -> Result<Option<i64>> {
+    pub fn last_told_at(&self, session: SessionId) -> Result<Option<i64>> {
         let query = "SELECT MAX(at) FROM events WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement.query_row([session], |row| row.get(0))?)

@@ -117,7 +117,7 @@ pub(super) fn checksum(row: &[u8], segment: u64, at: usize) -> [u8; CHECKSUM_BYT
 impl VectorKey {
     pub(super) fn to_bytes(self) -> [u8; KEY_BYTES] {
         let mut bytes = [0; KEY_BYTES];
-        bytes[..4].copy_from_slice(&self.session.to_le_bytes());
+        bytes[..4].copy_from_slice(&self.session.get().to_le_bytes());
         bytes[4..8].copy_from_slice(&self.seq.to_le_bytes());
         bytes[8..].copy_from_slice(&self.chunk.to_le_bytes());
         bytes
@@ -128,7 +128,7 @@ impl VectorKey {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         VectorKey {
-            session: number(0),
+            session: number(0).into(),
             seq: number(4),
             chunk: number(8),
         }

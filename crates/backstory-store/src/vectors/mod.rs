@@ -22,6 +22,7 @@ mod shape;
 mod write;
 mod writer;
 
+use backstory_event::SessionId;
 use std::path::{Path, PathBuf};
 
 pub use search::Vectors;
@@ -31,7 +32,7 @@ pub use writer::VectorWriter;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VectorKey {
     /// The session's row in the database.
-    pub session: u32,
+    pub session: SessionId,
     /// The event's place in the session.
     pub seq: u32,
     /// Which piece of the event.

@@ -1,5 +1,6 @@
 //! Adding vectors to a set and taking them out.
 
+use backstory_event::SessionId;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub struct VectorWriter {
     after: Manifest,
     pending: Pending,
     /// Sessions to be taken out, each of so many segments: it may have been added again after it was taken out.
-    removed: HashMap<u32, usize>,
+    removed: HashMap<SessionId, usize>,
 }
 
 /// Rows that no segment holds yet.
@@ -107,7 +108,7 @@ impl VectorWriter {
     }
 
     /// The sessions that have vectors.
-    pub fn sessions(&self) -> Result<BTreeSet<u32>> {
+    pub fn sessions(&self) -> Result<BTreeSet<SessionId>> {
         let mut sessions = BTreeSet::new();
         for entry in &self.after.entries {
             let segment =
@@ -118,7 +119,7 @@ impl VectorWriter {
     }
 
     /// Takes out everything of a session that was added so far.
-    pub fn remove_session(&mut self, session: u32) {
+    pub fn remove_session(&mut self, session: SessionId) {
         self.pending.remove(&self.shape, session);
         self.removed.insert(session, self.after.entries.len());
     }
@@ -204,7 +205,7 @@ impl VectorWriter {
 }
 
 impl Pending {
-    fn remove(&mut self, shape: &Shape, session: u32) {
+    fn remove(&mut self, shape: &Shape, session: SessionId) {
         let stays: Vec<bool> = self.keys.iter().map(|key| key.session != session).collect();
         if stays.iter().all(|stays| *stays) {
             return;

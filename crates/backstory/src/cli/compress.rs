@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 /// Let a model write of what tools did and of sessions, or tell how far that is.
 ///
 /// Backstory makes its own observations without any model and sends nothing anywhere. With `compress.with = "anthropic"` and a key in the
-/// configuration, models of Anthropic are shown tool uses and ended sessions, secrets taken out, and what they write is kept. Only this
+/// configuration, models of Anthropic are shown prompts, tool uses and ended sessions, secrets taken out, and what they write is kept. Only this
 /// command and the worker send, never more than `compress.daily_tokens` and `compress.daily_usd` allow for a day (UTC). Sessions that
 /// ended before a model was first let write are offered only with --since or --session.
 #[derive(Debug, Args)]

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+
+use super::agent::hook_agent;
 
 /// Tell what a new session in this project would be told.
 ///
@@ -19,7 +20,7 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// For this agent, which may allow more or less.
-    #[arg(long, value_parser = agents())]
+    #[arg(long, value_parser = hook_agent())]
     pub(crate) agent: Option<String>,
     /// Tell what is known about this, too.
     #[arg(long, value_name = "TEXT")]
@@ -33,9 +34,4 @@ pub(crate) struct ContextArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-fn agents() -> PossibleValuesParser {
-    let names = backstory_memory::HOOK_AGENTS.iter().map(|agent| agent.name);
-    PossibleValuesParser::new(names)
 }

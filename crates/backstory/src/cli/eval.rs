@@ -34,10 +34,10 @@ pub(crate) enum EvalWhat {
         #[arg(long)]
         json: bool,
     },
-    /// Measure the built-in compressor on all tool uses that are stored.
+    /// Measure the built-in compressor on all prompts and tool uses that are stored.
     ///
     /// Prints how much shorter observations are than what they were made of, how many numbers, paths and names they have that their
-    /// source does not have (there should be none), and how many tool uses are compressed a second.
+    /// source does not have (there should be none), and how many are compressed a second.
     Observations {
         /// Print JSON.
         #[arg(long)]

@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
-/// Tell what the tools of a session changed or showed.
+/// Show the prompts of a session and what its tools changed or showed, in brief.
 ///
-/// Each tool use is told in three sizes: a title of about ten tokens, a summary of about fifty, a detail of about two hundred. They
+/// Each prompt and tool use has three sizes: a title of about ten tokens, a summary of about fifty, a detail of about two hundred. They
 /// stay when the text of the session is evicted.
 #[derive(Debug, Args)]
 pub(crate) struct ObservationsArgs {

@@ -2,20 +2,21 @@
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+
+use super::agent::hook_agent_or_all;
 
 /// Register Backstory's hooks with coding agents.
 ///
 /// An agent that has them calls Backstory when something happens. Its file is edited in place: comments, order and all that is not
 /// ours stay byte for byte. Hooks of another path of this program are replaced. `backstory teardown` gives the file back as it was.
 ///
-/// With --plugin, no file of an agent is edited: a folder is made that Claude Code and Codex can install as a plugin, with the same
+/// With --plugin, no file of an agent is edited: a folder is made that agents can install as a plugin, with the same
 /// hooks, and with a skill that teaches agents when and how to search. To be rid of it, uninstall it there and delete the folder.
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
     /// The agents; `all` are those whose folder is there.
-    #[arg(required_unless_present = "plugin", value_name = "AGENT", value_parser = agents())]
+    #[arg(required_unless_present = "plugin", value_name = "AGENT", value_parser = hook_agent_or_all())]
     pub(crate) agents: Vec<String>,
     /// Make a plugin in this folder, or bring it up to date.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["agents", "scope"])]
@@ -28,7 +29,7 @@ pub(crate) struct SetupArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TeardownArgs {
     /// The agents; `all` are those whose folder is there.
-    #[arg(required = true, value_name = "AGENT", value_parser = agents())]
+    #[arg(required = true, value_name = "AGENT", value_parser = hook_agent_or_all())]
     pub(crate) agents: Vec<String>,
     #[command(flatten)]
     pub(crate) hooks: HooksArgs,
@@ -45,14 +46,6 @@ pub(crate) struct HooksArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// What stands for all agents.
-pub(crate) const ALL: &str = "all";
-
-fn agents() -> PossibleValuesParser {
-    let names = backstory_memory::HOOK_AGENTS.iter().map(|agent| agent.name);
-    PossibleValuesParser::new(names.chain([ALL]))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Blame, BlamedTurn, Damage};
+use backstory_memory::{Blame, BlamedTurn, Damage, Memory};
 use serde_json::json;
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
-use crate::naming::{citation, short_prompt};
+use crate::naming::{cite_turn, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, harmless, local_time, rfc3339, stdout};
 use crate::setting::Setting;
 
@@ -34,7 +34,7 @@ pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error>
     if arguments.json {
         print_lines_json(&blame, range.clone(), &damage)?;
     } else {
-        print_text(&blame, range.clone())?;
+        print_text(&memory, &blame, range.clone())?;
     }
     report_damage(&memory, &damage)?;
     let by_agents = |number: usize| {
@@ -109,9 +109,9 @@ fn print_lines_json(
     print_answer(answer, damage)
 }
 
-fn print_text(blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {
+fn print_text(memory: &Memory, blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {
     let mut out = stdout();
-    let name = |turn: &BlamedTurn| citation(&turn.session, Some(turn.turn));
+    let name = |turn: &BlamedTurn| cite_turn(memory, &turn.agent, &turn.session, Some(turn.turn));
     let names: Vec<String> = blame.turns.iter().map(name).collect();
     let wide = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
     let name_width = wide(&mut names.iter().map(String::len));

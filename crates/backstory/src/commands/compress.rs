@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use backstory_memory::{
-    CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, LogEvent,
-    Memory, MetCap, Retry, Spending, log_event,
+    CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, Memory,
+    MetCap, Retry, Spending,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +62,6 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     });
     bar.finish_and_clear();
     let report = report?;
-    log(setting, &report);
     print_run(&memory, &report, arguments)?;
     match report.problem {
         None => Ok(()),
@@ -98,19 +97,6 @@ pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
         now: &now,
         sleep: &std::thread::sleep,
     }
-}
-
-pub(crate) fn log(setting: &Setting, report: &CompressReport) {
-    if report.requests == 0 {
-        return;
-    }
-    let mut event = LogEvent::new("compress.done", now())
-        .with("observed", report.observed)
-        .with("summarised", report.summarised)
-        .with("requests", report.requests)
-        .with("micro_usd", report.took.micro_usd);
-    event.tokens = Some(report.took.tokens());
-    log_event(&setting.store, &event);
 }
 
 fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
@@ -156,7 +142,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
             };
             writeln!(
                 out,
-                "{BOLD}anthropic{BOLD:#}: tool uses go to {}, sessions to {}",
+                "{BOLD}anthropic{BOLD:#}: prompts and tool uses go to {}, sessions to {}",
                 names(&compress.observations.0),
                 names(&compress.summaries.0)
             )?;
@@ -165,7 +151,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     writeln!(
         out,
         "  {} raw, {} compressed; {} summarised",
-        counted(state.raw, "tool use"),
+        counted(state.raw, "item"),
         grouped(state.observed),
         counted(state.summarised, "session"),
     )?;
@@ -173,7 +159,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
         writeln!(
             out,
             "  pending: {}, {}",
-            counted(state.pending_observations, "tool use"),
+            counted(state.pending_observations, "item"),
             counted(state.pending_summaries, "session"),
         )?;
         let usd = compress
@@ -211,7 +197,7 @@ fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
     writeln!(
         out,
         "would offer {} and {}; they take at most {} tokens, ${:.4}, and {} of them fit into today's caps for sure",
-        counted(dry.observations, "tool use"),
+        counted(dry.observations, "item"),
         counted(dry.summaries, "session"),
         grouped(dry.most.tokens()),
         usd_of(&dry.most),
@@ -246,7 +232,7 @@ fn print_run(
     writeln!(
         out,
         "{} and {} written of, in {}: {} tokens, ${:.4}",
-        counted(report.observed, "tool use"),
+        counted(report.observed, "item"),
         counted(report.summarised, "session"),
         counted(report.requests, "request"),
         grouped(report.took.tokens()),

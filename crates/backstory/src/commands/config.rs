@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use backstory_memory::Agent;
 use serde_json::json;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
@@ -56,6 +57,12 @@ pub(super) fn set(path: &Path, key: &str, value: &str) -> Result<(), Error> {
     let mut document = document(path)?;
     let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let mut parts: Vec<&str> = key.split('.').collect();
+    if let ["sources", agent, ..] = &mut parts[..]
+        && let Some(known) = Agent::find(agent)
+    {
+        // An alias besides the name would be another table.
+        *agent = known.name;
+    }
     let last = parts.pop().unwrap_or_default();
     let mut table: &mut Table = document.as_table_mut();
     for part in parts {

@@ -2,14 +2,18 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
-use backstory_memory::{Context, ContextOptions, Memory, Occasion, Surroundings, random_key};
-use backstory_session::redact::Redactor;
+use backstory_memory::{
+    Context, ContextOptions, EventType, LogEvent, Memory, Occasion, Surroundings, log_event,
+    random_key,
+};
+use backstory_redact::Redactor;
 use serde_json::{Value, json};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
-use crate::config::{Redact, most_characters, most_tokens};
+use crate::config::{Redact, limits_of};
 use crate::error::{Error, ErrorKind};
 use crate::output::{harmless, stdout, talk};
 use crate::setting::{Setting, now};
@@ -43,7 +47,10 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         }
         options.session = Some((session.agent, session.session));
     }
+    let started = Instant::now();
     let context = memory.context(&options)?;
+    let event = budget_event(&context, now()).taking(started.elapsed());
+    log_event(&setting.store, &event);
     let damage = memory.take_damage();
     if arguments.json {
         let answer = context_json(&context);
@@ -81,6 +88,7 @@ pub(crate) fn options<'a>(
     redactor: Option<&'a Redactor>,
 ) -> ContextOptions<'a> {
     let context = &setting.config.context;
+    let limits = limits_of(agent);
     let now = now();
     ContextOptions {
         here,
@@ -89,8 +97,8 @@ pub(crate) fn options<'a>(
         prompt: None,
         calls: false,
         redactor,
-        tokens: budget.unwrap_or(context.tokens).min(most_tokens(agent)),
-        characters: most_characters(agent),
+        tokens: budget.unwrap_or(context.tokens).min(limits.tokens),
+        characters: limits.characters,
         shares: context.shares,
         before: now,
         now,
@@ -101,6 +109,16 @@ pub(crate) fn options<'a>(
 /// Returns a redactor, unless secrets are to be kept.
 pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
     (setting.config.redact == Redact::On).then(|| Redactor::new(random_key()))
+}
+
+/// The event of a context that was made: what it took of its budget, never its text.
+pub(crate) fn budget_event(context: &Context, at: i64) -> LogEvent {
+    let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
+        .with("total_tokens", context.tokens)
+        .with("budget", context.budget)
+        .with("layers_included", context.included_layers());
+    event.tokens_out = Some(context.tokens as u64);
+    event
 }
 
 /// Context for machines.

@@ -2,13 +2,16 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, Digest, FileChange, Outcome, SessionSummary, Statement};
+use backstory_memory::{
+    AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
+};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{
     BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout, usage_json,
 };
@@ -23,17 +26,17 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let digest = memory.digest(&session)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
-        let answer = digest_json(&digest);
+        let answer = digest_json(&memory, &digest)?;
         print_answer(answer, &damage)
     } else {
-        print_text(&digest)
+        print_text(&memory, &digest)
     }?;
     report_damage(&memory, &damage)
 }
 
 /// A digest for machines.
-pub(crate) fn digest_json(digest: &Digest) -> Value {
-    let mut value = session_json(&digest.session);
+pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Error> {
+    let mut value = session_json(memory, &digest.session)?;
     let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
     let goal_events: Vec<u64> = digest
         .goal
@@ -60,10 +63,10 @@ pub(crate) fn digest_json(digest: &Digest) -> Value {
             value.insert("summary".to_string(), json!(summary));
         }
     }
-    value
+    Ok(value)
 }
 
-fn print_text(digest: &Digest) -> Result<(), Error> {
+fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {
     let mut out = stdout();
     let session = &digest.session;
     let title = one_line(session.title.as_deref().unwrap_or("untitled"));
@@ -85,7 +88,7 @@ fn print_text(digest: &Digest) -> Result<(), Error> {
     writeln!(
         out,
         "{DIM}{} · {}{project} · {} to {} · {} in {}, {} tokens{DIM:#}",
-        one_line(&session.session),
+        short_id(memory, &session.agent, &session.session),
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),

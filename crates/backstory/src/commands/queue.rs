@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use backstory_memory::{Item, ItemFilter, ItemState, Memory, SessionHead, omitted_bytes};
+use backstory_memory::{
+    Item, ItemFilter, ItemState, Memory, SessionHead, SessionId, omitted_bytes,
+};
 use serde_json::{Map, Value, json};
 
 use super::damage::report_damage;
-use super::sessions::short_id;
 use super::sweep::{drain_spool, options};
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
+use crate::naming::short_id;
 use crate::output::{
     BOLD, DIM, GREEN, RED, counted, grouped, local_time, one_line, print_json, rfc3339, say, stdout,
 };
@@ -96,7 +98,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
             session.map_or("-", |session| session.agent.as_str()),
             session.map_or_else(
                 || "-".to_string(),
-                |session| one_line(&short_id(&session.session))
+                |session| short_id(memory, &session.agent, &session.session)
             ),
             omitted_bytes(item).map_or_else(String::new, |bytes| format!(
                 "  {} not kept: the agent's log has them",
@@ -111,7 +113,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
     report_damage(memory, &memory.take_damage())
 }
 
-fn item_json(item: &Item, sessions: &HashMap<i64, SessionHead>) -> Value {
+fn item_json(item: &Item, sessions: &HashMap<SessionId, SessionHead>) -> Value {
     let session = item.session.and_then(|row| sessions.get(&row));
     json!({
         "id": item.id,

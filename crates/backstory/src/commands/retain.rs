@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use backstory_memory::{Eviction, Pass, RetainOptions, RetainReport};
+use backstory_memory::{Eviction, Memory, Pass, RetainOptions, RetainReport};
 use serde_json::{Value, json};
 
 use crate::cli::RetainArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{
     RED, YELLOW, counted, local_time, print_json, print_table, rfc3339, short_bytes, stdout, table,
     talk,
@@ -24,17 +25,20 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
         }
     }
     let options = retain_options(setting);
-    let report = if arguments.dry_run {
-        setting.memory_untouched()?.retain_plan(&options)?
-    } else {
-        setting.memory_to_write()?.retain(&options)?
+    let mut memory = match arguments.dry_run {
+        true => setting.memory_untouched()?,
+        false => setting.memory_to_write()?,
+    };
+    let report = match arguments.dry_run {
+        true => memory.retain_plan(&options)?,
+        false => memory.retain(&options)?,
     };
     if arguments.json {
         return print_json(&report_json(&report));
     }
     let mut out = stdout();
     if arguments.dry_run && !report.evictions.is_empty() {
-        print_plan(&mut out, &report)?;
+        print_plan(&memory, &mut out, &report)?;
     } else {
         print_retention(&mut out, &report)?;
     }
@@ -138,11 +142,11 @@ pub(super) fn print_retention(out: &mut impl Write, report: &RetainReport) -> Re
     Ok(())
 }
 
-fn print_plan(out: &mut impl Write, report: &RetainReport) -> Result<(), Error> {
+fn print_plan(memory: &Memory, out: &mut impl Write, report: &RetainReport) -> Result<(), Error> {
     let mut rows = table(&["session", "agent", "active", "bytes", "why", "analysed"]);
     for eviction in &report.evictions {
         rows.add_row([
-            eviction.session.clone(),
+            short_id(memory, &eviction.agent, &eviction.session),
             eviction.agent.clone(),
             local_time(eviction.at),
             short_bytes(eviction.bytes),

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use backstory_agents::sample;
 use backstory_memory::{Memory, Places, SessionFilter, Sources, SweepOptions};
-use backstory_session::sample;
 
 use super::sweep::{print_report, report_json};
 use crate::cli::SweepArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{BOLD, print_json, stdout};
 use crate::setting::{Setting, now, program};
 
@@ -38,7 +39,10 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         limit: 1,
         ..SessionFilter::default()
     })?;
-    let id = newest.first().map_or("SESSION", |row| &row.session);
+    let id = newest.first().map_or_else(
+        || "SESSION".to_string(),
+        |row| short_id(&memory, &row.agent, &row.session),
+    );
     let program = program();
     let mut out = stdout();
     writeln!(
@@ -52,12 +56,9 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
             "search flaky cart test".to_string(),
             "the turn that is about it",
         ),
-        (format!("show {}", short(id)), "one session, as it went"),
-        (
-            format!("digest {}", short(id)),
-            "what it was about and how it ended",
-        ),
-        (format!("tail {} -n 5", short(id)), "its last events"),
+        (format!("show {id}"), "one session, as it went"),
+        (format!("digest {id}"), "what it was about and how it ended"),
+        (format!("tail {id} -n 5"), "its last events"),
         (
             "changes".to_string(),
             "which functions each turn changed, and why",
@@ -71,7 +72,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
             "tokens by day; also by model, session, project",
         ),
         (
-            format!("show {} --format original", short(id)),
+            format!("show {id} --format original"),
             "the log itself, byte for byte",
         ),
         (
@@ -98,8 +99,4 @@ fn write_logs(home: &Path) -> Result<(), Error> {
         std::fs::write(path, file.bytes)?;
     }
     Ok(())
-}
-
-fn short(id: &str) -> &str {
-    id.get(..id.len().min(13)).unwrap_or(id)
 }

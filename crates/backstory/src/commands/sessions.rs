@@ -3,12 +3,15 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_memory::{AnswerRows, SessionFilter, SessionRow};
+use backstory_memory::{
+    Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionId, SessionRow, SessionStatus,
+};
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::SessionsArgs;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{
     local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table, usage_json,
 };
@@ -36,13 +39,16 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
             .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
             .transpose()?,
         people_only: arguments.filter.people,
+        meta_equals: meta_filters(&arguments.filter.meta)?,
         limit: arguments.limit,
     };
     let rows = memory.sessions(&filter)?;
-    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
-        let sessions: Vec<Value> = rows.iter().map(session_json).collect();
+        let sessions: Result<Vec<Value>, Error> =
+            rows.iter().map(|row| session_json(&memory, row)).collect();
+        let sessions = sessions?;
         let answer = json!({ "sessions": sessions });
         print_answer(answer, &damage)?;
         return report_damage(&memory, &damage);
@@ -52,12 +58,16 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         writeln!(out, "no session matches")?;
     } else {
         // In a pipe ids stand whole, for the next program needs them.
-        let whole = !std::io::stdout().is_terminal();
+        let is_terminal = std::io::stdout().is_terminal();
         let mut table = table(&[
             "session", "agent", "active", "project", "turns", "tokens", "outcome", "title",
         ]);
         for row in &rows {
-            table.add_row(cells(row, whole));
+            let id = match is_terminal {
+                true => short_id(&memory, &row.agent, &row.session),
+                false => row.session.clone(),
+            };
+            table.add_row(cells(row, id));
         }
         print_table(&mut out, &table)?;
     }
@@ -65,7 +75,7 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     report_damage(&memory, &damage)
 }
 
-fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
+fn cells(row: &SessionRow, id: String) -> [String; 8] {
     let title = one_line(row.title.as_deref().unwrap_or("-"));
     let title = match row.parent_kind.as_deref() {
         Some("subagent") => format!("↳ {title}"),
@@ -76,11 +86,7 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         project.rsplit(['/', '\\']).next().unwrap_or(project)
     });
     [
-        if whole {
-            row.session.clone()
-        } else {
-            short_id(&row.session)
-        },
+        id,
         row.agent.clone(),
         local_time(row.ended_at),
         one_line(project),
@@ -89,18 +95,6 @@ fn cells(row: &SessionRow, whole: bool) -> [String; 8] {
         row.outcome.clone().unwrap_or_else(|| "-".to_string()),
         title.chars().take(TITLE_CHARACTERS).collect(),
     ]
-}
-
-/// Enough of an id to name the session: ids that begin with a time need more of it.
-pub(super) fn short_id(id: &str) -> String {
-    let (main, child) = id
-        .split_once('/')
-        .map_or((id, None), |(main, child)| (main, Some(child)));
-    let main: String = main.chars().take(13).collect();
-    child.map_or_else(
-        || main.clone(),
-        |child| format!("{main}…/{}", child.chars().take(14).collect::<String>()),
-    )
 }
 
 /// A folder as the project's root would be written, or a name as it is.
@@ -120,9 +114,35 @@ pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     text.to_string()
 }
 
+/// The shell command that continues a session in its agent.
+fn resume_command(row: &SessionRow) -> Option<String> {
+    let resume = Agent::find(&row.agent)?.resume?;
+    resume.shell_command(&row.session, row.cwd.as_deref())
+}
+
+/// Reads the values of `--meta`.
+pub(super) fn meta_filters(typed: &[String]) -> Result<Vec<MetaEquals>, Error> {
+    let filter = |typed: &String| match typed.split_once('=') {
+        Some((key, value)) => meta_filter(key, value),
+        None => Err(Error::usage(format!(
+            "invalid --meta {typed:?}: use KEY=VALUE, e.g. git.branch=main"
+        ))),
+    };
+    typed.iter().map(filter).collect()
+}
+
+/// Reads a filter by the agent's own record of a session.
+pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
+    MetaEquals::new(key, value).ok_or_else(|| {
+        Error::usage(format!("invalid metadata key {key:?}"))
+            .hint("keys are names joined by dots, e.g. meta.git.branch:main")
+    })
+}
+
 /// A session for machines.
-pub(super) fn session_json(row: &SessionRow) -> Value {
-    json!({
+pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, Error> {
+    let meta = memory.session_meta(row)?;
+    Ok(json!({
         "session": row.session,
         "agent": row.agent,
         "title": row.title,
@@ -145,5 +165,13 @@ pub(super) fn session_json(row: &SessionRow) -> Value {
         "machine": row.machine,
         "captured_at": rfc3339(row.captured_at),
         "closed_at": rfc3339(row.closed_at),
-    })
+        "resume": resume_command(row),
+        "status": SessionStatus::at(row, now()).name(),
+        "agent_version": row.agent_version,
+        "permission_mode": row.permission_mode,
+        "context_window": row.context_window,
+        "tokens_injected": row.tokens_injected,
+        "tokens_summarized": row.tokens_summarized,
+        "meta": meta,
+    }))
 }

@@ -6,8 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::{
-    HOOK_AGENTS, HookAgent, SetupOptions, SetupOutcome, SetupStatus, repository_around, set_up,
-    tear_down,
+    HookAgent, SetupOptions, SetupOutcome, SetupStatus, repository_around, set_up, tear_down,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +31,7 @@ fn run(
     setting: &Setting,
     asked: &[String],
     arguments: &HooksArgs,
-    work: fn(&[&HookAgent], &SetupOptions<'_>) -> Vec<SetupOutcome>,
+    work: fn(&[HookAgent], &SetupOptions<'_>) -> Vec<SetupOutcome>,
 ) -> Result<(), Error> {
     let program = shell::own_path()?;
     shell::check_writable(&program, "the files of agents")?;
@@ -78,17 +77,18 @@ fn run(
 }
 
 /// The agents that were asked for.
-fn agents(setting: &Setting, asked: &[String], project: Option<&Path>) -> Vec<&'static HookAgent> {
+fn agents(setting: &Setting, asked: &[String], project: Option<&Path>) -> Vec<HookAgent> {
     let places = setting.places();
     let is_here = |agent: &HookAgent| {
-        let file = || agent.file(&places, project);
-        agent.folder(&places).is_dir() || file().exists()
+        let registration = agent.registration;
+        registration.folder_path(&places).is_dir()
+            || registration.file_path(&places, project).exists()
     };
-    let is_asked = |agent: &&HookAgent| {
-        let is_named = |name: &String| name == agent.name || (name == ALL && is_here(agent));
+    let is_asked = |agent: &HookAgent| {
+        let is_named = |name: &String| name == agent.agent.name || (name == ALL && is_here(agent));
         asked.iter().any(is_named)
     };
-    HOOK_AGENTS.iter().filter(is_asked).collect()
+    HookAgent::all().filter(is_asked).collect()
 }
 
 fn outcome_json(outcome: &SetupOutcome, scope: Scope) -> Value {

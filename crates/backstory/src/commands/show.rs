@@ -3,16 +3,17 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_memory::{
-    AnswerRows, Damage, EventRange, Kind, Memory, SessionRow, ShownEvent, StoreError, StreamRow,
+    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
+    StoreError, StreamRow, log_event, opened_hit,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::damage::{find_damage, print_answer, report_damage};
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, one_line, rfc3339, stdout, talk};
-use crate::setting::Setting;
+use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, one_line, stdout, talk};
+use crate::setting::{Setting, now};
 
 /// How many lines of a tool's output, of reasoning or of injected text are shown.
 const SHORT_LINES: usize = 12;
@@ -33,11 +34,19 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     if format == Format::Original {
         return original(&memory, &session, turn);
     }
-    let events = memory.events(&session, turn.map_or(EventRange::All, EventRange::Turn))?;
+    log_opened(setting, &session, turn);
+    let range = turn.map_or(EventRange::All, EventRange::Turn);
+    if arguments.turns {
+        if format != Format::Json {
+            return Err(Error::usage("--turns prints JSON only").hint("add --json"));
+        }
+        return print_turns_json(&memory, &session, range);
+    }
+    let events = memory.events(&session, range)?;
     let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     tell_evicted(&session, &events);
     match format {
-        Format::Json => print_events_json(&session, &events, &damage),
+        Format::Json => print_events_json(&memory, &session, &events, &damage),
         Format::Markdown => print_markdown(&session, &events),
         _ => print_text(&session, &events, arguments.full),
     }?;
@@ -51,16 +60,29 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     tell_evicted(&session, &events);
     let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     if arguments.json {
-        print_events_json(&session, &events, &damage)
+        print_events_json(&memory, &session, &events, &damage)
     } else {
         print_text(&session, &events, arguments.full)
     }?;
     report_damage(&memory, &damage)
 }
 
+/// Logs which hit of a search this is, if it follows one.
+fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<u64>) {
+    let at = now();
+    if let Some(hit) = opened_hit(&setting.store, &session.session, turn, at) {
+        let event = LogEvent::new(EventType::SearchResult, at)
+            .in_session(Some(&hit.session))
+            .with("session", hit.session.as_str())
+            .with("turn", hit.turn)
+            .with("rank", hit.rank);
+        log_event(&setting.store, &event);
+    }
+}
+
 /// Says so when there is less to show than there was.
-fn tell_evicted(session: &SessionRow, events: &[ShownEvent]) {
-    let first = events.first().map(|event| event.row.seq);
+fn tell_evicted(session: &SessionRow, events: &[EventView<'_>]) {
+    let first = events.first().map(|event| event.seq);
     if session.evicted > 0 && first.is_none_or(|first| first == session.evicted + 1) {
         talk(&evicted(session));
     }
@@ -168,43 +190,33 @@ fn print_original(
 }
 
 fn print_events_json(
+    memory: &Memory,
     session: &SessionRow,
-    events: &[ShownEvent],
+    events: &[EventView<'_>],
     damage: &[Damage],
 ) -> Result<(), Error> {
-    let events: Vec<Value> = events.iter().map(event_json).collect();
-    let mut value = session_json(session);
+    let events = memory.event_records(session, events)?;
+    let mut value = session_json(memory, session)?;
     if let Some(object) = value.as_object_mut() {
         // Here `events` are the events themselves.
-        object.insert("events".to_string(), Value::Array(events));
+        object.insert("events".to_string(), json!(events));
     }
     print_answer(value, damage)
 }
 
-fn event_json(event: &ShownEvent) -> Value {
-    let row = &event.row;
-    json!({
-        "seq": row.seq,
-        "turn": row.turn,
-        "kind": row.kind.name(),
-        "role": row.kind.role(),
-        "timestamp": rfc3339(row.at),
-        "text": event.text,
-        "tool": row.tool,
-        "model": row.model,
-        "call": row.call,
-        "parent": row.parent,
-        "command": row.command,
-        "files": event.touches.iter().map(|touch| &touch.path).collect::<Vec<_>>(),
-        "error": row.error,
-        "exit_code": row.exit_code,
-        "duration_ms": row.duration_ms,
-        "live": event.live,
-        "damaged": event.damage.is_some(),
-    })
+fn print_turns_json(memory: &Memory, session: &SessionRow, range: EventRange) -> Result<(), Error> {
+    let turns = memory.turns(session, range)?;
+    let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
+    let mut value = session_json(memory, session)?;
+    if let Some(object) = value.as_object_mut() {
+        // Here `turns` are the turns themselves.
+        object.insert("turns".to_string(), json!(turns));
+    }
+    print_answer(value, &damage)?;
+    report_damage(memory, &damage)
 }
 
-fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result<(), Error> {
+fn print_text(session: &SessionRow, events: &[EventView<'_>], full: bool) -> Result<(), Error> {
     let mut out = stdout();
     let title = one_line(session.title.as_deref().unwrap_or("untitled"));
     writeln!(out, "{BOLD}{title}{BOLD:#}")?;
@@ -238,21 +250,22 @@ fn print_text(session: &SessionRow, events: &[ShownEvent], full: bool) -> Result
     Ok(())
 }
 
-fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(), Error> {
-    let row = &event.row;
+fn print_event(out: &mut impl Write, event: &EventView<'_>, full: bool) -> Result<(), Error> {
+    let row = &event.event;
     // A command says more than the call around it; a long one is cut in its column, so the call is shown then.
     let command = row
+        .body
         .command
         .as_deref()
         .filter(|command| command.len() < LONG_COMMAND);
-    let text = harmless(command.unwrap_or(&event.text));
+    let text = harmless(command.unwrap_or(event.text()));
     let time = local_time(row.at);
     let tool = row.tool.as_deref().map(one_line).unwrap_or_default();
     match row.kind {
         Kind::Prompt => writeln!(
             out,
             "\n{GREEN}{BOLD}▌ you{BOLD:#}{GREEN:#}  {DIM}#{} {time}{DIM:#}",
-            row.turn
+            event.turn
         )?,
         Kind::Reply => writeln!(
             out,
@@ -272,8 +285,8 @@ fn print_event(out: &mut impl Write, event: &ShownEvent, full: bool) -> Result<(
     print_body(out, &text, whole)
 }
 
-fn result_line(event: &ShownEvent) -> String {
-    let row = &event.row;
+fn result_line(event: &EventView<'_>) -> String {
+    let row = &event.event;
     let mut notes = Vec::new();
     if let Some(code) = row.exit_code {
         notes.push(format!("exit {code}"));
@@ -310,7 +323,7 @@ fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error
     Ok(())
 }
 
-fn print_markdown(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Error> {
+fn print_markdown(session: &SessionRow, events: &[EventView<'_>]) -> Result<(), Error> {
     let mut out = stdout();
     writeln!(
         out,
@@ -327,19 +340,19 @@ fn print_markdown(session: &SessionRow, events: &[ShownEvent]) -> Result<(), Err
         writeln!(out, "- project: `{}`", one_line(project))?;
     }
     for event in events {
-        let row = &event.row;
+        let row = &event.event;
         let tool = one_line(row.tool.as_deref().unwrap_or("tool"));
         match row.kind {
             _ if event.damage.is_some() => writeln!(out, "\n_[damaged]_")?,
-            Kind::Prompt => writeln!(out, "\n## {} · you\n\n{}", row.turn, event.text)?,
-            Kind::Reply => writeln!(out, "\n{}", event.text)?,
-            Kind::ToolCall => writeln!(out, "\n**{tool}**\n\n{}", fenced(&event.text))?,
-            Kind::ToolResult => writeln!(out, "\n{}", fenced(&event.text))?,
+            Kind::Prompt => writeln!(out, "\n## {} · you\n\n{}", event.turn, event.text())?,
+            Kind::Reply => writeln!(out, "\n{}", event.text())?,
+            Kind::ToolCall => writeln!(out, "\n**{tool}**\n\n{}", fenced(event.text()))?,
+            Kind::ToolResult => writeln!(out, "\n{}", fenced(event.text()))?,
             kind => writeln!(
                 out,
                 "\n> _{}_\n>\n> {}",
                 kind.name(),
-                event.text.replace('\n', "\n> ")
+                event.text().replace('\n', "\n> ")
             )?,
         }
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    Damage, DrainReport, LogEvent, Memory, Problem, Progress, Sources, SweepOptions, SweepReport,
-    dry_sweep, log_event, retention,
+    Damage, DrainReport, EventType, LogAgent, LogEvent, Memory, Problem, Progress, Sources,
+    SweepOptions, SweepReport, dry_sweep, log_event, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -132,11 +132,11 @@ pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<CaughtU
     let started = Instant::now();
     let worked = memory.work_queue(&options(setting, &[], None), now())?;
     if worked.total() > 0 {
-        let mut event = LogEvent::new("queue.done", now())
+        let event = LogEvent::new(EventType::QueueDone, now())
             .with("done", worked.done)
             .with("raw", worked.raw)
-            .with("later", worked.later);
-        event.duration_us = Some(started.elapsed().as_micros() as u64);
+            .with("later", worked.later)
+            .taking(started.elapsed());
         log_event(&setting.store, &event);
     }
     memory.take_over_log(now())?;
@@ -194,16 +194,13 @@ pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>)
         sources
             .roots
             .retain(|(agent, _)| setting.config.is_enabled(agent));
-        for reader in backstory_memory::READERS {
-            let extra = setting
-                .config
-                .sources
-                .get(reader.agent())
-                .filter(|source| source.enabled);
+        for known in LogAgent::all() {
+            let name = known.agent.name;
+            let extra = setting.config.sources.get(name);
+            let extra = extra.filter(|source| source.enabled);
             let extra = extra.iter().flat_map(|source| source.roots.iter());
-            sources
-                .roots
-                .extend(extra.map(|root| (reader.agent(), root.clone())));
+            let extra = extra.map(|root| (name, root.clone()));
+            sources.roots.extend(extra);
         }
     }
     sources.agent = agent.map(str::to_string);
@@ -233,6 +230,7 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
         "code_seconds": report.code_seconds,
         "problems": problems.collect::<Vec<_>>(),
         "index_problem": report.index_problem,
+        "backfill_bytes_left": report.backfill_bytes_left,
         "retention": retention_json(&report.retention),
     })
 }
@@ -293,6 +291,13 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
             "{YELLOW}not read:{YELLOW:#} {}: {}",
             problem.path.display(),
             problem.reason
+        )?;
+    }
+    if report.backfill_bytes_left > 0 {
+        writeln!(
+            out,
+            "{} of stored logs lack details that an older version did not keep; the next sweeps add them",
+            short_bytes(report.backfill_bytes_left)
         )?;
     }
     if let Some(problem) = &report.index_problem {

@@ -20,7 +20,7 @@ pub(crate) struct Compress {
     /// Where the API is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// The model that writes of tool uses, or two to compare.
+    /// The model that writes of prompts and tool uses, or two to compare.
     pub(crate) observations: Models,
     /// The model that writes of sessions, or two to compare.
     pub(crate) summaries: Models,

@@ -1,12 +1,7 @@
 //! What new sessions are told.
 
-use backstory_memory::Shares;
+use backstory_memory::{Agent, ContextLimits, Shares};
 use serde::{Deserialize, Serialize};
-
-/// Claude Code replaces what has more than 10,000 characters by a stub.
-const CLAUDE_CHARACTERS: usize = 9_500;
-/// Codex puts what has more tokens than this into a file.
-const CODEX_TOKENS: usize = 2_500;
 
 /// What new sessions are told.
 #[derive(Debug, Deserialize, Serialize)]
@@ -33,18 +28,8 @@ impl Default for Context {
     }
 }
 
-/// How many tokens an agent takes.
-pub(crate) fn most_tokens(agent: Option<&str>) -> usize {
-    match agent {
-        Some("codex") => CODEX_TOKENS,
-        _ => usize::MAX,
-    }
-}
-
-/// How many characters an agent takes. Others than Codex are taken to cut as Claude Code does.
-pub(crate) fn most_characters(agent: Option<&str>) -> usize {
-    match agent {
-        Some("codex") => usize::MAX,
-        _ => CLAUDE_CHARACTERS,
-    }
+/// How much context an agent accepts.
+pub(crate) fn limits_of(agent: Option<&str>) -> ContextLimits {
+    let agent = agent.and_then(Agent::find);
+    agent.map_or(ContextLimits::DEFAULT, |agent| agent.limits)
 }

@@ -2,23 +2,41 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
-use backstory_memory::hook::{Agent, Happening, HookInput};
-use backstory_memory::{Context, Occasion, Surroundings, escape_json};
-use serde_json::{Value, json};
+use backstory_memory::hook::{ContextMoment, Happening, HookInput};
+use backstory_memory::{Agent, Context, LogEvent, Occasion, Surroundings, escape_json};
+use serde_json::Value;
 
+use super::log::context_events;
 use crate::commands::context::{options, redactor};
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
-/// Says what the agent should know now, and how many tokens that has.
-pub(super) fn tell(setting: &Setting, input: &HookInput) -> Option<u64> {
-    let occasion = occasion(setting, input)?;
-    let context = context(setting, input, occasion)?;
-    let answer = answer(input.agent, occasion, &context.text)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", escape_json(&answer.to_string())).ok()?;
-    out.flush().ok()?;
-    Some(context.tokens as u64)
+/// Says what the agent should know now, and returns what is to be logged of that.
+pub(super) fn tell(setting: &Setting, input: &HookInput) -> Vec<LogEvent> {
+    let Some((folder, occasion)) = folder_of(input).zip(occasion(setting, input)) else {
+        return Vec::new();
+    };
+    let started = Instant::now();
+    let context = context(setting, input, folder, occasion);
+    let given = context.as_ref().ok().and_then(|context| {
+        let text = Some(&context.text).filter(|text| !text.is_empty())?;
+        let answer = answer(input.agent, occasion, text)?;
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}", escape_json(&answer.to_string())).ok()?;
+        out.flush().ok()
+    });
+    context_events(
+        &context,
+        occasion,
+        given.is_some(),
+        now(),
+        started.elapsed(),
+    )
+}
+
+fn folder_of(input: &HookInput) -> Option<&Path> {
+    input.cwd.as_deref().map(Path::new)
 }
 
 /// Why it is told something; `None` when it is not.
@@ -38,14 +56,20 @@ fn occasion(setting: &Setting, input: &HookInput) -> Option<Occasion> {
     }
 }
 
-/// What there is to tell; `None` when there is nothing, or it cannot be found out.
-fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<Context> {
-    let folder = input.cwd.as_deref().map(Path::new)?;
+/// What there is to tell, or why it cannot be found out.
+fn context(
+    setting: &Setting,
+    input: &HookInput,
+    folder: &Path,
+    occasion: Occasion,
+) -> Result<Context, String> {
     // Git looks at the folder while the memory is opened.
     let here = Surroundings::of(folder);
-    let mut memory = setting.memory().ok()?;
+    let mut memory = setting
+        .memory()
+        .map_err(|error| error.message().to_string())?;
     let redactor = redactor(setting);
-    let agent = input.agent.name();
+    let agent = input.agent.name;
     let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_ref();
@@ -53,23 +77,17 @@ fn context(setting: &Setting, input: &HookInput, occasion: Occasion) -> Option<C
     if let Happening::Prompted { text, .. } = &input.happening {
         options.prompt = Some(text);
     }
-    let context = memory.context(&options).ok()?;
+    let context = memory.context(&options).map_err(|error| error.to_string());
     // Closing it takes time, and the process ends anyway.
     std::mem::forget(memory);
-    (!context.text.is_empty()).then_some(context)
+    context
 }
 
 /// The answer as the agent wants it; `None` for those that do not listen.
-fn answer(agent: Agent, occasion: Occasion, text: &str) -> Option<Value> {
-    let is_prompt = occasion == Occasion::Prompt;
-    let event = match (agent, is_prompt) {
-        (Agent::Grok, _) | (Agent::Cursor, true) => return None,
-        (Agent::Cursor, false) => return Some(json!({ "additional_context": text })),
-        (_, false) => "SessionStart",
-        (Agent::Gemini, true) => "BeforeAgent",
-        (_, true) => "UserPromptSubmit",
+fn answer(agent: &Agent, occasion: Occasion, text: &str) -> Option<Value> {
+    let moment = match occasion {
+        Occasion::Prompt => ContextMoment::Prompt,
+        _ => ContextMoment::Start,
     };
-    Some(json!({
-        "hookSpecificOutput": { "hookEventName": event, "additionalContext": text }
-    }))
+    agent.hooks?.context_answer(moment, text)
 }

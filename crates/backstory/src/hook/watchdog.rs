@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, LogEvent, Spool, hook, log_event, random_key};
-use backstory_session::redact::Redactor;
+use backstory_memory::{Capture, EventType, LogEvent, Spool, hook, log_event, random_key};
+use backstory_redact::Redactor;
 
 use super::Call;
+use super::log::capture_event;
 use crate::config::Redact;
 use crate::setting::{Setting, now};
 
@@ -213,7 +214,7 @@ fn spool_text(shared: &Arc<Shared>, state: &State) {
         Pending::Cleaned(capture) => (Arc::clone(capture), true),
         _ => return,
     };
-    let started = shared.started;
+    let (started, bytes) = (shared.started, shared.bytes.load(Ordering::Relaxed));
     let work = move || {
         let kept = match is_clean {
             true => keeper.spool.put(&capture),
@@ -221,7 +222,7 @@ fn spool_text(shared: &Arc<Shared>, state: &State) {
         };
         // If not, the main thread may still store it, and a marker may find a place later.
         if kept.is_ok() {
-            keeper.log_late(Some(&capture), "spool", started);
+            keeper.log_late(Some(&capture), "spool", bytes, started);
             super::leave();
         }
     };
@@ -262,7 +263,7 @@ impl Keeper {
             | Pending::Cleaned(capture) => Some(capture.marker(bytes)),
         };
         let Some(marker) = marker else {
-            return self.log_late(None, "nowhere", started);
+            return self.log_late(None, "nowhere", bytes, started);
         };
         let marker = marker.clean(self.redactor().as_ref());
         let kept = match self.spool.put(&marker) {
@@ -272,7 +273,7 @@ impl Keeper {
                 "nowhere"
             }
         };
-        self.log_late(Some(&marker), kept, started);
+        self.log_late(Some(&marker), kept, bytes, started);
     }
 
     /// Marker of input that is not understood: only what the hook was registered for is known.
@@ -281,17 +282,17 @@ impl Keeper {
         Some(Capture::new(head, now()).marker(bytes))
     }
 
-    fn log_late(&self, capture: Option<&Capture>, kept: &str, started: Instant) {
-        let mut event = LogEvent::new("hook.late", now());
-        event.agent.clone_from(&self.agent);
-        if let Some(capture) = capture {
-            event.name = "hook.capture".to_string();
-            event.agent = Some(capture.input.agent.name().to_string());
-            event = event.with("event", capture.input.event.as_ref());
-        }
-        event = event.with("kept", kept).with("late", true);
-        event.duration_us = Some(started.elapsed().as_micros() as u64);
-        log_event(&self.store, &event);
+    fn log_late(&self, capture: Option<&Capture>, kept: &str, bytes: u64, started: Instant) {
+        let event = match capture {
+            Some(capture) => capture_event(capture, now(), bytes),
+            None => {
+                let mut event = LogEvent::new(EventType::HookLate, now());
+                event.agent.clone_from(&self.agent);
+                event
+            }
+        };
+        let event = event.with("kept", kept).with("late", true);
+        log_event(&self.store, &event.taking(started.elapsed()));
     }
 }
 

@@ -1,20 +1,21 @@
 //! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
 
 use std::path::Path;
+use std::time::Instant;
 
-use backstory_memory::{AnswerRows, Memory, Surroundings, escape_json};
+use backstory_memory::{AnswerRows, Memory, Surroundings, escape_json, log_event};
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
 use super::round::{Round, Scope};
 use super::shared::Shared;
-use crate::commands::context::{context_json, options, redactor};
+use crate::commands::context::{budget_event, context_json, options, redactor};
 use crate::commands::damage::{add_damage, find_damage};
 use crate::commands::digest::digest_json;
 use crate::commands::search;
 use crate::error::{Error, ErrorKind};
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 /// No answer is longer: who wants more asks the store itself.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -79,7 +80,7 @@ impl<'a> Answers<'a> {
         let question = search::SearchQuestion::parse(&request.parameters)?;
         // As it is now: the worker lives longer than a configuration.
         let configured = || self.shared.setting.renewed().ok()?.config.model;
-        match search::answer(memory, configured, &question)? {
+        match search::answer(memory, &self.shared.setting.store, configured, &question)? {
             Some(answer) => Ok(answer),
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }
@@ -99,7 +100,10 @@ impl<'a> Answers<'a> {
         let mut options = options(&setting, agent, budget, here, redactor.as_ref());
         options.prompt = parameter(request, "prompt");
         let memory = self.memory.reader(&setting)?;
+        let started = Instant::now();
         let context = memory.context(&options).map_err(Error::from)?;
+        let event = budget_event(&context, now()).taking(started.elapsed());
+        log_event(&setting.store, &event);
         let mut answer = context_json(&context);
         let damage = memory.take_damage();
         memory.note_damage(&damage);
@@ -125,7 +129,7 @@ fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
     let session = memory.session(session)?;
-    let mut answer = digest_json(&memory.digest(&session)?);
+    let mut answer = digest_json(&memory, &memory.digest(&session)?)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     memory.note_damage(&damage);
     add_damage(&mut answer, &damage);

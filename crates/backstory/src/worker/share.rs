@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_memory::{LogEvent, Memory, Retry, log_event};
+use backstory_memory::{EventType, LogEvent, Memory, Retry, log_event};
 
-use crate::commands::compress::{endpoint, log, options};
+use crate::commands::compress::{endpoint, options};
 use crate::config::With;
 use crate::setting::{Setting, now};
 
@@ -40,17 +40,14 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
         Err(error) => Some(error.to_string()),
     };
     if let Some(trouble) = trouble {
-        let mut event = LogEvent::new("compress.failed", now()).with("reason", trouble);
-        event.duration_us = Some(started.elapsed().as_micros() as u64);
+        // Nobody sees what a worker prints. The items that failed are logged apart.
+        let event = LogEvent::new(EventType::CompressError, now())
+            .with("kind", "run")
+            .taking(started.elapsed())
+            .failed(Some(trouble));
         log_event(&setting.store, &event);
         // Not a reason to fail for a round that did all else.
         let _ = memory.pause_compress(now() + PAUSE_MS);
     }
-    match report {
-        Ok(report) => {
-            log(setting, &report);
-            report.observed + report.summarised
-        }
-        Err(_) => 0,
-    }
+    report.map_or(0, |report| report.observed + report.summarised)
 }

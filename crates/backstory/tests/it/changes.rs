@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, Outcome, WITHOUT_LIVE, claude_id, remove_checksums};
+use crate::environment::{Environment, Outcome, claude_id};
 
 const SHOP: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        return till.count(total)\n\n    def close(self):\n        self.pay(0)\n";
 const TILL: &str =
@@ -332,25 +332,6 @@ fn a_report_counts_and_draws() {
         (&report["calls"]["seen"], &report["calls"]["gone"]),
         (&json!(1), &json!(1))
     );
-}
-
-#[test]
-fn sessions_of_an_older_store_gain_their_history() {
-    let shop = Shop::open();
-    let expected = shop.changes(&[]);
-    let database = rusqlite::Connection::open(shop.environment.store().join("backstory.db"));
-    let database = database.unwrap();
-    remove_checksums(&database);
-    database.execute_batch(WITHOUT_LIVE).unwrap();
-    database
-        .execute_batch(
-            "DROP TABLE code_files; DROP TABLE snapshots; DROP TABLE symbol_changes; DROP TABLE run_edges; \
-             ALTER TABLE sessions DROP COLUMN coded; PRAGMA user_version = 3;",
-        )
-        .unwrap();
-    assert_eq!(shop.environment.sweep()["events"], 0);
-    assert_eq!(shop.changes(&[]), expected);
-    assert_eq!(shop.json(&["report"])["calls"]["seen"], 2);
 }
 
 /// What `map` and `calls` show of a file, in the order of its lines.

@@ -13,7 +13,7 @@ fn errors_help_and_exit_codes_tell() {
         (
             vec!["sweep", "--agent", "nobody"],
             2,
-            "hint: known agents are claude-code, codex, grok",
+            "[possible values: claude-code, codex, grok",
         ),
         (
             vec!["sweep", "/no/such/folder"],

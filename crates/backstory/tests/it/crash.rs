@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use backstory_session::sample;
+use backstory_agents::sample;
 
 use crate::environment::{Environment, prompt};
 
@@ -91,6 +91,10 @@ fn environment_with_database() -> (Environment, PathBuf) {
     environment.write_all(sample::logs(3, 12_000_000));
     environment.sweep();
     let path = environment.store().join("backstory.db");
+    // All of it in the one file: what a sweep logs comes last.
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    database.query_row(checkpoint, [], |_| Ok(())).unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() > 1_000_000);
     (environment, path)
 }

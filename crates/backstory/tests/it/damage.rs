@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use rusqlite::Connection;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Digests: what a session was about.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, claude_id, prompt, reply};

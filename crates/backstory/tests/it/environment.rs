@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use backstory_session::sample::SampleFile;
+use backstory_agents::sample::SampleFile;
 use serde_json::Value;
 
 /// A hermetic home.
@@ -32,6 +32,16 @@ impl Environment {
 
     pub(crate) fn store(&self) -> PathBuf {
         self.folder.path().join("store")
+    }
+
+    /// Lines of today's event log.
+    pub(crate) fn logged_events(&self) -> Vec<serde_json::Value> {
+        let path = self.store().join("logs/events.jsonl");
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// Writes a file below the home folder.
@@ -121,7 +131,8 @@ impl Environment {
         text.push_str(&format!("{:#}\n", self.json(&["usage", "daily"])));
         // Exits with 1 when there is none.
         text.push_str(&self.run(&["changes", "--limit", "0", "--json"]).stdout);
-        text
+        // Logs lie in another folder in each environment.
+        text.replace(&self.home().display().to_string(), "~")
     }
 
     /// The events of a session as `kind: text`.
@@ -267,17 +278,9 @@ pub(crate) fn record(session: u32, number: u32, kind: &str, message: &Value) -> 
     format!("{line}\n")
 }
 
-/// Removes checksums and what came after them from a database, to make an older store of it.
+/// Removes every checksum from a database, as in a store from before there were any.
 pub(crate) fn remove_checksums(database: &rusqlite::Connection) {
-    let older = "DROP TABLE snapshots; DROP TABLE snapshot_states; CREATE TABLE snapshots (file INTEGER PRIMARY KEY, session INTEGER NOT NULL, \
-         at INTEGER NOT NULL, text_hash INTEGER NOT NULL, broken_at INTEGER, symbols BLOB NOT NULL) STRICT; DROP TABLE checksums; DROP TABLE damaged; ALTER TABLE queue DROP COLUMN sum; \
-         ALTER TABLE settings DROP COLUMN sum; ALTER TABLE source_files DROP COLUMN content_hash; \
-         ALTER TABLE source_files DROP COLUMN changed_ns; PRAGMA user_version = 7;";
-    database.execute_batch(older).unwrap();
+    let remove =
+        "DELETE FROM checksums; UPDATE queue SET sum = NULL; UPDATE settings SET sum = NULL;";
+    database.execute_batch(remove).unwrap();
 }
-
-/// Takes out of a database what came with live capture and after it, to make an older store of it.
-pub(crate) const WITHOUT_LIVE: &str = "DROP TABLE queue; DROP TABLE event_log; ALTER TABLE sessions DROP COLUMN captured_at; \
-     ALTER TABLE sessions DROP COLUMN closed_at; ALTER TABLE sessions DROP COLUMN transcript; DROP TABLE kept_observations; \
-     DROP INDEX sessions_by_project; \
-     DROP TABLE observations; DROP TABLE summaries; DROP TABLE compressions; ALTER TABLE sessions DROP COLUMN compressed; ";

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use backstory_session::redact::{RULES, planted};
+use backstory_redact::{RULES, planted};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, prompt};

@@ -1,5 +1,6 @@
 //! What agents call while they work: nothing they are told may harm an agent, and nothing that they are told is lost.
 
+mod failed;
 mod faults;
 mod log;
 mod markers;
@@ -133,13 +134,13 @@ fn spooled(environment: &Environment) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// What hooks left in today's event log.
+/// The data of what each call of a hook left in today's event log.
 fn logged(environment: &Environment) -> Vec<Value> {
-    let path = environment.store().join("logs/events.jsonl");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|line| line["name"].as_str().unwrap().starts_with("hook."))
+    let calls = ["hook.capture", "hook.unreadable", "hook.late"];
+    let lines = environment.logged_events().into_iter();
+    lines
+        .filter(|line| calls.contains(&line["event_type"].as_str().unwrap()))
+        .map(|line| line["data"].clone())
         .collect()
 }
 
@@ -156,5 +157,5 @@ fn claude_hook_in_time(environment: &Environment, input: &Value) {
 /// Whether the last hook had all the time that it needed.
 fn is_stored(environment: &Environment) -> bool {
     let last = logged(environment).pop().unwrap();
-    last["kept"] == "store" && last.get("late").is_none() && last.get("error").is_none()
+    last["kept"] == "store" && last.get("late").is_none() && last["status"] == "success"
 }

@@ -1,6 +1,6 @@
 //! What was swept is given back, byte for byte, also when the agent has deleted it.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use data_encoding::BASE64;
 
 use crate::environment::{Environment, claude_id, prompt, record};

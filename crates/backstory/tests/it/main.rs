@@ -2,12 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod environment;
+mod event_log;
 
+mod agents;
 mod blame;
 mod changes;
 mod checksums;
 mod code;
 mod commands;
+mod complete_events;
 mod compress;
 mod context;
 mod crash;
@@ -26,6 +29,7 @@ mod meaning;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
+mod past_stores;
 mod patterns;
 mod plugin;
 #[cfg(unix)]
@@ -36,6 +40,8 @@ mod search;
 mod secrets;
 mod sessions;
 mod setup;
+mod short_ids;
 mod streams;
+mod telemetry;
 #[cfg(unix)]
 mod worker;

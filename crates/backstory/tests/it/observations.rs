@@ -1,6 +1,6 @@
-//! What tools changed and showed.
+//! What prompts asked for, and what tools changed and showed.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, claude_id, prompt, record};
@@ -61,12 +61,25 @@ fn each_tool_use_that_tells_something_is_observed() {
     assert_eq!(
         titles(&answer),
         [
+            "asked: fix the cart",
             "ran `cargo test -p shop`",
             "edited cart.rs",
+            "asked: and show me the log",
             "ran `git log -1`"
         ]
     );
-    let edit = &answer["observations"][1];
+    let asked = &answer["observations"][0];
+    assert_eq!(
+        (&asked["kind"], &asked["tool"], &asked["turn"]),
+        (&json!("prompt"), &Value::Null, &json!(1))
+    );
+    assert_eq!(asked["raw_size_bytes"], json!("fix the cart".len()));
+    let edit = &answer["observations"][2];
+    assert_eq!(edit["kind"], "tool_use");
+    assert_eq!(edit["files_touched"], edit["files"]);
+    assert_eq!(edit["raw_size_bytes"], edit["raw_bytes"]);
+    assert_eq!(edit["compressed_tokens"], edit["tokens"]["summary"]);
+    assert!(edit["compression_time_ms"].as_f64().unwrap() >= 0.0);
     assert_eq!(
         edit["summary"],
         "edited shop/src/cart.rs: fn total(&self) -> Money; self.sum()"
@@ -82,7 +95,8 @@ fn each_tool_use_that_tells_something_is_observed() {
         "{edit}"
     );
     let turn = environment.json(&["observations", "00000001#2"]);
-    assert_eq!(titles(&turn), ["ran `git log -1`"]);
+    let of_turn = ["asked: and show me the log", "ran `git log -1`"];
+    assert_eq!(titles(&turn), of_turn);
     let of_file = environment.json(&["observations", "00000001", "--file", "cart.rs"]);
     assert_eq!(titles(&of_file), ["edited cart.rs"]);
     let last = environment.json(&["observations", "00000001", "--limit", "1"]);
@@ -101,7 +115,16 @@ fn each_tool_use_that_tells_something_is_observed() {
 #[test]
 fn they_stay_when_the_text_goes() {
     let environment = environment();
-    let before = environment.json(&["observations", "00000001"]);
+    let observed = || {
+        let mut answer = environment.json(&["observations", "00000001"]);
+        let observations = answer["observations"].as_array_mut().unwrap();
+        for observation in observations {
+            // It is made twice.
+            observation["compression_time_ms"].take();
+        }
+        answer
+    };
+    let before = observed();
     environment.write(
         ".config/backstory/config.toml",
         "[retention]\nraw_hard_cap_bytes = 1\n",
@@ -109,10 +132,10 @@ fn they_stay_when_the_text_goes() {
     environment.json(&["retain"]);
     let sessions = environment.json(&["show", "00000001"]);
     assert_eq!(sessions["events"], json!([]));
-    assert_eq!(environment.json(&["observations", "00000001"]), before);
+    assert_eq!(observed(), before);
     assert_eq!(
         titles(&environment.json(&["observations", "00000001#2"])),
-        ["ran `git log -1`"]
+        ["asked: and show me the log", "ran `git log -1`"]
     );
 }
 

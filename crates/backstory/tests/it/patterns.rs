@@ -401,7 +401,7 @@ fn codex_fails(environment: &Environment, number: u32, command: &str, output: &s
 fn a_failure_of_two_agents_is_found_among_others() {
     let environment = Environment::new();
     // Noise: the habits of a hundred made-up sessions.
-    environment.write_all(backstory_session::sample::logs(5, 6_000_000));
+    environment.write_all(backstory_agents::sample::logs(5, 6_000_000));
     for (session, holder) in [(1, "alice"), (2, "bob")] {
         claude_fails(
             &environment,

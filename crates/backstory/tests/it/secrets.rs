@@ -1,6 +1,6 @@
 //! No secret that a rule knows reaches our disk.
 
-use backstory_session::redact::{RULES, planted};
+use backstory_redact::{RULES, planted};
 use serde_json::json;
 
 use crate::environment::{Environment, claude_id, claude_path, prompt, record};

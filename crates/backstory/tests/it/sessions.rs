@@ -1,6 +1,6 @@
 //! What sessions look like once they are in.
 
-use backstory_session::sample;
+use backstory_agents::sample;
 
 use crate::environment::{Environment, claude_id, prompt, record, reply};
 use serde_json::json;
@@ -64,7 +64,7 @@ fn a_dry_run_leaves_even_the_times_of_files_alone() {
     environment.claude(1, &[prompt(1, 0, "first")]);
     environment.sweep();
     // As root, SQLite gives a journal that it reads the owner of the database, which changes its time.
-    let is_root = rustix::process::geteuid().is_root();
+    let is_root = nix::unistd::geteuid().is_root();
     for has_journal in [true, false] {
         if !has_journal {
             let database = environment.store().join("backstory.db");

@@ -3,18 +3,27 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use backstory_agents::HookAgent;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, Outcome, files_below};
 
-/// The agents with their files below home, their events, and what five seconds are to them.
-const AGENTS: [(&str, &str, usize, u64); 5] = [
-    ("claude-code", ".claude/settings.json", 7, 5),
-    ("codex", ".codex/hooks.json", 7, 5),
-    ("gemini", ".gemini/settings.json", 6, 5000),
-    ("grok", ".grok/hooks/backstory.json", 7, 5),
-    ("cursor", ".cursor/hooks.json", 7, 5),
-];
+/// The agents with their files below home.
+fn agents() -> Vec<(HookAgent, String)> {
+    let with_file = |known: HookAgent| {
+        let registration = known.registration;
+        (
+            known,
+            format!("{}/{}", registration.folder, registration.file),
+        )
+    };
+    HookAgent::all().map(with_file).collect()
+}
+
+/// Number of events that Claude Code tells of.
+fn claude_events() -> usize {
+    agents()[0].0.registration.events.len()
+}
 
 fn statuses(answer: &Value) -> Vec<(&str, &str)> {
     let agents = answer["agents"].as_array().unwrap().iter();
@@ -49,9 +58,11 @@ fn handlers(path: &Path) -> Vec<(String, Value)> {
 
 #[test]
 fn each_agent_is_set_up_and_torn_down() {
-    for (agent, file, events, five_seconds) in AGENTS {
+    for (known, file) in agents() {
+        let (agent, registration) = (known.agent.name, known.registration);
+        let events = registration.events.len();
         let environment = Environment::new();
-        let path = environment.home().join(file);
+        let path = environment.home().join(&file);
         fs::create_dir_all(environment.home()).unwrap();
         let answer = environment.json(&["setup", agent]);
         assert_eq!(statuses(&answer), [(agent, "installed")]);
@@ -67,12 +78,7 @@ fn each_agent_is_set_up_and_torn_down() {
             let program = env!("CARGO_BIN_EXE_backstory");
             let command = format!("{program} hook {event} --agent {agent}");
             assert_eq!(handler["command"], command);
-            let is_end = event.eq_ignore_ascii_case("sessionend");
-            let timeout = if is_end {
-                five_seconds / 5
-            } else {
-                five_seconds
-            };
+            let timeout = registration.timeout(event);
             assert_eq!(handler["timeout"], timeout, "{agent} {event}");
         }
         assert_eq!(
@@ -117,15 +123,15 @@ fn all_are_those_whose_folder_is_there() {
     let answer = environment.json(&["setup", "all", "cursor"]);
     let expected = [
         ("claude-code", "unchanged"),
-        ("grok", "skipped"),
         ("cursor", "unchanged"),
+        ("grok", "skipped"),
     ];
     assert_eq!(statuses(&answer), expected);
     let answer = environment.json(&["teardown", "all"]);
     let expected = [
         ("claude-code", "removed"),
-        ("grok", "absent"),
         ("cursor", "removed"),
+        ("grok", "absent"),
     ];
     assert_eq!(statuses(&answer), expected);
     assert!(files_below(&environment.home()).is_empty());
@@ -164,10 +170,11 @@ fn a_project_has_files_of_its_own() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         serde_json::from_str::<Value>(&outcome.stdout).unwrap()
     };
-    for (agent, file, events, _) in AGENTS {
+    for (known, file) in agents() {
+        let (agent, events) = (known.agent.name, known.registration.events.len());
         let answer = run(&["setup", agent, "--scope", "project", "--json"]);
         assert_eq!(answer["agents"][0]["scope"], "project");
-        assert_eq!(handlers(&project.join(file)).len(), events, "{agent}");
+        assert_eq!(handlers(&project.join(&file)).len(), events, "{agent}");
     }
     let answer = run(&["teardown", "all", "--scope", "project", "--json"]);
     assert!(
@@ -175,7 +182,7 @@ fn a_project_has_files_of_its_own() {
             .iter()
             .all(|(_, status)| *status == "removed")
     );
-    assert_eq!(statuses(&answer).len(), AGENTS.len());
+    assert_eq!(statuses(&answer).len(), agents().len());
     let left: Vec<PathBuf> = files_below(&environment.home());
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(fs::read_dir(&project).unwrap().count(), 2);
@@ -271,7 +278,7 @@ fn a_program_that_moved_is_called_where_it_is() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(statuses(&answer), [("claude-code", "updated")]);
     let handlers = handlers(&path);
-    assert_eq!(handlers.len(), 7);
+    assert_eq!(handlers.len(), claude_events());
     // A shell runs it, and only the hook itself may have something to say.
     let command = handlers[0].1["command"].as_str().unwrap();
     let script = command.split(" hook ").next().unwrap();
@@ -290,7 +297,8 @@ fn a_program_that_moved_is_called_where_it_is() {
 #[test]
 fn links_of_a_project_that_lead_out_of_it_are_refused() {
     use std::os::unix::fs::symlink;
-    for (agent, file, ..) in AGENTS {
+    for (known, file) in agents() {
+        let agent = known.agent.name;
         let environment = Environment::new();
         let project = environment.home().join("project");
         fs::create_dir_all(project.join(".git")).unwrap();
@@ -299,7 +307,7 @@ fn links_of_a_project_that_lead_out_of_it_are_refused() {
             let mut command = environment.command(&[command, "--scope", "project", agent]);
             Outcome::of(&command.current_dir(&project).output().unwrap())
         };
-        let path = project.join(file);
+        let path = project.join(&file);
         let refused = |case: &str| {
             for command in ["setup", "teardown"] {
                 let outcome = run(command);
@@ -314,7 +322,7 @@ fn links_of_a_project_that_lead_out_of_it_are_refused() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(&precious, &path).unwrap();
         refused("file");
-        let folder = project.join(Path::new(file).iter().next().unwrap());
+        let folder = project.join(Path::new(&file).iter().next().unwrap());
         fs::remove_dir_all(&folder).unwrap();
         symlink(precious.parent().unwrap(), &folder).unwrap();
         refused("folder");
@@ -351,7 +359,7 @@ fn commands_that_run_more_than_backstory_are_left_alone() {
             assert_eq!(answer["agents"][0]["reason"], left);
             // Each event once.
             let handlers = handlers(&path);
-            assert_eq!(handlers.len(), 7, "{command}");
+            assert_eq!(handlers.len(), claude_events(), "{command}");
             let stop = handlers.iter().find(|(event, _)| event == "Stop").unwrap();
             assert_eq!(stop.1["command"], command);
         }
@@ -365,4 +373,40 @@ fn commands_that_run_more_than_backstory_are_left_alone() {
         let answer = environment.json(&["setup", "grok"]);
         assert_eq!(statuses(&answer), [("grok", "skipped")], "{command}");
     }
+}
+
+/// The hooks that versions before registered with Claude Code.
+fn old_hooks(environment: &Environment) -> PathBuf {
+    const NEW: [&str; 2] = ["PostToolUseFailure", "PermissionDenied"];
+    let path = environment.write(".claude/settings.json", "{\"model\": \"x\"}\n");
+    environment.json(&["setup", "claude-code"]);
+    let mut value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let hooks = value["hooks"].as_object_mut().unwrap();
+    hooks.retain(|event, _| !NEW.contains(&event.as_str()));
+    fs::write(&path, value.to_string()).unwrap();
+    path
+}
+
+#[test]
+fn hooks_of_older_versions_are_completed() {
+    let environment = Environment::new();
+    let path = old_hooks(&environment);
+    let capture = |field: &str| {
+        let report = environment.run(&["doctor", "--json"]).stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        report["capture"]["agents"][0][field].clone()
+    };
+    assert_eq!(capture("status"), "outdated");
+    assert_eq!(
+        capture("missing"),
+        json!(["PostToolUseFailure", "PermissionDenied"])
+    );
+    let shown = environment.run(&["doctor"]).stdout;
+    let line = "incomplete: PostToolUseFailure, PermissionDenied not registered; `backstory setup claude-code` completes it";
+    assert!(shown.contains(line), "{shown}");
+    let answer = environment.json(&["setup", "claude"]);
+    assert_eq!(statuses(&answer), [("claude-code", "updated")]);
+    assert_eq!(handlers(&path).len(), claude_events());
+    assert_eq!(capture("status"), "set_up");
+    assert_eq!(capture("missing"), json!([]));
 }

@@ -364,7 +364,7 @@ fn a_terminal_gets_our_own_styles_and_no_other_escape_sequence() {
 
 /// Runs a command with a terminal as standard output and standard error, and returns what it got.
 #[cfg(target_os = "linux")]
-fn on_terminal(command: &mut Command) -> String {
+pub(crate) fn on_terminal(command: &mut Command) -> String {
     let terminal = nix::pty::openpty(None, None).unwrap();
     command
         .stdout(terminal.slave.try_clone().unwrap())

@@ -4,7 +4,7 @@
 mod marker;
 mod spool;
 
-use backstory_session::hook;
+use backstory_agents::hook;
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
 use serde_json::{Value, json};
 
@@ -156,16 +156,16 @@ impl Story {
             .unwrap();
         assert_eq!(events.len() as u64, session.events + session.live_events);
         for (number, event) in (1..).zip(&events) {
-            assert_eq!(event.row.seq, number);
+            assert_eq!(event.seq, number);
         }
-        let letter = |event: &crate::ShownEvent| {
-            let letter = match event.row.kind {
+        let letter = |event: &crate::EventView<'_>| {
+            let letter = match event.event.kind {
                 crate::Kind::Prompt => 'p',
                 crate::Kind::ToolCall => 'c',
                 crate::Kind::ToolResult => 'r',
                 _ => 's',
             };
-            if event.live {
+            if event.origin == crate::Origin::Hook {
                 letter.to_ascii_uppercase()
             } else {
                 letter
@@ -377,7 +377,7 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
         let events = story.trial.memory.events(&session, range).unwrap();
         events
             .iter()
-            .map(|event| event.row.kind.name())
+            .map(|event| event.event.kind.name())
             .collect::<Vec<_>>()
             .join(" ")
     };

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use backstory_session::redact::{RULES, planted};
+use backstory_redact::{RULES, planted};
 
 use super::*;
 

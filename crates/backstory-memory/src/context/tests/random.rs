@@ -78,7 +78,7 @@ impl Random {
                 _ => story.tool(
                     "Edit",
                     &format!("src/{text}.rs"),
-                    backstory_session::Action::Write,
+                    backstory_event::Action::Write,
                     None,
                 ),
             };
@@ -87,10 +87,11 @@ impl Random {
             turn: self.below(5) as i64 - 1,
             file: format!("src/{}.rs", self.text(2)),
             name: self.text(3),
+            change: 1,
         });
         let names = names.collect();
         let row = RecalledSession {
-            id: number as i64,
+            id: (number as u32).into(),
             agent: "codex".to_string(),
             session: format!("{number:08}-x"),
             title: (self.below(2) == 0).then(|| self.text(10)),

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use backstory_event::SessionId;
 use backstory_store::{
     MetCap, NewCompression, Reserved, Scores, Settled, Spending, SpendingCaps, Store, Tier, Written,
 };
@@ -13,7 +14,7 @@ use super::endpoint::{Endpoint, Refusal};
 use super::price::Price;
 use super::request::{Request, most};
 use crate::error::Error;
-use crate::sweep::random_key;
+use crate::random::random_key;
 
 /// An answer that cannot be used is asked for once more.
 const MOST_UNUSABLE: u32 = 2;
@@ -69,7 +70,7 @@ pub(crate) struct Item<'a> {
     pub(crate) tier: Tier,
     pub(crate) model: &'a str,
     /// The session's row.
-    pub(crate) session: i64,
+    pub(crate) session: SessionId,
     pub(crate) seq: u64,
 }
 
@@ -313,15 +314,11 @@ mod tests {
             sleep: &|pause| slept.borrow_mut().push(pause.as_millis() as u64),
             spent: Cell::default(),
         };
-        let request = Request::summary(
-            "m",
-            "prompt: a",
-            &backstory_session::redact::Redactor::new([7; 32]),
-        );
+        let request = Request::summary("m", "prompt: a", &backstory_redact::Redactor::new([7; 32]));
         let item = Item {
             tier: Tier::Summary,
             model: "m",
-            session: 1,
+            session: 1.into(),
             seq: 1,
         };
         let asked = ask.ask(&item, &request, |_| Ok(()), |_, _| Ok(()));

@@ -11,9 +11,10 @@ mod price;
 mod request;
 mod written;
 
-use backstory_session::redact::Redactor;
+use backstory_event::SessionId;
+use backstory_redact::Redactor;
 
-use super::{Compressor, Sizes, ToolUse};
+use super::{Compressor, ObservationSource, Sizes};
 use crate::compress::scores;
 
 pub use self::ask::Retry;
@@ -27,16 +28,16 @@ use self::written::observation_written;
 pub(crate) use self::written::summary_written;
 use backstory_store::{Tier, Written};
 
-/// What a model is offered of a tool use, and where what it writes is kept.
+/// What a model is offered, and where what it writes is kept.
 pub(crate) struct Observer<'a> {
     pub(crate) ask: &'a Ask<'a>,
     pub(crate) redactor: &'a Redactor,
     pub(crate) model: &'a str,
     /// The session's row.
-    pub(crate) session: i64,
-    /// The event of the call.
+    pub(crate) session: SessionId,
+    /// The event of the prompt, or of the call.
     pub(crate) call: u64,
-    /// The event of the result.
+    /// The event of the prompt, or of the result.
     pub(crate) result: u64,
 }
 
@@ -47,8 +48,8 @@ impl Compressor for Observer<'_> {
         self.model
     }
 
-    fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Failure> {
-        let request = Request::observation(self.name(), tool_use, self.redactor);
+    fn compress(&self, source: &ObservationSource) -> Result<Sizes, Failure> {
+        let request = Request::observation(self.name(), source, self.redactor);
         let item = Item {
             tier: Tier::Observation,
             model: self.model,
@@ -62,7 +63,7 @@ impl Compressor for Observer<'_> {
         self.ask.ask(&item, &request, read, |sizes, keep| {
             let body = serde_json::to_vec(sizes).unwrap_or_default();
             keep(Kept {
-                scores: scores(tool_use, sizes),
+                scores: scores(source, sizes),
                 written: Written::Observation {
                     call: self.call,
                     result: self.result,

@@ -17,11 +17,13 @@ const SESSION_SUMMARY: usize = 80;
 const SESSION_MORE: usize = 40;
 
 /// What agents and we ourselves put around text that was not typed; in nothing that is shown to one may it stand.
-const TAGS: [&str; 8] = [
+const TAGS: [&str; 10] = [
     "<backstory-context",
     "</backstory-context",
     "<tool-use-",
     "</tool-use-",
+    "<prompt-",
+    "</prompt-",
     "<session-",
     "</session-",
     "system-reminder>",

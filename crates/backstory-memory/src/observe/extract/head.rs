@@ -1,10 +1,11 @@
 //! What a tool did, by what it was asked alone: nothing that it answered is in here.
 
-use backstory_session::Action;
+use backstory_event::Action;
 use serde_json::Value;
 
 use super::lines::{Order, cut};
-use crate::observe::ToolUse;
+use crate::digest::{is_go_on, is_of_a_person};
+use crate::observe::{ObservationSource, ToolUse};
 
 /// Tools that keep an agent's own books, or wait.
 const BOOKKEEPING: &[&str] = &[
@@ -169,8 +170,17 @@ impl Head {
     }
 }
 
-/// Whether a tool use changed or showed something.
-pub(crate) fn is_telling(tool_use: &ToolUse) -> bool {
+/// Whether something is worth an observation: a prompt that a person wrote, a tool use that changed or showed something.
+pub(crate) fn is_telling(source: &ObservationSource) -> bool {
+    match source {
+        ObservationSource::ToolUse(tool_use) => is_telling_use(tool_use),
+        ObservationSource::Prompt(prompt) => {
+            !prompt.is_headless && is_of_a_person(&prompt.text) && !is_go_on(&prompt.text)
+        }
+    }
+}
+
+fn is_telling_use(tool_use: &ToolUse) -> bool {
     let tool = bare(&tool_use.tool);
     if BOOKKEEPING.contains(&tool.as_str()) || is_own(tool_use) {
         return false;

@@ -1,7 +1,9 @@
-//! The built-in compressor: takes out of a tool use the lines that tell most, word for word. The same use gives the same observation.
+//! The built-in compressor: takes out of a prompt or tool use the lines that tell most, word for word. The same source gives the same
+//! observation.
 
 mod head;
 mod lines;
+mod prompt;
 
 use std::convert::Infallible;
 
@@ -9,7 +11,8 @@ use serde_json::Value;
 
 use self::head::Head;
 use self::lines::{IDLE_WORTH, Order, WORTH, plain, ranked, telling};
-use super::{Compressor, Sizes, ToolUse};
+use self::prompt::prompt_sizes;
+use super::{Compressor, ObservationSource, Sizes, ToolUse};
 
 pub(crate) use self::head::is_telling;
 
@@ -40,39 +43,46 @@ impl Compressor for Extract {
         "built-in"
     }
 
-    fn compress(&self, tool_use: &ToolUse) -> Result<Sizes, Infallible> {
-        let input = serde_json::from_str::<Value>(&tool_use.input).unwrap_or(Value::Null);
-        let head = Head::of(tool_use, &input);
-        let written = if head.writes && !tool_use.failed {
-            written(tool_use, &input)
-        } else {
-            String::new()
-        };
-        let (source, order) = if written.is_empty() {
-            (tool_use.output.as_str(), head.order)
-        } else {
-            (written.as_str(), Order::First)
-        };
-        let plain = plain(source);
-        let lines = ranked(&plain, order);
-        let title = head.title(tool_use.failed, TITLE);
-        let mut summary = head.line(tool_use.failed, SUMMARY);
-        let mut detail = summary.clone();
-        let room = SUMMARY.saturating_sub(summary.len() + 2);
-        for line in telling(&lines, WORTH, room) {
-            summary.push_str(if summary == detail { ": " } else { "; " });
-            summary.push_str(&line);
-        }
-        let room = DETAIL.saturating_sub(detail.len());
-        for line in telling(&lines, IDLE_WORTH, room) {
-            detail.push('\n');
-            detail.push_str(&line);
-        }
-        Ok(Sizes {
-            title,
-            summary,
-            detail,
+    fn compress(&self, source: &ObservationSource) -> Result<Sizes, Infallible> {
+        Ok(match source {
+            ObservationSource::ToolUse(tool_use) => tool_use_sizes(tool_use),
+            ObservationSource::Prompt(prompt) => prompt_sizes(&prompt.text),
         })
+    }
+}
+
+fn tool_use_sizes(tool_use: &ToolUse) -> Sizes {
+    let input = serde_json::from_str::<Value>(&tool_use.input).unwrap_or(Value::Null);
+    let head = Head::of(tool_use, &input);
+    let written = if head.writes && !tool_use.failed {
+        written(tool_use, &input)
+    } else {
+        String::new()
+    };
+    let (source, order) = if written.is_empty() {
+        (tool_use.output.as_str(), head.order)
+    } else {
+        (written.as_str(), Order::First)
+    };
+    let plain = plain(source);
+    let lines = ranked(&plain, order);
+    let title = head.title(tool_use.failed, TITLE);
+    let mut summary = head.line(tool_use.failed, SUMMARY);
+    let mut detail = summary.clone();
+    let room = SUMMARY.saturating_sub(summary.len() + 2);
+    for line in telling(&lines, WORTH, room) {
+        summary.push_str(if summary == detail { ": " } else { "; " });
+        summary.push_str(&line);
+    }
+    let room = DETAIL.saturating_sub(detail.len());
+    for line in telling(&lines, IDLE_WORTH, room) {
+        detail.push('\n');
+        detail.push_str(&line);
+    }
+    Sizes {
+        title,
+        summary,
+        detail,
     }
 }
 
@@ -116,19 +126,20 @@ fn gather(input: &Value, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::{Action, Touch};
+    use backstory_event::{Action, Touch};
 
     use super::super::faithful::faith;
     use super::*;
 
     fn check(tool_use: &ToolUse, title: &str, summary: &str) {
-        let Ok(sizes) = Extract.compress(tool_use);
+        let source = ObservationSource::ToolUse(tool_use.clone());
+        let Ok(sizes) = Extract.compress(&source);
         assert_eq!(
             (sizes.title.as_str(), sizes.summary.as_str()),
             (title, summary)
         );
         let said = [sizes.title, sizes.summary, sizes.detail].join("\n");
-        assert_eq!(faith(tool_use, &said).unfounded, Vec::<String>::new());
+        assert_eq!(faith(&source, &said).unfounded, Vec::<String>::new());
     }
 
     fn tool(name: &str, input: &str, output: &str) -> ToolUse {
@@ -279,7 +290,7 @@ mod tests {
     #[test]
     fn long_words_and_hostile_texts_are_cut_between_words() {
         let long = format!("curl https://example.org/{} | sh", "a".repeat(300));
-        let Ok(sizes) = Extract.compress(&command(&long, &"é".repeat(5_000), false));
+        let sizes = tool_use_sizes(&command(&long, &"é".repeat(5_000), false));
         assert!(
             sizes.title.len() <= TITLE && sizes.summary.len() <= SUMMARY,
             "{sizes:?}"

@@ -88,7 +88,7 @@ pub(super) const DETECTORS: &[Detector] = &[
 
 #[cfg(test)]
 mod tests {
-    use backstory_session::Action;
+    use backstory_event::Action;
 
     use super::*;
     use crate::digest::Story;
@@ -216,25 +216,21 @@ mod tests {
         check(
             "interruptions",
             |story| {
-                story
-                    .prompt("go")
-                    .start("pnpm dev")
-                    .system("[Request interrupted by user]");
+                story.prompt("go").start("pnpm dev").interrupt();
             },
             &["`pnpm dev`"],
         );
-        let denied = "The user doesn't want to proceed with this tool use.";
         check(
             "denials",
             |story| {
-                story.prompt("go").run("git push", denied, 1);
+                story.prompt("go").deny_command("git push");
             },
             &["`git push`"],
         );
         check(
             "denials",
             |story| {
-                story.prompt("go").tool("Edit", "a.rs", WRITE, Some(denied));
+                story.prompt("go").deny_edit("a.rs");
             },
             &["an edit"],
         );

@@ -350,7 +350,7 @@ fn ids_may_be_shortened() {
     for unknown in ["", "p-3", "../p-1"] {
         assert!(matches!(
             find_pattern(unknown, ids),
-            Err(Error::NoPattern(_))
+            Err(Error::UnknownPattern(_))
         ));
     }
 }

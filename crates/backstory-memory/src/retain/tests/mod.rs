@@ -238,7 +238,7 @@ fn a_shared_file_goes_with_the_last_of_its_sessions() {
     assert!(trial.evicted(1));
     let child = trial.memory.session(&format!("{}/agent-x", id(1))).unwrap();
     let events = trial.memory.events(&child, EventRange::All).unwrap();
-    assert_eq!(events[0].text, noise(2, 25_000));
+    assert_eq!(events[0].text(), noise(2, 25_000));
     trial.caps.raw_max_age_days = Some(3);
     assert!(trial.sweep().retention.freed_bytes > 0);
     assert_eq!(trial.stored(), 0);
@@ -333,5 +333,5 @@ fn attachments_go_with_the_last_session_that_shows_them() {
 }
 
 fn data_encoding(text: &str) -> String {
-    backstory_session::attachment::encode(text.as_bytes())
+    backstory_store::attachment::encode(text.as_bytes())
 }

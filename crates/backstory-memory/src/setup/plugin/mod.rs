@@ -1,8 +1,8 @@
 //! Our hooks and a skill as a plugin that agents install by themselves.
 //!
-//! Claude Code and Codex share the folder of the plugin, for they read the same skill, and each has a manifest of its own beside the
-//! other's. Hooks say which agent calls, so each has its own: Claude Code always reads `hooks/hooks.json`, Codex reads what its
-//! manifest names instead of that. Around the plugin is a marketplace for each, which is what both install from.
+//! Agents share the folder of the plugin, for they read the same skill, and each has a manifest of its own beside those of the
+//! others. Hooks say which agent calls, so each has its own. Around the plugin is a marketplace for each, which is what they install
+//! from.
 //!
 //! Checked on 2026-11-16: Claude Code's plugin and marketplace reference (code.claude.com/docs), the loader of plugins of openai/codex
 //! (`codex-rs/core-plugins`), and the specification of skills (agentskills.io). Claude Code 2.1.197 validates and installs what is made
@@ -13,18 +13,24 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use backstory_agents::HookAgent;
+use backstory_agents::hook::{InstallPlace, PluginFacts, PluginLayout};
 use serde_json::{Value, json};
 
-use super::agents::{HOOK_AGENTS, HookAgent};
 use super::{SetupOptions, SetupStatus, file, hooks_of, is_set_up};
 use crate::trusted::check_below;
 use crate::whole::write_whole;
 
-/// What the plugin and its marketplace are called.
-pub const PLUGIN: &str = "backstory";
+/// Name of the plugin and of its marketplace.
+const PLUGIN: &str = "backstory";
 
-const SUMMARY: &str =
-    "The memory of your coding agents: what was done, decided and learned in earlier sessions";
+/// What manifests say of the plugin.
+const FACTS: PluginFacts<'static> = PluginFacts {
+    name: PLUGIN,
+    title: "Backstory",
+    short_description: "The memory of your coding agents",
+    description: "The memory of your coding agents: what was done, decided and learned in earlier sessions",
+};
 
 /// What every version of our skill has.
 const SKILL_MARK: &str = "name: mem-search\n";
@@ -38,8 +44,21 @@ pub struct PluginOutcome {
     pub files: Vec<PathBuf>,
     /// The agents that have our hooks in their own files as well.
     pub set_up: Vec<&'static str>,
+    /// How each agent installs it.
+    pub installs: Vec<PluginInstall>,
     /// What people must know of the hooks.
     pub notes: Vec<&'static str>,
+}
+
+/// How an agent installs the plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginInstall {
+    /// Name of the agent for people.
+    pub title: &'static str,
+    /// Where the commands are typed.
+    pub place: InstallPlace,
+    /// The commands; `DIR` stands for the folder.
+    pub commands: Vec<String>,
 }
 
 /// Why no plugin was made.
@@ -94,14 +113,32 @@ pub fn make_plugin(
             write_whole(path, text.as_bytes()).map_err(|error| refuse(path, error.to_string()))?;
         }
     }
-    let has_hooks =
-        |agent: &&HookAgent| is_set_up(agent, &agent.file(options.places, None), options);
-    Ok(PluginOutcome {
+    let has_hooks = |agent: HookAgent| {
+        let file = agent.registration.file_path(options.places, None);
+        is_set_up(agent, &file, options)
+    };
+    let mut outcome = PluginOutcome {
         status,
         files,
-        set_up: agents().filter(has_hooks).map(|agent| agent.name).collect(),
-        notes: agents().filter_map(|agent| agent.note).collect(),
-    })
+        set_up: Vec::new(),
+        installs: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (agent, layout) in plugin_agents() {
+        if has_hooks(agent) {
+            outcome.set_up.push(agent.agent.name);
+        }
+        outcome.notes.extend(agent.registration.note);
+        let commands = layout.install_commands.iter();
+        outcome.installs.push(PluginInstall {
+            title: agent.agent.title,
+            place: layout.install_place,
+            commands: commands
+                .map(|command| command.replace("PLUGIN", PLUGIN))
+                .collect(),
+        });
+    }
+    Ok(outcome)
 }
 
 /// A file of the plugin.
@@ -126,65 +163,37 @@ impl Made {
     }
 }
 
-/// The agents that the plugin is for, with their manifests and hooks.
-const CLAUDE_CODE: (&str, &str, &str) = ("claude-code", ".claude-plugin", "hooks/hooks.json");
-const CODEX: (&str, &str, &str) = ("codex", ".codex-plugin", "hooks/codex.json");
-
-fn agents() -> impl Iterator<Item = &'static HookAgent> {
-    let is_meant = |agent: &&HookAgent| [CLAUDE_CODE.0, CODEX.0].contains(&agent.name);
-    HOOK_AGENTS.iter().filter(is_meant)
+/// The agents that install plugins, with the files that they want.
+fn plugin_agents() -> impl Iterator<Item = (HookAgent, &'static PluginLayout)> {
+    HookAgent::all().filter_map(|agent| Some((agent, agent.registration.plugin.as_ref()?)))
 }
 
 fn files_of_plugin(options: &SetupOptions<'_>) -> Vec<Made> {
-    let source = format!("./{PLUGIN}");
-    let manifest = json!({
-        "name": PLUGIN,
-        "version": env!("CARGO_PKG_VERSION"),
-        "description": SUMMARY,
-        "author": { "name": "Backstory" },
-        "license": "MIT OR Apache-2.0",
-        "keywords": ["memory", "history", "search"],
-    });
-    let mut codex_manifest = manifest.clone();
-    codex_manifest["skills"] = json!("./skills/");
-    codex_manifest["hooks"] = json!(format!("./{}", CODEX.2));
-    codex_manifest["interface"] = json!({
-        "displayName": "Backstory",
-        "shortDescription": "The memory of your coding agents",
-        "longDescription": SUMMARY,
-        "developerName": "Backstory",
-        "category": "Productivity",
-    });
-    let marketplace = json!({
-        "name": PLUGIN,
-        "description": SUMMARY,
-        "owner": { "name": "Backstory" },
-        "plugins": [{ "name": PLUGIN, "source": source, "description": SUMMARY }],
-    });
-    let codex_marketplace = json!({
-        "name": PLUGIN,
-        "interface": { "displayName": "Backstory" },
-        "plugins": [{
+    let mut files = Vec::new();
+    for (_, layout) in plugin_agents() {
+        files.push(made(
+            layout.marketplace,
+            &(layout.marketplace_fields)(&FACTS),
+        ));
+    }
+    for (agent, layout) in plugin_agents() {
+        let mut manifest = json!({
             "name": PLUGIN,
-            "source": { "source": "local", "path": source },
-            "policy": { "installation": "AVAILABLE", "authentication": "ON_INSTALL" },
-            "category": "Productivity",
-        }],
-    });
-    let mut files = vec![
-        made(".claude-plugin/marketplace.json", &marketplace),
-        made(".agents/plugins/marketplace.json", &codex_marketplace),
-    ];
-    for ((name, folder, hooks), manifest) in [(CLAUDE_CODE, manifest), (CODEX, codex_manifest)] {
-        let path = format!("{PLUGIN}/{folder}/plugin.json");
-        files.push(made(&path, &manifest));
-        let described = format!("Backstory is told what happens in sessions of {name}");
-        let agent = HOOK_AGENTS.iter().find(|agent| agent.name == name);
-        if let Some(agent) = agent {
-            let handlers = hooks_of(agent, options).handlers();
-            let hooks_file = json!({ "description": described, "hooks": handlers });
-            files.push(made(&format!("{PLUGIN}/{hooks}"), &hooks_file));
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": FACTS.description,
+            "author": { "name": FACTS.title },
+            "license": "MIT OR Apache-2.0",
+            "keywords": ["memory", "history", "search"],
+        });
+        if let Some(manifest) = manifest.as_object_mut() {
+            manifest.extend((layout.manifest_fields)(&FACTS));
         }
+        files.push(made(&format!("{PLUGIN}/{}", layout.manifest), &manifest));
+        let name = agent.agent.name;
+        let described = format!("Backstory is told what happens in sessions of {name}");
+        let handlers = hooks_of(agent, options).handlers();
+        let hooks_file = json!({ "description": described, "hooks": handlers });
+        files.push(made(&format!("{PLUGIN}/{}", layout.hooks), &hooks_file));
     }
     files.push(Made {
         path: format!("{PLUGIN}/skills/mem-search/SKILL.md").into(),

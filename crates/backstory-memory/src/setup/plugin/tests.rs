@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use backstory_session::Places;
+use backstory_agents::Places;
 use serde_json::{Map, Value};
 
 use super::*;
@@ -105,13 +105,13 @@ fn marketplaces_lead_to_the_plugin() {
 #[test]
 fn hooks_say_which_agent_calls() {
     let files = files("'/my tools/backstory'");
-    for (name, _, hooks) in [CLAUDE_CODE, CODEX] {
-        let file = object(&files, &format!("backstory/{hooks}"));
+    for (agent, layout) in plugin_agents() {
+        let name = agent.agent.name;
+        let file = object(&files, &format!("backstory/{}", layout.hooks));
         // Codex refuses any other field.
         check_fields(&file, &["description", "hooks"]);
-        let agent = HOOK_AGENTS.iter().find(|agent| agent.name == name).unwrap();
         let events = file["hooks"].as_object().unwrap();
-        let mut expected: Vec<&str> = agent.events.to_vec();
+        let mut expected: Vec<&str> = agent.registration.events.to_vec();
         expected.sort_unstable();
         assert_eq!(events.keys().collect::<Vec<_>>(), expected);
         for (event, groups) in events {
@@ -119,7 +119,7 @@ fn hooks_say_which_agent_calls() {
             let command = format!("'/my tools/backstory' hook {event} --agent {name}");
             assert_eq!(handler["type"], "command");
             assert_eq!(handler["command"], command);
-            assert_eq!(handler["timeout"], agent.timeout(event));
+            assert_eq!(handler["timeout"], agent.registration.timeout(event));
         }
     }
 }

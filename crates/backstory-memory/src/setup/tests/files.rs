@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_session::Places;
+use backstory_agents::{HookAgent, Places};
 
-use super::super::{HookAgent, SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down};
-use super::{HOOK_AGENTS, PROGRAM, agent};
+use super::super::{SetupOptions, SetupOutcome, SetupStatus, set_up, tear_down};
+use super::{PROGRAM, agent};
 
 fn with_options<T>(home: &Path, dry_run: bool, run: impl Fn(&SetupOptions<'_>) -> T) -> T {
     let places = Places {
@@ -22,11 +22,11 @@ fn with_options<T>(home: &Path, dry_run: bool, run: impl Fn(&SetupOptions<'_>) -
     })
 }
 
-fn up(home: &Path, agents: &[&HookAgent]) -> Vec<SetupOutcome> {
+fn up(home: &Path, agents: &[HookAgent]) -> Vec<SetupOutcome> {
     with_options(home, false, |options| set_up(agents, options))
 }
 
-fn down(home: &Path, agents: &[&HookAgent]) -> Vec<SetupOutcome> {
+fn down(home: &Path, agents: &[HookAgent]) -> Vec<SetupOutcome> {
     with_options(home, false, |options| tear_down(agents, options))
 }
 
@@ -59,12 +59,12 @@ fn nothing_is_left_where_nothing_was() {
             fs::create_dir_all(home.join(folder)).unwrap();
         }
         let before = tree(home);
-        for agent in HOOK_AGENTS {
+        for agent in HookAgent::all() {
             assert_eq!(statuses(&up(home, &[agent])), [SetupStatus::Installed]);
             assert_eq!(statuses(&up(home, &[agent])), [SetupStatus::Unchanged]);
             assert_eq!(statuses(&down(home, &[agent])), [SetupStatus::Removed]);
             assert_eq!(statuses(&down(home, &[agent])), [SetupStatus::Absent]);
-            assert_eq!(tree(home), before, "{}", agent.name);
+            assert_eq!(tree(home), before, "{}", agent.agent.name);
         }
     }
 }
@@ -99,7 +99,7 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
     fs::create_dir(path.parent().unwrap()).unwrap();
     fs::write(&path, "{\n  \"model\": \"x\"\n}\n").unwrap();
     let before = tree(folder.path());
-    let all: Vec<&HookAgent> = HOOK_AGENTS.iter().collect();
+    let all: Vec<HookAgent> = HookAgent::all().collect();
     let told = with_options(folder.path(), true, |options| set_up(&all, options));
     assert_eq!(tree(folder.path()), before);
     assert!(told[0].difference.starts_with(

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::agents::{HOOK_AGENTS, HookAgent, Shape};
+use backstory_agents::HookAgent;
+use backstory_agents::hook::HookLayout;
+
 use super::super::edit::Layout;
 use super::super::hooks::{Hooks, Without};
 use super::super::scan::scan;
@@ -131,7 +133,7 @@ fn json(text: &str) -> Value {
 }
 
 /// What a file of this agent may hold.
-fn content(maker: &mut Maker, agent: &HookAgent) -> Value {
+fn content(maker: &mut Maker, agent: HookAgent) -> Value {
     let mut root = serde_json::Map::new();
     let others = [
         ("a", r#""plain""#),
@@ -154,14 +156,14 @@ fn content(maker: &mut Maker, agent: &HookAgent) -> Value {
         let deep = format!("{}1{}", "[".repeat(90), "]".repeat(90));
         root.insert("deep".to_string(), json(&deep));
     }
-    if agent.shape == Shape::Flat && maker.chance(2) {
+    if agent.registration.layout == HookLayout::Flat && maker.chance(2) {
         root.insert("version".to_string(), json("1"));
     }
     if maker.chance(3) {
         return Value::Object(root);
     }
     let mut hooks = serde_json::Map::new();
-    for event in agent.events.iter().chain(&["Notification"]) {
+    for event in agent.registration.events.iter().chain(&["Notification"]) {
         let handlers = maker.one_of(&[
             "",
             "",
@@ -182,7 +184,7 @@ fn content(maker: &mut Maker, agent: &HookAgent) -> Value {
     Value::Object(root)
 }
 
-fn file(seed: u64, agent: &HookAgent) -> String {
+fn file(seed: u64, agent: HookAgent) -> String {
     let mut maker = Maker::new(seed);
     if maker.chance(6) {
         maker.text.push('\u{feff}');
@@ -241,18 +243,18 @@ fn plain(text: &str) -> Value {
 }
 
 /// Takes our hooks out of the value, so that what is left can be compared; gives how many there were.
-fn take_ours(value: &mut Value, before: &Value, agent: &HookAgent) -> usize {
+fn take_ours(value: &mut Value, before: &Value, agent: HookAgent) -> usize {
     let mut count = 0;
-    for event in agent.events {
+    for event in agent.registration.events {
         let elements = value["hooks"][event].as_array_mut().unwrap();
         let ours = elements.pop().unwrap();
-        let command = format!("{PROGRAM} hook {event} --agent {}", agent.name);
-        let handler = match agent.shape {
-            Shape::Grouped => &ours["hooks"][0],
-            Shape::Flat => &ours,
+        let command = format!("{PROGRAM} hook {event} --agent {}", agent.agent.name);
+        let handler = match agent.registration.layout {
+            HookLayout::Grouped => &ours["hooks"][0],
+            HookLayout::Flat => &ours,
         };
         assert_eq!(handler["command"], command);
-        assert_eq!(handler["timeout"], agent.timeout(event));
+        assert_eq!(handler["timeout"], agent.registration.timeout(event));
         count += 1;
         if before["hooks"][event].is_null() {
             value["hooks"].as_object_mut().unwrap().remove(*event);
@@ -268,20 +270,23 @@ fn take_ours(value: &mut Value, before: &Value, agent: &HookAgent) -> usize {
 
 #[test]
 fn all_files_come_back_byte_for_byte() {
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         let hooks = Hooks {
             agent,
             program: PROGRAM,
         };
         for seed in 1..=FILES {
             let before = file(seed, agent);
-            let shown = format!("{} {seed}: {before:?}", agent.name);
+            let shown = format!("{} {seed}: {before:?}", agent.agent.name);
             let was = plain(&before);
             let after = hooks.install(Some(&before), 0);
             assert!(after.is_ok(), "{shown}\n{after:?}");
             let after = after.unwrap();
             let mut is = plain(&after);
-            assert_eq!(take_ours(&mut is, &was, agent), agent.events.len());
+            assert_eq!(
+                take_ours(&mut is, &was, agent),
+                agent.registration.events.len()
+            );
             assert_eq!(is, was, "{shown}");
             assert_eq!(hooks.install(Some(&after), 0).unwrap(), after, "{shown}");
             let moved = Hooks {
@@ -292,7 +297,7 @@ fn all_files_come_back_byte_for_byte() {
             assert_eq!(hooks.install(Some(&there), 0).unwrap(), after, "{shown}");
             let (without, events) = hooks.remove(&after).unwrap();
             assert_eq!(without, Without::Text(before.clone()), "{shown}");
-            assert_eq!(events.len(), agent.events.len(), "{shown}");
+            assert_eq!(events.len(), agent.registration.events.len(), "{shown}");
             let (without, events) = hooks.remove(&before).unwrap();
             assert_eq!((without, events.len()), (Without::Text(before), 0));
         }
@@ -302,7 +307,7 @@ fn all_files_come_back_byte_for_byte() {
 #[test]
 fn what_is_added_in_between_stays() {
     const THEIRS: &str = "[{\"matcher\": \"x\", \"hooks\": [{\"command\": \"theirs\"}]}]";
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         let hooks = Hooks {
             agent,
             program: PROGRAM,
@@ -311,7 +316,7 @@ fn what_is_added_in_between_stays() {
             let before = file(seed, agent);
             let after = hooks.install(Some(&before), 0).unwrap();
             let root = scan(&after).unwrap();
-            let last = agent.events[agent.events.len() - 1];
+            let last = agent.registration.events[agent.registration.events.len() - 1];
             let places = [
                 (&root, format!("\"added\": {THEIRS}")),
                 (root.get("hooks").unwrap(), format!("\"added\": {THEIRS}")),
@@ -326,7 +331,7 @@ fn what_is_added_in_between_stays() {
                 let Without::Text(without) = without else {
                     panic!("{edited:?}");
                 };
-                assert_eq!(events.len(), agent.events.len(), "{edited:?}");
+                assert_eq!(events.len(), agent.registration.events.len(), "{edited:?}");
                 assert!(without.contains(THEIRS), "{edited:?}");
                 assert!(!without.contains(PROGRAM), "{edited:?}");
                 plain(&without);
@@ -339,7 +344,7 @@ fn what_is_added_in_between_stays() {
 #[test]
 fn broken_files_are_refused_or_come_back() {
     let mut refused = 0;
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         let hooks = Hooks {
             agent,
             program: PROGRAM,

@@ -3,14 +3,18 @@
 mod files;
 mod generated;
 
-use super::agents::{HOOK_AGENTS, HookAgent};
+use backstory_agents::HookAgent;
+use backstory_agents::hook::{HookLayout, HookRegistration};
+
 use super::hooks::{Hooks, Without};
 use super::scan::scan;
 
 const PROGRAM: &str = "/opt/backstory";
 
-fn agent(name: &str) -> &'static HookAgent {
-    HOOK_AGENTS.iter().find(|agent| agent.name == name).unwrap()
+fn agent(name: &str) -> HookAgent {
+    HookAgent::all()
+        .find(|agent| agent.agent.name == name)
+        .unwrap()
 }
 
 fn hooks(name: &str) -> Hooks<'static> {
@@ -22,10 +26,13 @@ fn hooks(name: &str) -> Hooks<'static> {
 
 /// Sets an agent up that has one event only; the hook shows as `HOOK`. Taking it out must give the file back.
 fn check(name: &str, before: &str, expect: &str) {
-    let mut agent = agent(name).clone();
-    agent.events = &agent.events[..1];
+    let mut agent = agent(name);
+    agent.registration = Box::leak(Box::new(HookRegistration {
+        events: &agent.registration.events[..1],
+        ..agent.registration.clone()
+    }));
     let hooks = Hooks {
-        agent: &agent,
+        agent,
         program: PROGRAM,
     };
     let after = match hooks.install(Some(before), 0) {
@@ -33,14 +40,43 @@ fn check(name: &str, before: &str, expect: &str) {
             assert_eq!(hooks.install(Some(&after), 0).unwrap(), after);
             let (without, events) = hooks.remove(&after).unwrap();
             assert_eq!(without, Without::Text(before.to_string()), "{after}");
-            assert_eq!(events, agent.events);
+            assert_eq!(events, agent.registration.events);
             after
         }
         Err(broken) => format!("line {}: {}", broken.line, broken.reason),
     };
-    let event = agent.events[0];
+    let event = agent.registration.events[0];
     let handler = format!("{PROGRAM} hook {event} --agent {name}");
     assert_eq!(after.replace(&handler, "HOOK"), expect);
+}
+
+/// Hooks of a version that knew fewer events are completed, and all of it can be taken out.
+#[test]
+fn new_events_join_old_hooks() {
+    for agent in HookAgent::all() {
+        let fewer = Box::leak(Box::new(HookRegistration {
+            events: &agent.registration.events[1..],
+            ..agent.registration.clone()
+        }));
+        let old = Hooks {
+            agent: HookAgent {
+                registration: fewer,
+                ..agent
+            },
+            program: PROGRAM,
+        };
+        let new = hooks(agent.agent.name);
+        for before in ["{\n  \"theirs\": 1\n}\n", "{}", "", "{\"hooks\": {}} "] {
+            let installed = old.install(Some(before), 0).unwrap();
+            let missing = new.missing_events(&installed);
+            assert_eq!(missing, agent.registration.events[..1], "{installed}");
+            let completed = new.install(Some(&installed), 0).unwrap();
+            assert!(new.missing_events(&completed).is_empty(), "{completed}");
+            let (without, events) = new.remove(&completed).unwrap();
+            assert_eq!(without, Without::Text(before.to_string()), "{completed}");
+            assert_eq!(events.len(), agent.registration.events.len());
+        }
+    }
 }
 
 #[test]
@@ -144,9 +180,9 @@ fn what_is_no_settings_file_is_refused() {
 
 #[test]
 fn a_file_of_our_own_goes_with_its_hooks() {
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         for folders in 0..3 {
-            let hooks = hooks(agent.name);
+            let hooks = hooks(agent.agent.name);
             let text = hooks.install(None, folders).unwrap();
             serde_json::from_str::<serde_json::Value>(&text).unwrap();
             assert_eq!(hooks.install(Some(&text), 7).unwrap(), text);
@@ -154,10 +190,10 @@ fn a_file_of_our_own_goes_with_its_hooks() {
             // Also when the agent has written it anew.
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();
             let (without, events) = hooks.remove(&value.to_string()).unwrap();
-            assert_eq!(events.len(), agent.events.len());
-            let left = match agent.name {
-                "cursor" => Without::Text("{\"version\":1}".to_string()),
-                _ => Without::Gone(0),
+            assert_eq!(events.len(), agent.registration.events.len());
+            let left = match agent.registration.layout {
+                HookLayout::Flat => Without::Text("{\"version\":1}".to_string()),
+                HookLayout::Grouped => Without::Gone(0),
             };
             assert_eq!(without, left);
         }
@@ -166,7 +202,7 @@ fn a_file_of_our_own_goes_with_its_hooks() {
 
 #[test]
 fn another_path_of_the_program_is_replaced() {
-    for agent in HOOK_AGENTS {
+    for agent in HookAgent::all() {
         let before = "{\n  \"theirs\": 1 // keep\n}\n";
         let mut text = before.to_string();
         for program in [
@@ -183,12 +219,12 @@ fn another_path_of_the_program_is_replaced() {
             let command = command.trim_matches('"');
             assert_eq!(
                 after.matches(command).count(),
-                agent.events.len(),
+                agent.registration.events.len(),
                 "{after}"
             );
             assert_eq!(
                 after.matches(" hook ").count(),
-                agent.events.len(),
+                agent.registration.events.len(),
                 "{after}"
             );
             assert_eq!(
@@ -273,16 +309,4 @@ fn a_version_that_others_need_stays() {
         "{left}"
     );
     scan(&left).unwrap();
-}
-
-#[test]
-fn timeouts_are_in_the_unit_of_the_agent() {
-    for agent in HOOK_AGENTS {
-        let factor = if agent.name == "gemini" { 1000 } else { 1 };
-        for event in agent.events {
-            let seconds = if event.ends_with("nd") { 1 } else { 5 };
-            assert_eq!(agent.timeout(event), seconds * factor, "{}", agent.name);
-        }
-        assert_eq!(agent.timeout(agent.events.last().unwrap()), factor);
-    }
 }

@@ -94,7 +94,7 @@ fn a_crash_leaves_the_old_set_or_the_new_one() {
             names(folder.path())
         );
         let found = vectors
-            .search(&rows[..8], 5, |key| key.session == 3)
+            .search(&rows[..8], 5, |key| key.session.get() == 3)
             .unwrap();
         assert_eq!(found.len(), 1);
     }

@@ -91,7 +91,7 @@ fn a_row_that_is_compared_is_checked() {
     let rows_start = bytes.len() - 4200 * row_bytes;
     let best = sound.answers[0]
         .iter()
-        .find(|(key, _)| key.session == 1)
+        .find(|(key, _)| key.session.get() == 1)
         .unwrap()
         .0
         .seq as usize;

@@ -89,7 +89,7 @@ impl Clusters {
 
 fn key(session: u32, seq: u32) -> VectorKey {
     VectorKey {
-        session,
+        session: session.into(),
         seq,
         chunk: 0,
     }

@@ -84,7 +84,7 @@ fn an_event_is_given_once_with_its_best_piece() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path(), 2);
     let piece = |seq, chunk| VectorKey {
-        session: 5,
+        session: 5.into(),
         seq,
         chunk,
     };

@@ -1,5 +1,6 @@
 //! What a set holds after it was written to.
 
+use backstory_event::SessionId;
 use proptest::prelude::*;
 
 use super::*;
@@ -86,7 +87,7 @@ fn what_is_open_stays_what_it_was() {
     add(folder.path(), 8, 1, &rows);
     let before = open(folder.path(), 8);
     let mut writer = writer(folder.path(), 8);
-    writer.remove_session(1);
+    writer.remove_session(1.into());
     writer.append(&keys(2, 50), &rows).unwrap();
     writer.commit().unwrap();
     assert!(
@@ -94,9 +95,13 @@ fn what_is_open_stays_what_it_was() {
             .search(&rows[..8], 5, |_| true)
             .unwrap()
             .iter()
-            .all(|(key, _)| key.session == 1)
+            .all(|(key, _)| key.session.get() == 1)
     );
-    assert!(open(folder.path(), 8).keys().all(|key| key.session == 2));
+    assert!(
+        open(folder.path(), 8)
+            .keys()
+            .all(|key| key.session.get() == 2)
+    );
 }
 
 #[test]
@@ -126,7 +131,7 @@ fn a_commit_without_changes_writes_nothing() {
     add(folder.path(), 2, 1, &[1.0, 2.0]);
     let before = names(folder.path());
     let mut writer = writer(folder.path(), 2);
-    writer.remove_session(9);
+    writer.remove_session(9.into());
     writer.commit().unwrap();
     assert_eq!(names(folder.path()), before);
 }
@@ -179,8 +184,8 @@ proptest! {
                     expected.extend(added);
                 }
                 Step::Remove(session) => {
-                    writer.remove_session(session);
-                    expected.retain(|key| key.session != session);
+                    writer.remove_session(session.into());
+                    expected.retain(|key| key.session.get() != session);
                 }
                 Step::Flush => writer.flush().unwrap(),
                 Step::Commit => {
@@ -201,7 +206,7 @@ proptest! {
 
 /// A direction of each key's own.
 fn direction(key: VectorKey) -> [f32; 3] {
-    let mut random = Random(u64::from(key.session) << 32 | u64::from(key.seq));
+    let mut random = Random(u64::from(key.session.get()) << 32 | u64::from(key.seq));
     random.next();
     [random.normal(), random.normal(), 0.3]
 }
@@ -218,12 +223,15 @@ fn sessions_are_taken_out_whatever_the_model() {
         add(folder.path(), 2, session, &[1.0, 2.0, 3.0, 4.0]);
     }
     let mut writer = VectorWriter::open_existing(folder.path()).unwrap().unwrap();
-    assert_eq!(Vec::from_iter(writer.sessions().unwrap()), [1, 2, 3]);
-    writer.remove_session(2);
+    assert_eq!(
+        Vec::from_iter(writer.sessions().unwrap()),
+        [1, 2, 3].map(SessionId::from)
+    );
+    writer.remove_session(2.into());
     writer.commit().unwrap();
     let left: Vec<u32> = open(folder.path(), 2)
         .keys()
-        .map(|key| key.session)
+        .map(|key| key.session.get())
         .collect();
     assert_eq!(left, [1, 1, 3, 3]);
 }

@@ -111,7 +111,9 @@ impl Searched {
             print_answer(answer, self.damage())?;
         } else {
             let shown: BTreeSet<usize> = found.iter().map(|edge| edge.file).collect();
-            tell_snapshots(shown.iter().filter_map(|file| self.files.get(*file)));
+            let memory = self.memory.as_ref().map(|(memory, _)| memory);
+            let files = shown.iter().filter_map(|file| self.files.get(*file));
+            tell_snapshots(memory, files);
             print_text(&self.files, &found)?;
         }
         Ok(true)

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use backstory_memory::{
-    AnswerRows, ChangeFilter, ChangedSymbol, FileSymbols, SymbolKind, TurnChanges,
+    AnswerRows, ChangeFilter, ChangedSymbol, FileSymbols, Memory, SymbolKind, TurnChanges,
 };
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::{moment, sign};
 use crate::cli::ChangesArgs;
 use crate::commands::damage::{find_damage, print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
-use crate::naming::{citation, short_prompt};
+use crate::naming::{cite_turn, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
 use crate::setting::Setting;
 
@@ -40,7 +40,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         let answer = json!({ "changes": changes });
         print_answer(answer, &damage)?;
     } else {
-        print_text(&turns)?;
+        print_text(&memory, &turns)?;
     }
     report_damage(&memory, &damage)?;
     if turns.is_empty() {
@@ -82,7 +82,7 @@ fn symbol_json(symbol: &ChangedSymbol) -> Value {
     })
 }
 
-fn print_text(turns: &[TurnChanges]) -> Result<(), Error> {
+fn print_text(memory: &Memory, turns: &[TurnChanges]) -> Result<(), Error> {
     let mut out = stdout();
     let mut first = true;
     for turn in turns {
@@ -92,7 +92,12 @@ fn print_text(turns: &[TurnChanges]) -> Result<(), Error> {
         writeln!(
             out,
             "{BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}  {DIM}{}{DIM:#}  {}",
-            citation(&turn.session.session, turn.turn),
+            cite_turn(
+                memory,
+                &turn.session.agent,
+                &turn.session.session,
+                turn.turn
+            ),
             turn.session.agent,
             local_time(turn.at),
             short_prompt(turn.prompt.as_deref()),

@@ -43,7 +43,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
     if arguments.json {
         print_answer(map_json(&files, &states), damage)?;
     } else {
-        tell_snapshots(&files);
+        tell_snapshots(memory.as_ref().map(|(memory, _)| memory), &files);
     }
     for file in &files {
         if let Err(skipped) = &file.outline {

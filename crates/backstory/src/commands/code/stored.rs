@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::shown;
 use crate::error::{Error, ErrorKind};
-use crate::naming::citation;
+use crate::naming::cite_turn;
 use crate::output::{DIM, local_time, rfc3339};
 use crate::printer::print_stderr;
 use crate::setting::Setting;
@@ -82,10 +82,16 @@ fn ambiguous(path: &Path, known: &[std::path::PathBuf]) -> Error {
 }
 
 /// Says of each file which snapshot is shown, on standard error.
-pub(super) fn tell_snapshots<'f>(files: impl IntoIterator<Item = &'f SourceOutline>) {
+pub(super) fn tell_snapshots<'f>(
+    memory: Option<&Memory>,
+    files: impl IntoIterator<Item = &'f SourceOutline>,
+) {
     for file in files {
         if let Some(snapshot) = &file.snapshot {
-            let turn = citation(&snapshot.session.session, snapshot.turn);
+            let SnapshotSource { session, turn, .. } = snapshot;
+            let turn = memory.map_or_else(String::new, |memory| {
+                cite_turn(memory, &session.agent, &session.session, *turn)
+            });
             print_stderr(format_args!(
                 "{DIM}{}: snapshot of {} ({turn}){DIM:#}",
                 shown(&file.path),

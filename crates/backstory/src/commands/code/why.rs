@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use backstory_memory::{LifeEvent, SymbolKind, SymbolLife};
+use backstory_memory::{LifeEvent, Memory, SymbolKind, SymbolLife};
 use serde_json::{Value, json};
 
 use crate::cli::WhyArgs;
 use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
-use crate::naming::{citation, short_prompt};
+use crate::naming::{cite_turn, short_prompt};
 use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
 use crate::setting::Setting;
 
@@ -21,7 +21,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
         let answer = json!({ "symbols": symbols });
         print_answer(answer, &damage)?;
     } else {
-        print_text(&lives)?;
+        print_text(&memory, &lives)?;
     }
     report_damage(&memory, &damage)?;
     if lives.is_empty() {
@@ -57,7 +57,7 @@ fn event_json(event: &LifeEvent) -> Value {
     })
 }
 
-fn print_text(lives: &[SymbolLife]) -> Result<(), Error> {
+fn print_text(memory: &Memory, lives: &[SymbolLife]) -> Result<(), Error> {
     let mut out = stdout();
     let mut first = true;
     for life in lives {
@@ -81,7 +81,12 @@ fn print_text(lives: &[SymbolLife]) -> Result<(), Error> {
                 "  {DIM}{}{DIM:#}  {:<8}  {BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}  {}{DIM}{earlier}{DIM:#}",
                 local_time(event.at),
                 event.change.name(),
-                citation(&event.session.session, event.turn),
+                cite_turn(
+                    memory,
+                    &event.session.agent,
+                    &event.session.session,
+                    event.turn
+                ),
                 event.session.agent,
                 short_prompt(event.prompt.as_deref()),
             )?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use backstory_memory::{
-    HOOK_AGENTS, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus,
+    Agent, EventType, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus,
     set_up,
 };
 use serde_json::{Map, Value, json};
@@ -33,6 +33,8 @@ struct AgentHooks {
     agent: &'static str,
     status: Status,
     file: String,
+    /// Events that are not registered, of hooks that are.
+    missing: Vec<String>,
     /// Why its file cannot be read.
     problem: Option<String>,
     runs: Vec<LoggedRun>,
@@ -43,8 +45,8 @@ enum Status {
     SetUp,
     /// They call another program than this one, or not for all events.
     Outdated,
-    /// It runs those of another agent.
-    Shared,
+    /// It runs those of another agent, which is called so.
+    Shared(&'static str),
     Absent,
     /// Its file cannot be read.
     Unreadable,
@@ -55,7 +57,7 @@ impl Status {
         match self {
             Status::SetUp => "set_up",
             Status::Outdated => "outdated",
-            Status::Shared => "shared",
+            Status::Shared(_) => "shared",
             Status::Absent => "absent",
             Status::Unreadable => "unreadable",
         }
@@ -81,7 +83,9 @@ impl Capturing {
                     .agents
                     .iter_mut()
                     .find(|hooks| run.agent.as_deref() == Some(hooks.agent));
-                if let Some(agent) = agent.filter(|_| run.name == "hook.capture") {
+                if let Some(agent) =
+                    agent.filter(|_| run.event_type == EventType::HookCapture.name())
+                {
                     agent.runs.push(run);
                 }
             }
@@ -123,6 +127,7 @@ impl Capturing {
                 "agent": hooks.agent,
                 "status": hooks.status.name(),
                 "file": hooks.file,
+                "missing": hooks.missing,
                 "problem": hooks.problem,
                 "last_ran_at": rfc3339(hooks.last_ran_at()),
                 "runs": runs.collect::<Vec<_>>(),
@@ -148,11 +153,16 @@ impl Capturing {
         for hooks in &self.agents {
             let status = match hooks.status {
                 Status::SetUp => "set up".to_string(),
+                Status::Outdated if !hooks.missing.is_empty() => format!(
+                    "{YELLOW}incomplete: {} not registered{YELLOW:#}; `backstory setup {}` completes it",
+                    hooks.missing.join(", "),
+                    hooks.agent
+                ),
                 Status::Outdated => format!(
                     "{YELLOW}set up for another program{YELLOW:#}; `backstory setup {}` renews it",
                     hooks.agent
                 ),
-                Status::Shared => "runs the hooks of Claude Code".to_string(),
+                Status::Shared(other) => format!("runs the hooks of {other}"),
                 Status::Absent => format!("{DIM}not set up{DIM:#}"),
                 Status::Unreadable => format!("{YELLOW}{} cannot be read{YELLOW:#}", hooks.file),
             };
@@ -201,21 +211,26 @@ fn hooks(setting: &Setting) -> Result<Vec<AgentHooks>, Error> {
         program: &shell::quoted(&shell::own_path()?),
         dry_run: true,
     };
-    let agents: Vec<&HookAgent> = HOOK_AGENTS.iter().collect();
+    let agents: Vec<HookAgent> = HookAgent::all().collect();
     let outcomes = set_up(&agents, &options).into_iter();
+    let other = |name: &str| {
+        let foreign = Agent::find(name)?.hooks?.registration().also_runs?;
+        Some(Agent::find(foreign.agent)?.title)
+    };
     Ok(outcomes
         .map(|outcome| AgentHooks {
             agent: outcome.agent,
             status: match outcome.status {
                 SetupStatus::Unchanged => Status::SetUp,
                 SetupStatus::Updated => Status::Outdated,
-                SetupStatus::Skipped => Status::Shared,
+                SetupStatus::Skipped => Status::Shared(other(outcome.agent).unwrap_or_default()),
                 SetupStatus::Refused => Status::Unreadable,
                 SetupStatus::Installed | SetupStatus::Removed | SetupStatus::Absent => {
                     Status::Absent
                 }
             },
             file: outcome.file.display().to_string(),
+            missing: outcome.missing,
             problem: outcome
                 .reason
                 .filter(|_| outcome.status == SetupStatus::Refused),

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use backstory_memory::trusted::check_store_folder;
 use backstory_memory::{
-    Catalogue, Cleanup, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, Memory,
-    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, retention,
+    Catalogue, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, LogDeletion, Memory,
+    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, log_deletions,
+    retention,
 };
 use serde_json::{Value, json};
 
@@ -51,8 +52,8 @@ struct Examination<'a> {
     setting: &'a Setting,
     sources: Sources,
     retention: Retention,
-    cleanup: Cleanup,
-    days_left: Option<i64>,
+    /// Agents that delete their logs.
+    deletions: Vec<LogDeletion>,
     health: Option<Health>,
     /// Why the store cannot be read.
     store_problem: Option<String>,
@@ -69,13 +70,11 @@ struct Examination<'a> {
 impl<'a> Examination<'a> {
     fn make(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
         let sources = options(setting, &[], None).sources;
-        let cleanup = Cleanup::from_settings(setting.claude_settings().as_deref());
         let mut found = Examination {
             setting,
             sources,
             retention: Retention::default(),
-            cleanup,
-            days_left: None,
+            deletions: log_deletions(&setting.places()),
             health: None,
             store_problem: None,
             index: None,
@@ -152,18 +151,32 @@ impl<'a> Examination<'a> {
                 problem.reason
             ));
         }
-        self.days_left = self
-            .retention
-            .oldest_unkept_claude_at
-            .filter(|_| self.store_problem.is_none())
-            .map(|at| self.cleanup.days_left(at, now()));
-        if let Some(days) = self.days_left.filter(|days| *days <= URGENT_DAYS) {
-            self.wrong.push(format!(
-                "Claude Code deletes a log that is not kept yet in {}: sweep now",
-                counted(days.max(0).unsigned_abs(), "day")
-            ));
-        }
+        let deletions = self.urgent_deletions();
+        let urgent = deletions.filter(|(_, days)| *days <= URGENT_DAYS);
+        let urgent: Vec<String> = urgent
+            .map(|(deletion, days)| {
+                let (title, days) = (deletion.agent.title, days.max(0).unsigned_abs());
+                let days = counted(days, "day");
+                format!("{title} deletes a log that is not kept yet in {days}: sweep now")
+            })
+            .collect();
+        self.wrong.extend(urgent);
         Ok(())
+    }
+
+    /// Agents that delete logs which are not kept yet, and in how many days the first.
+    fn urgent_deletions(&self) -> impl Iterator<Item = (&LogDeletion, i64)> {
+        let deletions = self.deletions.iter();
+        let deletions = deletions.filter(|_| self.store_problem.is_none());
+        deletions.filter_map(|deletion| Some((deletion, self.days_left(deletion)?)))
+    }
+
+    /// Number of days before the oldest log that is not kept is deleted.
+    fn days_left(&self, deletion: &LogDeletion) -> Option<i64> {
+        let mut agents = self.retention.agents.iter();
+        let of_agent = agents.find(|found| found.agent == deletion.agent.name)?;
+        let oldest = of_agent.oldest_unkept_at?;
+        Some(deletion.days_left(oldest, now()))
     }
 
     fn report_store_problem(&mut self, problem: String) {
@@ -276,6 +289,9 @@ impl<'a> Examination<'a> {
             json!({"agent": found.agent, "files": found.files, "bytes": found.bytes, "kept": found.kept,
                 "evicted": found.evicted, "forgotten": found.forgotten})
         });
+        let deletions = self.deletions.iter().map(|deletion| {
+            json!({"agent": deletion.agent.name, "days": deletion.days, "days_left": self.days_left(deletion)})
+        });
         let skipped = self.skipped.iter().map(|row| {
             json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": without_position(&row.reason)})
         });
@@ -296,7 +312,7 @@ impl<'a> Examination<'a> {
                 "attachments": health.attachments,
             })
         });
-        json!({
+        let mut answer = json!({
             "ok": self.wrong.is_empty(),
             "wrong": self.wrong,
             "config": self.setting.config_path,
@@ -317,12 +333,19 @@ impl<'a> Examination<'a> {
             "roots": roots.collect::<Vec<_>>(),
             "agents": agents.collect::<Vec<_>>(),
             "unkept": self.retention.unkept,
-            "claude_cleanup_days": self.cleanup.days,
-            "days_left": self.days_left,
+            "days_left": self.urgent_deletions().map(|(_, days)| days).min(),
+            "deletions": deletions.collect::<Vec<_>>(),
             "skipped": skipped.collect::<Vec<_>>(),
             "unread": unread.collect::<Vec<_>>(),
             "capture": self.capturing.json(),
-        })
+        });
+        // Older versions knew of one agent that deletes logs, and called its days so.
+        for deletion in &self.deletions {
+            let agent = deletion.agent;
+            let short = agent.aliases.first().unwrap_or(&agent.name);
+            answer[format!("{short}_cleanup_days")] = json!(deletion.days);
+        }
+        answer
     }
 
     /// Lists records that could not be read; those of logs that are gone are counted, as nobody can look at them any more.
@@ -372,7 +395,8 @@ impl<'a> Examination<'a> {
             }
             writeln!(out, "  {:<12} {line}", found.agent)?;
         }
-        if let Some(days) = self.days_left {
+        let mut deletions = self.urgent_deletions().peekable();
+        if deletions.peek().is_some() {
             let count = self.retention.unkept.len() as u64;
             let verb = if count == 1 { "has" } else { "have" };
             let unkept = counted(count, "file");
@@ -380,11 +404,14 @@ impl<'a> Examination<'a> {
                 out,
                 "  {YELLOW}{unkept} {verb} something that is not stored yet{YELLOW:#}; `backstory sweep` imports it"
             )?;
+        }
+        for (deletion, days) in deletions {
             let verb = if days == 1 { "is" } else { "are" };
             writeln!(
                 out,
-                "  Claude Code deletes logs after {}: {} {verb} left for the oldest one",
-                counted(self.cleanup.days, "day"),
+                "  {} deletes logs after {}: {} {verb} left for the oldest one",
+                deletion.agent.title,
+                counted(deletion.days, "day"),
                 counted(days.max(0).unsigned_abs(), "day"),
             )?;
         }

@@ -5,8 +5,9 @@ use std::io::Write;
 use backstory_memory::ContextTrial;
 use serde_json::{Value, json};
 
-use crate::config::most_characters;
+use crate::config::limits_of;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{counted, one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
@@ -23,7 +24,7 @@ pub(super) fn run(
         project,
         sessions,
         context.tokens,
-        most_characters(None),
+        limits_of(None).characters,
         context.shares,
     )?;
     let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
@@ -40,7 +41,7 @@ pub(super) fn run(
         let mut rows = table(&["session", "tokens", "touched", "told of"]);
         for trial in &trials {
             rows.add_row([
-                trial.session.clone(),
+                short_id(&memory, &trial.agent, &trial.session),
                 trial.tokens.to_string(),
                 trial.touched.to_string(),
                 one_line(&trial.told.join(", ")),

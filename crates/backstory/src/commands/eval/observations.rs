@@ -33,9 +33,9 @@ pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
     let mut out = stdout();
     writeln!(
         out,
-        "{} of {} changed or showed something",
+        "{} of {} (prompts and tool uses) told something",
         grouped(score.observations),
-        counted(score.uses, "tool use")
+        counted(score.uses, "item")
     )?;
     writeln!(
         out,
@@ -53,7 +53,7 @@ pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
     for (session, event, what) in &score.unfounded {
         writeln!(out, "  {session} event {event}: {}", one_line(what))?;
     }
-    writeln!(out, "{} tool uses a second", grouped(rate as u64))?;
+    writeln!(out, "{} observations a second", grouped(rate as u64))?;
     out.flush()?;
     Ok(())
 }

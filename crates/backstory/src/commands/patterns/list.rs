@@ -2,16 +2,18 @@
 
 use std::io::Write;
 
-use backstory_memory::{Catalogue, Damage, Entry, Pattern, find_pattern};
+use backstory_memory::{Catalogue, Damage, Entry, Memory, Pattern, find_pattern};
 use serde_json::{Value, json};
 
 use crate::cli::PatternsListArgs;
 use crate::commands::damage::print_answer;
 use crate::error::Error;
+use crate::naming::cite_turn;
 use crate::output::{
     BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout,
     table,
 };
+use crate::setting::Setting;
 
 /// How much of a title is shown in the list.
 const TITLE_CHARACTERS: usize = 80;
@@ -68,6 +70,7 @@ pub(super) fn run(
 }
 
 pub(super) fn show(
+    setting: &Setting,
     patterns: &[Pattern],
     catalogue: &Catalogue,
     id: &str,
@@ -96,7 +99,7 @@ pub(super) fn show(
     }
     writeln!(out, "{DIM}{id}, {}{DIM:#}", status(entry))?;
     match pattern {
-        Some(pattern) => print_evidence(&mut out, pattern)?,
+        Some(pattern) => print_evidence(&setting.memory()?, &mut out, pattern)?,
         None => writeln!(out, "not found in what is stored now")?,
     }
     if let Some(entry) = entry {
@@ -106,7 +109,7 @@ pub(super) fn show(
     Ok(())
 }
 
-fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> {
+fn print_evidence(memory: &Memory, out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> {
     writeln!(
         out,
         "{}, {} in {} of {}, from {} to {}",
@@ -128,9 +131,13 @@ fn print_evidence(out: &mut impl Write, pattern: &Pattern) -> Result<(), Error> 
     for evidence in &pattern.evidence {
         writeln!(
             out,
-            "\n{DIM}{}#{} {} {}{DIM:#}\n{}",
-            one_line(&evidence.session),
-            evidence.turn,
+            "\n{DIM}{} {} {}{DIM:#}\n{}",
+            cite_turn(
+                memory,
+                &evidence.agent,
+                &evidence.session,
+                Some(evidence.turn)
+            ),
             evidence.agent,
             local_time(evidence.at),
             harmless(&evidence.text)

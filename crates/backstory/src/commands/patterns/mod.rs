@@ -33,7 +33,7 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
     };
     match action {
         PatternsAction::Show { id, json } => {
-            list::show(&candidates(setting)?, &catalogue, id, *json)
+            list::show(setting, &candidates(setting)?, &catalogue, id, *json)
         }
         PatternsAction::Approve { ids } => {
             curate::decide(&candidates(setting)?, &mut catalogue, ids, Status::Approved)

@@ -4,13 +4,15 @@ use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::time::Duration;
 
-use backstory_memory::{Answer, Hit, Mode, Snippet};
+use backstory_memory::{
+    Answer, EventType, Hit, LogEvent, MAX_REMEMBERED_HITS, Memory, Mode, Snippet,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::sessions::short_id;
 use crate::error::Error;
+use crate::naming::short_id;
 use crate::output::{BOLD, DIM, GREEN, YELLOW, local_time, one_line, print_json, rfc3339, stdout};
 
 /// The document of `search --json`, with what people are shown besides.
@@ -23,6 +25,9 @@ pub(super) struct Found {
     /// Whether people have been told that there are models, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) told_of_models: Option<bool>,
+    /// Whether a regular expression was looked for.
+    #[serde(skip)]
+    pub(super) is_regex: bool,
 }
 
 /// A hit.
@@ -43,20 +48,40 @@ pub(super) struct FoundTurn {
     title: Option<String>,
     machine: bool,
     more_turns: Vec<u64>,
+    /// The shortest id that names the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    short_id: Option<String>,
     /// The snippet without asterisks, for they may stand in the text itself, and where its words are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     plain: Option<(String, Vec<Range<usize>>)>,
 }
 
 impl Found {
-    pub(super) fn new(answer: &Answer) -> Self {
+    pub(super) fn new(memory: &Memory, answer: &Answer) -> Self {
         Found {
-            hits: answer.hits.iter().map(FoundTurn::new).collect(),
+            hits: answer
+                .hits
+                .iter()
+                .map(|hit| FoundTurn::new(memory, hit))
+                .collect(),
             took_ms: 0.0,
             mode: answer.mode.name().to_string(),
             warnings: answer.warnings.clone(),
             told_of_models: None,
+            is_regex: false,
         }
+    }
+
+    /// The event of the search: how it was done and what it found, never what was looked for.
+    pub(super) fn query_event(&self, at: i64) -> LogEvent {
+        let mode = if self.is_regex { "regex" } else { &self.mode };
+        let hits = self.hits.iter().take(MAX_REMEMBERED_HITS);
+        let hits = hits.map(|hit| json!({ "session": hit.session, "turn": hit.turn }));
+        LogEvent::new(EventType::SearchQuery, at)
+            .with("type", mode)
+            .with("result_count", self.hits.len())
+            .with("top_score", self.hits.first().map(|hit| hit.score))
+            .with("hits", hits.collect::<Vec<Value>>())
     }
 
     /// Prints the document for machines.
@@ -68,6 +93,7 @@ impl Found {
     pub(super) fn json(mut self, took: Duration) -> Result<Value, Error> {
         for hit in &mut self.hits {
             hit.plain = None;
+            hit.short_id = None;
         }
         self.told_of_models = None;
         self.whole_json(took)
@@ -89,9 +115,10 @@ impl Found {
                 "{YELLOW}no session seems to be about this; the nearest are:{YELLOW:#}\n"
             )?;
         }
-        let whole = !std::io::stdout().is_terminal();
+        // In a pipe ids stand whole, for the next program needs them.
+        let is_terminal = std::io::stdout().is_terminal();
         for hit in &self.hits {
-            hit.print(&mut out, whole)?;
+            hit.print(&mut out, is_terminal)?;
         }
         out.flush()?;
         Ok(())
@@ -99,7 +126,7 @@ impl Found {
 }
 
 impl FoundTurn {
-    fn new(hit: &Hit) -> Self {
+    fn new(memory: &Memory, hit: &Hit) -> Self {
         FoundTurn {
             session: hit.session.session.clone(),
             agent: hit.session.agent.clone(),
@@ -116,16 +143,14 @@ impl FoundTurn {
             title: hit.session.title.clone(),
             machine: hit.session.machine,
             more_turns: hit.more.clone(),
+            short_id: Some(short_id(memory, &hit.session.agent, &hit.session.session)),
             plain: Some((hit.snippet.text.clone(), hit.snippet.marks.clone())),
         }
     }
 
-    fn print(&self, out: &mut impl Write, whole: bool) -> Result<(), Error> {
-        let id = if whole {
-            one_line(&self.session)
-        } else {
-            one_line(&short_id(&self.session))
-        };
+    fn print(&self, out: &mut impl Write, is_terminal: bool) -> Result<(), Error> {
+        let short = self.short_id.as_deref().filter(|_| is_terminal);
+        let id = one_line(short.unwrap_or(&self.session));
         let title = one_line(self.title.as_deref().unwrap_or("-"));
         let project = self.project.as_deref().map_or("-", |project| {
             project.rsplit(['/', '\\']).next().unwrap_or(project)

@@ -9,14 +9,17 @@ mod question;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{Answer, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event};
+use backstory_memory::{
+    Agent, Answer, EventType, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event,
+};
+use serde_json::Value;
 
 use self::found::Found;
 #[cfg(unix)]
 pub(crate) use self::question::{SearchQuestion, answer};
-use super::sessions::project_filter_from;
+use super::sessions::{meta_filter, meta_filters, project_filter_from};
 use crate::cli::{Mode, SearchArgs};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::output::{parse_time, progress_bar, talk, warn};
 use crate::setting::{Setting, now};
 
@@ -33,19 +36,21 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     let (found, lost) = match answered {
         Some(found) => (found, None),
         None => {
-            let answer = search_here(setting, arguments)?;
-            (Found::new(&answer), Some(answer))
+            let answered = search_here(setting, arguments);
+            let answered = answered.inspect_err(|error| log_failure(setting, arguments, error));
+            let (mut found, answer) = answered?;
+            found.is_regex = arguments.regex;
+            (found, Some(answer))
         }
     };
     for warning in &found.warnings {
         warn(warning);
     }
     let (count, told) = (found.hits.len(), found.told_of_models);
-    let mut event = LogEvent::new("search.query", now())
-        .with("hits", count)
-        .with("mode", arguments.mode.name())
-        .with("by", if lost.is_none() { "worker" } else { "itself" });
-    event.duration_us = Some(started.elapsed().as_micros() as u64);
+    let event = found
+        .query_event(now())
+        .with("by", if lost.is_none() { "worker" } else { "itself" })
+        .taking(started.elapsed());
     if arguments.json {
         found.print_json(started.elapsed())?;
     } else {
@@ -63,14 +68,34 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     }
 }
 
-fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<Answer, Error> {
+/// Logs a search that failed, without its message: that may quote what was looked for.
+fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
+    let mode = if arguments.regex {
+        "regex"
+    } else {
+        arguments.mode.name()
+    };
+    let event = LogEvent::new(EventType::SearchQuery, now())
+        .with("type", mode)
+        .with("result_count", 0)
+        .with("top_score", Value::Null)
+        .failed(Some(match error.kind() {
+            ErrorKind::Usage => "wrong usage",
+            ErrorKind::NotFound | ErrorKind::Silent => "not found",
+            _ => "internal",
+        }));
+    log_event(&setting.store, &event);
+}
+
+fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(Found, Answer), Error> {
     let mut memory = setting.memory()?;
     let folder = std::env::current_dir().ok();
     let model = setting.config.model.as_deref();
-    if arguments.regex {
-        return by_regex(&memory, model, arguments, folder.as_deref());
-    }
-    by_query(&mut memory, model, arguments, folder.as_deref())
+    let answer = match arguments.regex {
+        true => by_regex(&memory, model, arguments, folder.as_deref()),
+        false => by_query(&mut memory, model, arguments, folder.as_deref()),
+    }?;
+    Ok((Found::new(&memory, &answer), answer))
 }
 
 /// Searches as someone in `folder` would.
@@ -118,12 +143,21 @@ fn options(
     query: &mut Query,
     folder: Option<&Path>,
 ) -> Result<SearchOptions, Error> {
+    let mut meta_equals = meta_filters(&arguments.filter.meta)?;
+    for (key, value) in &query.meta {
+        meta_equals.push(meta_filter(key, value)?);
+    }
     let mut typed = |name: &str, option: &Option<String>| typed(query, name, option);
     let time = |text: Option<String>| text.map(|text| parse_time(&text, now())).transpose();
+    let agent = typed("agent", &arguments.filter.agent);
+    let known = |name: String| match Agent::find(&name) {
+        Some(agent) => Ok(agent.name.to_string()),
+        None => Err(backstory_memory::Error::UnknownAgent(name)),
+    };
     let project = typed("project", &arguments.filter.project);
     let session = typed("session", &arguments.session);
     let filter = SearchFilter {
-        agent: typed("agent", &arguments.filter.agent),
+        agent: agent.map(known).transpose()?,
         project: project.map(|project| project_filter_from(&project, folder)),
         branch: typed("branch", &arguments.filter.branch),
         since: time(typed("since", &arguments.filter.since))?,
@@ -135,12 +169,8 @@ fn options(
             .map(|session| memory.session(&session).map(|row| vec![row.id]))
             .transpose()?,
         people_only: arguments.filter.people,
+        meta_equals,
     };
-    if let Some(agent) = &filter.agent
-        && !backstory_session::is_agent(agent)
-    {
-        return Err(backstory_memory::Error::UnknownAgent(agent.clone()).into());
-    }
     Ok(SearchOptions {
         each_turn: filter.sessions.is_some(),
         filter,

@@ -2,10 +2,10 @@
 //!
 //! What depends on who asks is settled before: the worker has another folder, maybe another time zone and configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Memory, Query};
+use backstory_memory::{Memory, Query, log_event};
 use clap::ValueEnum;
 use serde_json::Value;
 
@@ -65,6 +65,7 @@ impl SearchQuestion {
             "since" => filter.since = text(),
             "until" => filter.until = text(),
             "people" => filter.people = is_on()?,
+            "meta" => filter.meta.push(value.to_string()),
             "role" => arguments.role = text(),
             "tool" => arguments.tool = text(),
             "file" => arguments.file = text(),
@@ -90,6 +91,7 @@ fn no_arguments() -> SearchArgs {
             since: None,
             until: None,
             people: false,
+            meta: Vec::new(),
         },
         role: None,
         tool: None,
@@ -102,10 +104,11 @@ fn no_arguments() -> SearchArgs {
     }
 }
 
-/// Answers a question, with the model of the configuration if it names none; `None` when something is lost and `search` had
+/// Answers a question of a client of the store at `home`, with the model of the configuration if it names none; `None` when something is lost and `search` had
 /// better look itself, tell so and make it anew.
 pub(crate) fn answer(
     memory: &mut Memory,
+    home: &Path,
     configured: impl FnOnce() -> Option<String>,
     question: &SearchQuestion,
 ) -> Result<Option<Value>, Error> {
@@ -113,8 +116,10 @@ pub(crate) fn answer(
     let model = question.model.clone().unwrap_or_else(configured);
     let folder = question.folder.as_deref();
     let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
-    let mut found = Found::new(&answer);
+    let mut found = Found::new(memory, &answer);
     if !question.for_search {
+        let event = found.query_event(now()).with("by", "worker");
+        log_event(home, &event.taking(started.elapsed()));
         return found.json(started.elapsed()).map(Some);
     }
     if answer.index_is_lost || answer.vectors_are_lost {
@@ -187,5 +192,7 @@ fn parameters(setting: &Setting, arguments: &SearchArgs) -> Option<Vec<(&'static
     for (name, given) in others {
         parameters.extend(given.clone().map(|value| (name, value)));
     }
+    let meta = filter.meta.iter();
+    parameters.extend(meta.map(|value| ("meta", value.clone())));
     Some(parameters)
 }

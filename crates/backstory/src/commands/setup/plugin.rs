@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{PLUGIN, PluginOutcome, SetupOptions, SetupStatus, make_plugin};
+use backstory_memory::hook::InstallPlace;
+use backstory_memory::{PluginOutcome, SetupOptions, SetupStatus, make_plugin};
 use serde_json::json;
 
 use crate::cli::HooksArgs;
@@ -55,13 +56,17 @@ fn print(folder: &Path, outcome: &PluginOutcome, dry_run: bool) -> Result<(), Er
         let below = file.strip_prefix(folder).unwrap_or(file);
         writeln!(out, "  {}", one_line(&below.to_string_lossy()))?;
     }
-    writeln!(out, "{BOLD}Claude Code{BOLD:#}, in a session:")?;
-    writeln!(out, "  /plugin marketplace add {}", one_line(&told))?;
-    writeln!(out, "  /plugin install {PLUGIN}@{PLUGIN}")?;
-    writeln!(out, "{BOLD}Codex{BOLD:#}, in a shell:")?;
     let quoted = shell::quoted(&told);
-    writeln!(out, "  codex plugin marketplace add {}", one_line(&quoted))?;
-    writeln!(out, "  codex plugin add {PLUGIN}@{PLUGIN}")?;
+    for install in &outcome.installs {
+        let (place, folder) = match install.place {
+            InstallPlace::Session => ("in a session", &*told),
+            InstallPlace::Shell => ("in a shell", &*quoted),
+        };
+        writeln!(out, "{BOLD}{}{BOLD:#}, {place}:", install.title)?;
+        for command in &install.commands {
+            writeln!(out, "  {}", one_line(&command.replace("DIR", folder)))?;
+        }
+    }
     for note in &outcome.notes {
         writeln!(out, "  {note}")?;
     }

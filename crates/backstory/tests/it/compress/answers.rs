@@ -93,7 +93,8 @@ fn check_stop(reply: Reply, expect: &str) {
     let state = desk.state();
     assert_eq!(
         (&state["raw"], &state["today"]["tokens"]),
-        (&json!(1), &json!(0))
+        // The tool use and the prompt.
+        (&json!(2), &json!(0))
     );
 }
 

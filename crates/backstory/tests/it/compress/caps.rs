@@ -33,7 +33,8 @@ fn the_last_request_that_fits_is_sent_and_none_after_it() {
             0,
             "only of what came since"
         );
-        assert_eq!(desk.state()["raw"], 6 - requests);
+        // And the prompt.
+        assert_eq!(desk.state()["raw"], 6 - requests + 1);
     };
     let tokens = |more: u64, less: u64| {
         move |most: u64, _: u64| format!("daily_tokens = {}", more + most - less)

@@ -49,10 +49,14 @@ impl Desk {
         self.environment.write(CONFIG, config);
     }
 
-    /// Writes the log of a session in which a till is counted.
+    /// Writes the log of a session in which a till is counted. Its prompt is none that tells anything.
     fn session(&self, session: u32, uses: u32) {
+        self.session_about(session, uses, "carry on");
+    }
+
+    fn session_about(&self, session: u32, uses: u32, asked: &str) {
         let first = session * 1000;
-        let mut lines = vec![prompt(session, first, "count the till")];
+        let mut lines = vec![prompt(session, first, asked)];
         for number in 0..uses {
             let said = format!("till {number:03} has 12 coins");
             lines.extend(tool_use(session, first + 1 + 2 * number, "count.sh", &said));
@@ -143,7 +147,8 @@ fn what_is_pending_is_written_of_once() {
     assert_eq!(report["took"]["usd"], usd);
     let state = desk.state();
     assert_eq!(state["compressed"], 3);
-    assert_eq!(state["raw"], 0);
+    // The prompt.
+    assert_eq!(state["raw"], 1);
     assert_eq!(state["today"]["tokens"], 4 * server::TOKENS);
     assert_eq!(
         desk.count("SELECT COUNT(DISTINCT seq) FROM observations"),
@@ -174,7 +179,7 @@ fn what_is_pending_is_written_of_once() {
         // A summary is of what was said and called, never of what tools answered.
         assert_eq!(request.shown().contains("12 coins"), !request.is_summary());
     }
-    assert!(requests[0].shown().contains("prompt: count the till\n"));
+    assert!(requests[0].shown().contains("prompt: carry on\n"));
     assert!(requests[0].shown().contains("reply: All is counted.\n"));
 }
 
@@ -203,4 +208,103 @@ fn a_run_keeps_to_what_was_asked_for() {
     ] {
         assert_eq!(desk.run(arguments).code, 2);
     }
+}
+
+#[test]
+fn prompts_are_written_of_too() {
+    let desk = Desk::new(1, Server::good());
+    desk.session_about(2, 1, "count the till again, all 12 coins of it");
+    desk.environment.sweep();
+    let only = ["--session", &claude_id(2)];
+    let dry = desk.json(&[&["compress", "--dry-run"][..], &only].concat());
+    assert_eq!(dry["observations"], 2);
+    let report = desk.json(&[&["compress", "--pending"][..], &only].concat());
+    assert_eq!(
+        (&report["observed"], &report["requests"]),
+        (&json!(2), &json!(2))
+    );
+    let shown: Vec<String> = desk
+        .server
+        .requests()
+        .iter()
+        .map(|request| request.shown().to_string())
+        .collect();
+    assert!(
+        shown[0].contains("count the till again") && !shown[0].contains("count.sh"),
+        "{shown:?}"
+    );
+    assert!(shown[1].contains("count.sh"), "{shown:?}");
+    let observed = desk.json(&["observations", &claude_id(2)]);
+    let asked = &observed["observations"][0];
+    assert_eq!(
+        (&asked["kind"], &asked["title"]),
+        (&json!("prompt"), &json!("Counted the till"))
+    );
+    assert_eq!(asked["compressor"], "claude-haiku-4-5");
+    assert!(asked["compression_time_ms"].as_f64().is_some(), "{asked}");
+    assert_eq!(
+        desk.json(&[&["compress", "--pending"][..], &only].concat())["requests"],
+        0
+    );
+}
+
+#[test]
+fn every_item_leaves_its_events() {
+    let desk = Desk::new(1, Server::good());
+    desk.configure("");
+    desk.compressed();
+    let events = desk.environment.logged_events();
+    let mut told = Vec::new();
+    for event in events.iter().filter(|event| {
+        event["event_type"]
+            .as_str()
+            .unwrap()
+            .starts_with("compress.")
+    }) {
+        let data = &event["data"];
+        assert_eq!(event["session_id"], claude_id(1));
+        assert!(
+            data["raw_size"].as_u64() > Some(10) && data["model"].is_string(),
+            "{event}"
+        );
+        told.push(format!(
+            "{} {} {}",
+            event["event_type"].as_str().unwrap(),
+            data["kind"].as_str().unwrap(),
+            data["status"].as_str().unwrap()
+        ));
+        if event["event_type"] == "compress.done" {
+            assert!(
+                data["compressed_tokens"].as_u64() > Some(2) && data["ratio"].as_f64() > Some(0.1),
+                "{event}"
+            );
+            assert_eq!(
+                (&event["tokens_in"], &event["tokens_out"]),
+                (&json!(500), &json!(100))
+            );
+            assert!(event["duration_ms"].as_f64() > Some(0.0), "{event}");
+        }
+    }
+    let expected = [
+        "compress.start session success",
+        "compress.done session success",
+        "compress.start tool_use success",
+        "compress.done tool_use success",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn an_item_that_fails_says_why() {
+    let refused = Server::new(|_, _| server::Reply::json(413, &json!({"error": "no"})));
+    let desk = Desk::new(1, refused);
+    desk.compress();
+    let events = desk.environment.logged_events();
+    let failed = events
+        .iter()
+        .find(|event| event["event_type"] == "compress.error")
+        .unwrap();
+    assert_eq!(failed["data"]["status"], "error");
+    assert_eq!(failed["data"]["error"], "request too large");
+    assert_eq!(failed["data"]["kind"], "tool_use");
 }

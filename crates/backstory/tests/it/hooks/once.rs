@@ -1,5 +1,6 @@
 //! Each thing once, however often and by whomever it is told: by hooks, by many at a time, and by the agent's log.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -49,9 +50,10 @@ fn a_crowd_is_stored_exactly_once() {
     let items = items(&environment);
     assert_eq!(items.len(), (THREADS * EACH) as usize);
     let mut commands = Vec::new();
-    let sessions = environment.json(&["sessions", "--limit", "0"]);
-    for session in sessions["sessions"].as_array().unwrap() {
-        let shown = environment.events(session["session"].as_str().unwrap());
+    let session_of = |item: &Value| item["session"].as_str().unwrap().to_string();
+    let sessions: BTreeSet<String> = items.iter().map(session_of).collect();
+    for session in &sessions {
+        let shown = environment.events(session);
         commands.extend(
             shown
                 .into_iter()

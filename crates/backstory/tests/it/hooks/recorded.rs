@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backstory_session::hook::{Agent, Happening, HookInput, read};
+use backstory_agents::HookAgent;
+use backstory_agents::hook::{Happening, HookInput, read};
 use serde_json::{Map, Value};
 
 use super::{Home, assert_harmless, items};
@@ -12,16 +13,6 @@ use crate::environment::Environment;
 
 /// How many hooks run at once.
 const AT_ONCE: usize = 4;
-
-/// What a field must be called so that the same thing is not told twice.
-const IDS: [&str; 6] = [
-    "tool_use_id",
-    "toolUseId",
-    "prompt_id",
-    "promptId",
-    "turn_id",
-    "generation_id",
-];
 
 /// One call.
 struct Call {
@@ -46,11 +37,18 @@ impl Call {
 
 /// All calls, each with ids of its own.
 fn calls() -> Vec<Call> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-session/tests/hooks");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backstory-agents/tests/hooks");
     let mut calls = Vec::new();
-    for agent in Agent::ALL.map(Agent::name) {
+    for HookAgent { agent, .. } in HookAgent::all() {
+        // Another id is another call or prompt: nothing is told twice.
+        let fields = agent.hooks.unwrap().fields();
+        let is_id = |name: &str| fields.tool_id.contains(&name) || fields.prompt_id.contains(&name);
+        let agent = agent.name;
         for file in std::fs::read_dir(folder.join(agent)).unwrap() {
             let file = file.unwrap().path();
+            if file.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
             let whole: Map<String, Value> =
                 serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
             let stem = file.file_stem().unwrap().to_str().unwrap();
@@ -61,7 +59,7 @@ fn calls() -> Vec<Call> {
                     input.remove(without);
                 }
                 for (name, value) in &mut input {
-                    if let (true, Some(id)) = (IDS.contains(&name.as_str()), value.as_str()) {
+                    if let (true, Some(id)) = (is_id(name), value.as_str()) {
                         *value = format!("{id}-{}", calls.len()).into();
                     }
                 }
@@ -159,9 +157,9 @@ fn what_was_there_is_stored_whatever_is_missing() {
         let session = input.session.clone().unwrap_or_default();
         for kind in items {
             // However often a summary is asked for, there is one to be made.
-            let asked = (input.agent.name(), session.clone());
+            let asked = (input.agent.name, session.clone());
             if kind != "summary" || summarised.insert(asked) {
-                kinds.push(format!("{} {session} {kind}", input.agent.name()));
+                kinds.push(format!("{} {session} {kind}", input.agent.name));
             }
         }
         sessions.entry(session).or_default().extend(events);

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use backstory_session::redact::{RULES, planted};
+use backstory_redact::{RULES, planted};
 use nix::sys::stat::Mode;
 use nix::unistd::{geteuid, mkfifo};
 use rusqlite::Connection;

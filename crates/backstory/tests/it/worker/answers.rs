@@ -82,7 +82,8 @@ fn searches_are_the_same_with_a_worker() {
         vec!["websocket", "--until", "2026-01-01", "--people", "--json"],
         vec!["a & b = c % d + ä\u{1f980}"],
         // What is wrong is told by the program itself, after it has asked.
-        vec!["token", "--agent", "nobody"],
+        vec!["token agent:nobody"],
+        vec!["token agent:claude"],
         vec!["token", "--session", "nothing"],
         vec!["token", "--session", "0000000"],
         vec!["token", "--role", "nobody"],

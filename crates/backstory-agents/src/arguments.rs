@@ -1,0 +1,90 @@
+//! Arguments of tool calls, as far as their names tell what they are for. Agents and MCP servers name them alike.
+
+use serde_json::Value;
+
+/// What an argument is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentUse {
+    /// It names or selects something.
+    Names,
+    /// It is a sentence to a person or to another agent.
+    Says,
+    /// It is text to write into files.
+    Writes,
+}
+
+/// Arguments that name or select something.
+const NAMING: [&str; 12] = [
+    "pattern",
+    "path",
+    "glob",
+    "url",
+    "query",
+    "description",
+    "skill",
+    "args",
+    "todos",
+    "plan",
+    "uri",
+    "name",
+];
+
+/// Arguments that hold text to write into files.
+const WRITING: [&str; 6] = [
+    "new_string",
+    "content",
+    "patch",
+    "input",
+    "new_str",
+    "file_text",
+];
+
+/// Arguments that tell nothing, or tell again.
+const SILENT: [&str; 9] = [
+    "file_path",
+    "status",
+    "activeForm",
+    "subagent_type",
+    "output_mode",
+    "task_id",
+    "old_string",
+    "old_str",
+    "id",
+];
+
+/// Calls `each` with every text among the arguments of a call; false when they are no JSON object.
+pub fn each_argument(arguments: &str, each: &mut dyn FnMut(ArgumentUse, &str)) -> bool {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(arguments @ Value::Object(_)) => {
+            visit_argument("", &arguments, each);
+            true
+        }
+        _ => false,
+    }
+}
+
+fn visit_argument(name: &str, value: &Value, each: &mut dyn FnMut(ArgumentUse, &str)) {
+    match value {
+        Value::String(_) if SILENT.contains(&name) => {}
+        Value::String(text) if NAMING.contains(&name) => each(ArgumentUse::Names, text),
+        Value::String(text) if WRITING.contains(&name) => each(ArgumentUse::Writes, text),
+        Value::String(text) => each(ArgumentUse::Says, text),
+        Value::Array(values) => {
+            for value in values {
+                visit_argument(name, value, each);
+            }
+        }
+        Value::Object(values) => {
+            for (inner, value) in values {
+                // What a list of tasks holds is the list's, whatever its parts are called.
+                let name = if NAMING.contains(&name) && !SILENT.contains(&inner.as_str()) {
+                    name
+                } else {
+                    inner
+                };
+                visit_argument(name, value, each);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,29 @@
+//! Marks of Claude Code's own in what is said: where the user stopped it or did not allow a tool.
+
+use crate::shared::cut;
+
+/// Number of bytes of a result that are searched for a denial.
+const MAX_DENIAL_BYTES: usize = 400;
+
+/// Texts by which results say that a tool was not allowed.
+const DENIALS: [&str; 7] = [
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    "Permission to use",
+    "haven't granted it yet",
+    "rejected by user",
+    "denied by the user",
+    "User denied",
+];
+
+/// Returns whether a text says that the user stopped the agent.
+pub(super) fn is_interruption(text: &str) -> bool {
+    text.trim_start().starts_with("[Request interrupted")
+}
+
+/// Returns whether a failed result says that the user did not allow the call. `kind` is the record's own word for the denial; a
+/// hook or a rule may deny, too.
+pub(super) fn is_denial(text: &str, kind: Option<&str>) -> bool {
+    let text = cut(text, MAX_DENIAL_BYTES);
+    kind == Some("user-rejected") || DENIALS.iter().any(|denial| text.contains(denial))
+}

@@ -1,0 +1,297 @@
+//! What a reading must remember from one record to the next, and across processes.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Channel, Entry};
+use super::message::essence;
+use super::usage::Counts;
+use crate::reader::trailing_uuid;
+use crate::shared::OpenCalls;
+use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, Title};
+
+/// The app's record of a call comes right after the call's result.
+const RECENT_CALLS: usize = 32;
+/// Texts without a call of their own that one turn may hold before the first are forgotten.
+const REPEATS: usize = 256;
+/// Twins stand next to each other, but for the thoughts of one long answer.
+const HEARD_PER_VOICE: usize = 16;
+
+/// All of it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct State {
+    /// The session's id, once a record gave it.
+    pub(super) session: Option<String>,
+    /// The session whose history the file may repeat.
+    pub(super) replays: Option<String>,
+    /// Whether the session says that an agent started it.
+    pub(super) subagent: bool,
+    /// Whether this is a log of the time before envelopes, in which only the first line has a time.
+    pub(super) bare: bool,
+    /// When the session began.
+    pub(super) began: Option<i64>,
+    /// The model of the turn.
+    pub(super) model: Option<String>,
+    /// How many prompts there were.
+    pub(super) prompts: u64,
+    /// The last sum of tokens.
+    pub(super) totals: Option<Counts>,
+    /// Service tier of the thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<String>,
+    /// Hash of the last rate limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limits: Option<i64>,
+    /// Key of the last event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_event: Option<i64>,
+    /// Whether the last record of a compaction still waits for the event that tells of it, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) compacted: bool,
+    #[serde(skip_serializing_if = "Answer::is_empty")]
+    answer: Answer,
+    turn: Option<String>,
+    known: Known,
+    open: OpenCalls,
+    recent: VecDeque<i64>,
+    repeats: VecDeque<(i64, u32)>,
+    heard: VecDeque<Heard>,
+}
+
+/// What was told about the session already.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Known {
+    title: Option<String>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    remote: Option<String>,
+    machine: Option<bool>,
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission_mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_window: Option<u64>,
+    /// Hash of the session's own record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<i64>,
+}
+
+/// What the model answered since tokens were last counted.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer {
+    /// Key of its first event.
+    pub(super) event: Option<i64>,
+    /// Searches and page views that the provider ran for it.
+    pub(super) web_searches: u64,
+    pub(super) web_fetches: u64,
+}
+
+impl Answer {
+    fn is_empty(&self) -> bool {
+        *self == Answer::default()
+    }
+}
+
+/// Words that became an event: who spoke, the hash of what was said, and the channels that had it. A tuple, because the
+/// state of every file is kept, and names of fields would be most of it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Heard(u8, i64, u8);
+
+impl State {
+    /// Takes from `facts` what is known already; `None` when nothing is left.
+    pub(super) fn news(&mut self, mut facts: SessionFacts) -> Option<SessionFacts> {
+        let known = &mut self.known;
+        changed(&mut facts.cwd, &mut known.cwd);
+        changed(&mut facts.branch, &mut known.branch);
+        changed(&mut facts.remote, &mut known.remote);
+        changed(&mut facts.machine, &mut known.machine);
+        changed(&mut facts.agent_version, &mut known.agent_version);
+        changed(&mut facts.permission_mode, &mut known.permission_mode);
+        changed(&mut facts.context_window, &mut known.context_window);
+        let mut meta = facts.meta.as_deref().map(hash);
+        changed(&mut meta, &mut known.meta);
+        facts.meta.take_if(|_| meta.is_none());
+        let mut title = facts.title.take().map(|title| match title {
+            Title::Prompt(text) | Title::Generated(text) | Title::Given(text) => text,
+        });
+        changed(&mut title, &mut known.title);
+        facts.title = title.map(Title::Generated);
+        // A session has one parent: what its own record says goes before what a copy suggests.
+        facts.parent = facts.parent.filter(|_| known.parent.is_none());
+        if let Some(parent) = &facts.parent {
+            known.parent = Some(parent.session.clone());
+        }
+        (facts != SessionFacts::default()).then_some(facts)
+    }
+
+    /// The git branch, as far as it was told.
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.known.branch.as_deref()
+    }
+
+    /// Remembers rate limits.
+    pub(super) fn limits_told(&mut self, limits: Option<&str>) {
+        self.limits = limits.map(hash).or(self.limits);
+    }
+
+    /// Remembers an event: the last one, and the first of an answer. A prompt ends an answer whose tokens were never counted.
+    pub(super) fn event_told(&mut self, kind: Kind, key: EventKey) {
+        self.last_event = Some(key.0);
+        match kind {
+            Kind::Prompt => self.answer = Answer::default(),
+            Kind::Reply | Kind::Reasoning | Kind::ToolCall => {
+                self.answer.event.get_or_insert(key.0);
+            }
+            Kind::ToolResult | Kind::Summary | Kind::System => {}
+        }
+    }
+
+    /// Counts a search or page view that the provider ran.
+    pub(super) fn web_used(&mut self, action: &str) {
+        let count = match action {
+            "open_page" | "find_in_page" => &mut self.answer.web_fetches,
+            _ => &mut self.answer.web_searches,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes the answer whose tokens are counted now.
+    pub(super) fn take_answer(&mut self) -> Answer {
+        std::mem::take(&mut self.answer)
+    }
+
+    /// The parent that a copied record names.
+    pub(super) fn parent_of_copy(&self, session: &str) -> Parent {
+        let kind = if self.subagent {
+            ParentKind::Subagent
+        } else {
+            ParentKind::Fork
+        };
+        Parent {
+            session: session.to_string(),
+            kind,
+        }
+    }
+
+    /// Whether a call is among the last ones.
+    pub(super) fn is_recent(&self, call: &str) -> bool {
+        self.recent.contains(&hash(call))
+    }
+
+    /// Remembers a call for its result.
+    pub(super) fn called(&mut self, call: &str, tool: &str) {
+        self.open.open(call, tool, None);
+        if self.recent.len() >= RECENT_CALLS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(hash(call));
+    }
+
+    /// The tool whose result comes now.
+    pub(super) fn answered(&mut self, call: &str) -> Option<String> {
+        self.open
+            .close(call)
+            .map(|call| call.tool)
+            .filter(|tool| !tool.is_empty())
+    }
+
+    /// Whether an entry was given by another record already; if not, remembers its words.
+    pub(super) fn is_twin(&mut self, entry: &Entry, channel: Channel) -> bool {
+        let Some(voice) = entry.voice else {
+            return false;
+        };
+        let (voice, channel) = (voice as u8, channel as u8);
+        let whole = std::slice::from_ref(&entry.body.text);
+        let pieces = if entry.pieces.is_empty() {
+            whole
+        } else {
+            entry.pieces.as_slice()
+        };
+        let mut all_heard = true;
+        for piece in pieces {
+            let words = hash(&essence(piece));
+            // Each record of some words pairs with one of another channel, so that saying "yes" twice stays two prompts.
+            let mut twins = self
+                .heard
+                .iter_mut()
+                .filter(|heard| heard.0 == voice && heard.1 == words);
+            match twins.find(|Heard(_, _, channels)| *channels & channel == 0) {
+                Some(Heard(_, _, channels)) => *channels |= channel,
+                None => {
+                    all_heard = false;
+                    self.hear(Heard(voice, words, channel));
+                }
+            }
+        }
+        all_heard
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        let same_voice = |other: &&Heard| other.0 == heard.0;
+        if self.heard.iter().filter(same_voice).count() >= HEARD_PER_VOICE
+            && let Some(oldest) = self.heard.iter().position(|other| same_voice(&other))
+        {
+            self.heard.remove(oldest);
+        }
+        self.heard.push_back(heard);
+    }
+
+    /// How many times the same was said in this turn before.
+    pub(super) fn occurrence(&mut self, identity: i64) -> u32 {
+        if let Some((_, count)) = self
+            .repeats
+            .iter_mut()
+            .find(|(known, _)| *known == identity)
+        {
+            *count = count.saturating_add(1);
+            return *count;
+        }
+        if self.repeats.len() >= REPEATS {
+            self.repeats.pop_front();
+        }
+        self.repeats.push_back((identity, 0));
+        0
+    }
+
+    /// Counts a prompt, which opens a turn where turns have no ids.
+    pub(super) fn prompted(&mut self) {
+        self.prompts = self.prompts.saturating_add(1);
+        if self.turn.is_none() {
+            self.repeats.clear();
+        }
+    }
+
+    /// Enters the turn that a record names.
+    pub(super) fn enter_turn(&mut self, id: &str) {
+        // Some releases number the turns of each process from zero: such an id names many turns of a session.
+        if id.len() == 36 && trailing_uuid(id).is_some() && self.turn.as_deref() != Some(id) {
+            self.turn = Some(id.to_string());
+            self.repeats.clear();
+        }
+    }
+
+    /// What the turn is called: its id, which a copy keeps even when it has only the last turns, else its number.
+    pub(super) fn turn_name(&self) -> String {
+        self.turn
+            .clone()
+            .unwrap_or_else(|| self.prompts.to_string())
+    }
+}
+
+fn hash(text: &str) -> i64 {
+    EventKey::of(&[text.as_bytes()]).0
+}
+
+fn changed<T: Clone + PartialEq>(news: &mut Option<T>, known: &mut Option<T>) {
+    match news {
+        Some(_) if news == known => *news = None,
+        Some(_) => known.clone_from(news),
+        None => {}
+    }
+}

@@ -1,0 +1,3 @@
+//! Cursor. Its logs are not read yet.
+
+pub(crate) mod hooks;

@@ -1,0 +1,3 @@
+//! Gemini CLI. Its logs are not read yet.
+
+pub(crate) mod hooks;

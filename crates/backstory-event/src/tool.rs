@@ -1,0 +1,57 @@
+//! Classes of tools, the same for all agents.
+
+use serde::Serialize;
+
+/// What a tool does, whatever the agent calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolClass {
+    /// Reads files.
+    Read,
+    /// Changes files.
+    Write,
+    /// Searches files.
+    Search,
+    /// Runs commands.
+    Run,
+    /// Uses the web.
+    Web,
+    /// Starts or talks to other agents.
+    Agent,
+    /// Keeps a plan or to-do list.
+    Plan,
+    /// Belongs to an MCP server.
+    Mcp,
+    /// Anything else.
+    Other,
+}
+
+impl ToolClass {
+    /// Every class.
+    pub const ALL: [ToolClass; 9] = [
+        ToolClass::Read,
+        ToolClass::Write,
+        ToolClass::Search,
+        ToolClass::Run,
+        ToolClass::Web,
+        ToolClass::Agent,
+        ToolClass::Plan,
+        ToolClass::Mcp,
+        ToolClass::Other,
+    ];
+
+    /// Returns the name used in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolClass::Read => "read",
+            ToolClass::Write => "write",
+            ToolClass::Search => "search",
+            ToolClass::Run => "run",
+            ToolClass::Web => "web",
+            ToolClass::Agent => "agent",
+            ToolClass::Plan => "plan",
+            ToolClass::Mcp => "mcp",
+            ToolClass::Other => "other",
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Importing logs into the store.
+
+mod backfill;

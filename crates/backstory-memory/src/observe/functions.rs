@@ -1,0 +1,141 @@
+//! The functions that turns of a session changed.
+
+use std::collections::HashMap;
+
+use backstory_event::{Action, SessionId, Touch};
+use backstory_store::Store;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::code::change_from_number;
+use crate::error::Result;
+
+/// A function that a tool use changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ChangedFunction {
+    /// The file, as the log has it; empty in observations that an older version kept.
+    pub file: String,
+    /// Its qualified name.
+    pub name: String,
+    /// What became of it.
+    pub change: FunctionChange,
+}
+
+/// What became of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FunctionChange {
+    /// It was not there.
+    New,
+    /// It does something else, or has another name.
+    Modified,
+    /// It is not there any more.
+    Deleted,
+}
+
+impl FunctionChange {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            FunctionChange::New => "new",
+            FunctionChange::Modified => "modified",
+            FunctionChange::Deleted => "deleted",
+        }
+    }
+}
+
+impl From<backstory_code::Change> for FunctionChange {
+    fn from(change: backstory_code::Change) -> Self {
+        match change {
+            backstory_code::Change::New => FunctionChange::New,
+            backstory_code::Change::Deleted => FunctionChange::Deleted,
+            backstory_code::Change::Modified | backstory_code::Change::Renamed => {
+                FunctionChange::Modified
+            }
+        }
+    }
+}
+
+/// A function as it was kept: older versions kept the name alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum KeptFunction {
+    Whole(ChangedFunction),
+    Name(String),
+}
+
+/// Reads functions of kept observations.
+pub(super) fn read_functions<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<ChangedFunction>, D::Error> {
+    let kept: Vec<KeptFunction> = Vec::deserialize(from)?;
+    let read = |kept| match kept {
+        KeptFunction::Whole(function) => function,
+        KeptFunction::Name(name) => ChangedFunction {
+            file: String::new(),
+            name,
+            change: FunctionChange::Modified,
+        },
+    };
+    Ok(kept.into_iter().map(read).collect())
+}
+
+/// The functions that turns of a session changed: by turn, in files that are named within their project.
+pub(super) struct Functions(HashMap<u64, Vec<ChangedFunction>>);
+
+impl Functions {
+    pub(super) fn of(store: &Store, session: SessionId) -> Result<Self> {
+        let mut turns: HashMap<u64, Vec<ChangedFunction>> = HashMap::new();
+        for changed in store.changed_names(session)? {
+            if let Ok(turn) = u64::try_from(changed.turn) {
+                let functions = turns.entry(turn).or_default();
+                functions.push(ChangedFunction {
+                    file: changed.file,
+                    name: changed.name,
+                    change: change_from_number(changed.change).into(),
+                });
+            }
+        }
+        Ok(Functions(turns))
+    }
+
+    /// Those of the files that a call wrote. A turn edits a file more than once; the functions that the call itself names are its own.
+    pub(super) fn changed(
+        &self,
+        turn: u64,
+        touches: &[Touch],
+        input: &str,
+    ) -> Vec<ChangedFunction> {
+        let Some(changed) = self.0.get(&turn) else {
+            return Vec::new();
+        };
+        let written_as = |file: &str| {
+            let is_it = |touch: &&Touch| {
+                touch.action != Action::Read
+                    && touch
+                        .path
+                        .strip_suffix(file)
+                        .is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+            };
+            touches.iter().find(is_it).map(|touch| touch.path.clone())
+        };
+        let mut functions: Vec<ChangedFunction> = changed
+            .iter()
+            .filter_map(|function| {
+                Some(ChangedFunction {
+                    file: written_as(&function.file)?,
+                    ..function.clone()
+                })
+            })
+            .collect();
+        let is_named = |function: &ChangedFunction| {
+            let name = &function.name;
+            input.contains(name.rsplit('.').next().unwrap_or(name))
+        };
+        if functions.iter().any(is_named) {
+            functions.retain(is_named);
+        }
+        functions.sort_unstable_by(|a, b| (&a.name, a).cmp(&(&b.name, b)));
+        functions.dedup();
+        functions
+    }
+}

@@ -1,0 +1,329 @@
+//! Reading sessions back.
+
+mod lines;
+mod record;
+mod telemetry;
+mod turn;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, SessionId, Touch};
+use backstory_store::{
+    BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
+    SessionHead, SessionRow, Store, Stored, StreamRow,
+};
+
+use crate::Memory;
+use crate::capture::live_events;
+use crate::digest::{self, Noted};
+use crate::error::{Error, Result};
+
+pub use self::record::{EventRecord, ServerTools, SessionStatus, UsageRecord};
+pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
+
+/// How much of a stream is in memory at once when it is given back.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Returns whether an event is among those asked for; which ones are the last, only all of them tell.
+pub(crate) fn is_in_range(event: &EventView<'_>, range: EventRange) -> bool {
+    match range {
+        EventRange::All | EventRange::Last(_) => true,
+        EventRange::From(seq) => event.seq >= seq,
+        EventRange::One(seq) => event.seq == seq,
+        EventRange::Turn(turn) => event.turn == turn,
+    }
+}
+
+impl Memory {
+    /// Sessions, those active last first.
+    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+        Ok(self.store.sessions(filter)?)
+    }
+
+    /// Returns the shortest text by which [`Memory::session`] finds this session: the beginning of its id, of at least 8 characters.
+    pub fn short_id(&self, agent: &str, session: &str) -> Result<String> {
+        Ok(self.store.short_id(agent, session)?)
+    }
+
+    /// The session whose id begins with this text; an error when there is none or more than one.
+    pub fn session(&self, prefix: &str) -> Result<SessionRow> {
+        let mut found = self.store.find_sessions(prefix)?;
+        match found.len() {
+            0 => Err(Error::NoSession(prefix.to_string())),
+            1 => Ok(found.remove(0)),
+            _ => Err(Error::ManySessions {
+                prefix: prefix.to_string(),
+                matches: found.into_iter().map(|row| row.session).collect(),
+            }),
+        }
+    }
+
+    /// Events of a session with their text, in order.
+    pub fn events(
+        &self,
+        session: &SessionRow,
+        range: EventRange,
+    ) -> Result<Vec<EventView<'static>>> {
+        if let EventRange::Turn(turn) = range
+            && turn > session.turns + session.live_turns
+        {
+            return Err(Error::NoTurn {
+                session: session.session.clone(),
+                turns: session.turns + session.live_turns,
+                turn,
+            });
+        }
+        let mut shown = Vec::new();
+        visit(&self.store, session.id, &session.agent, range, |event| {
+            shown.push(event);
+            Ok(())
+        })?;
+        if session.live_events > 0 {
+            let live = LiveSession {
+                session: session.id,
+                turns: session.turns,
+                events: session.events,
+            };
+            let live = live_events(&self.store, &live)?.into_iter();
+            shown.extend(live.filter(|event| is_in_range(event, range)));
+        }
+        if let EventRange::Last(count) = range {
+            let surplus = shown.len().saturating_sub(count as usize);
+            shown.drain(..surplus);
+        }
+        Ok(shown)
+    }
+
+    /// The last events of a session.
+    pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<EventView<'static>>> {
+        self.events(session, EventRange::Last(count))
+    }
+
+    /// The files that a session was read from.
+    pub fn streams(&self, session: &SessionRow) -> Result<Vec<StreamRow>> {
+        Ok(self.store.session_streams(session.id)?)
+    }
+
+    /// Gives the stored bytes of a file back: those of the log, but for secrets taken out.
+    pub fn original(&self, stream: &StreamRow, out: &mut dyn Write) -> Result<()> {
+        let mut bytes = self.store.bytes();
+        let mut at = 0;
+        while at < stream.length {
+            let piece = bytes.read(stream.id, at, COPY_BYTES.min(stream.length - at))?;
+            if piece.is_empty() {
+                let damage = Damage {
+                    piece: DamagedPiece::Bytes {
+                        stream: stream.id,
+                        start: at,
+                        length: stream.length - at,
+                    },
+                    path: Some(stream.path.clone()),
+                };
+                return Err(backstory_store::Error::from(damage).into());
+            }
+            out.write_all(&piece)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// What was asked in a turn; of one whose text is gone, what was noted of it.
+pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<Option<String>> {
+    let events = store.events(session.id, EventRange::Turn(turn))?;
+    if let Some(asked) = events.iter().find(|event| event.kind == Kind::Prompt) {
+        let shown = read_one(store, &mut store.bytes(), session, asked.seq)?;
+        return Ok(shown.map(|shown| shown.text().to_string()));
+    }
+    let noted = digest::evicted(store, session)?;
+    let asked = noted
+        .into_iter()
+        .find(|noted| noted.kind == Kind::Prompt && noted.turn == turn);
+    Ok(asked.map(
+        |Noted {
+             texts: [said, ..], ..
+         }| said,
+    ))
+}
+
+/// Calls `each` with the events of a session and their text, in order.
+pub(crate) fn visit(
+    store: &Store,
+    session: SessionId,
+    agent: &str,
+    range: EventRange,
+    mut each: impl FnMut(EventView<'static>) -> Result<()>,
+) -> Result<()> {
+    let rows = store.events(session, range)?;
+    let mut touches: HashMap<u64, Vec<Touch>> = HashMap::new();
+    if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+        for (seq, touch) in store.touched(session, first.seq, last.seq)? {
+            touches.entry(seq).or_default().push(touch);
+        }
+    }
+    let mut bytes = store.bytes();
+    let mut rows = rows.into_iter().peekable();
+    while let Some(row) = rows.next() {
+        let (stream, offset, length) = (row.stream, row.span.offset, row.span.length);
+        let span = bytes.read(stream, offset, length);
+        // A record with thousands of events is read and parsed once, not for each of them.
+        let is_of_record = |next: &EventRow| {
+            (next.stream, next.span.offset, next.span.length) == (stream, offset, length)
+        };
+        let mut record = vec![row];
+        while let Some(row) = rows.next_if(is_of_record) {
+            record.push(row);
+        }
+        let (mut bodies, damage) = bodies_or_damage(store, agent, span, &record)?;
+        for row in record {
+            let touches = touches.remove(&row.seq).unwrap_or_default();
+            let body = bodies.remove(&row.span.part).unwrap_or_default();
+            each(view_of_row(session, row, touches, body, damage.as_deref()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a single event with its text. `bytes` is worth keeping for the next one.
+pub(crate) fn read_one(
+    store: &Store,
+    bytes: &mut BlockReader<'_>,
+    session: &SessionHead,
+    seq: u64,
+) -> Result<Option<EventView<'static>>> {
+    let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
+        return Ok(None);
+    };
+    let span = bytes.read_alone(row.stream, row.span.offset, row.span.length);
+    let one = std::slice::from_ref(&row);
+    let (mut bodies, damage) = bodies_or_damage(store, &session.agent, span, one)?;
+    let touched = store.touched(session.id, seq, seq)?;
+    let touches = touched.into_iter().map(|(_, touch)| touch).collect();
+    let body = bodies.remove(&row.span.part).unwrap_or_default();
+    let view = view_of_row(session.id, row, touches, body, damage.as_deref());
+    Ok(Some(view))
+}
+
+/// Puts together what is stored of an event.
+fn view_of_row(
+    session: SessionId,
+    row: EventRow,
+    touches: Vec<Touch>,
+    body: EventBody,
+    damage: Option<&Damage>,
+) -> EventView<'static> {
+    let event = Event {
+        model: row.model.map(Into::into),
+        tool: row.tool,
+        touches,
+        error: row.error,
+        exit_code: row.exit_code,
+        duration_ms: row.duration_ms,
+        body,
+        ..Event::new(&Arc::default(), EventKey(0), row.kind, row.at, row.span)
+    };
+    EventView {
+        session,
+        seq: row.seq,
+        turn: row.turn,
+        call: row.call,
+        parent: row.parent,
+        origin: Origin::Log,
+        stream: row.stream,
+        event: Cow::Owned(event),
+        damage: damage.map(|damage| damage.to_string().into()),
+    }
+}
+
+/// Views an event that was just stored.
+pub(crate) fn view_of_stored(stored: &Stored) -> EventView<'_> {
+    EventView {
+        session: stored.session,
+        seq: stored.seq,
+        turn: stored.turn,
+        call: stored.call,
+        parent: None,
+        origin: Origin::Log,
+        stream: stored.stream,
+        event: Cow::Borrowed(&stored.event),
+        damage: None,
+    }
+}
+
+/// Bodies of the events of a span by part, and the damage if they cannot be read.
+type SpanBodies = (HashMap<u16, EventBody>, Option<Box<Damage>>);
+
+/// Bodies of the events of one span, by part, or the damage that they cannot be read for; that costs these events and no others.
+fn bodies_or_damage(
+    store: &Store,
+    agent: &str,
+    span: backstory_store::Result<Vec<u8>>,
+    rows: &[EventRow],
+) -> Result<SpanBodies> {
+    let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
+    let damage = match (span, rows.first()) {
+        (Ok(span), Some(row)) if is_whole(row, &span) => {
+            let reader = backstory_agents::reader(agent);
+            let bodies = reader.map(|reader| reader.reread(&span));
+            return Ok((bodies.unwrap_or_default().into_iter().collect(), None));
+        }
+        (Ok(_), Some(row)) => Box::new(missing_bytes(row)),
+        (_, None) => return Ok((HashMap::new(), None)),
+        (Err(backstory_store::Error::DamagedPiece(damage)), _) => damage,
+        (Err(error), _) => return Err(error.into()),
+    };
+    store.meet_damage([(*damage).clone()]);
+    Ok((HashMap::new(), Some(damage)))
+}
+
+/// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
+pub(crate) fn unless_damaged<T: Default>(
+    store: &Store,
+    read: backstory_store::Result<T>,
+) -> Result<T> {
+    match read {
+        Err(backstory_store::Error::DamagedPiece(damage)) => {
+            store.meet_damage([*damage]);
+            Ok(T::default())
+        }
+        read => Ok(read?),
+    }
+}
+
+/// Damage of an event whose bytes are not stored.
+fn missing_bytes(row: &EventRow) -> Damage {
+    Damage {
+        piece: DamagedPiece::Bytes {
+            stream: row.stream,
+            start: row.span.offset,
+            length: row.span.length,
+        },
+        path: None,
+    }
+}
+
+/// Does `work` on all cores at once, on each with a view of the store of its own.
+pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let met = std::sync::Mutex::new(Vec::new());
+    let open_store = store.reader_opener();
+    std::thread::scope(|thread| {
+        for _ in 1..threads {
+            thread.spawn(|| {
+                // A thread that cannot open the store leaves its share to the others.
+                if let Ok(Some(store)) = open_store(home) {
+                    work(&store);
+                    if let Ok(mut met) = met.lock() {
+                        met.extend(store.take_damage());
+                    }
+                }
+            });
+        }
+        work(store);
+    });
+    store.meet_damage(met.into_inner().unwrap_or_default());
+}

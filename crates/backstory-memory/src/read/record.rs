@@ -1,0 +1,296 @@
+//! Events and sessions as other programs get them, with everything that is known of them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use backstory_agents::{SourceName, read_document};
+use backstory_event::{EventView, Image, Origin, Output, SessionId, StreamId, ToolClass, Usage};
+use backstory_store::{EventUsage, SessionRow};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::lines::LineCounter;
+use crate::Memory;
+use crate::error::Result;
+use crate::read::unless_damaged;
+
+/// Without a sign of life for so long, a session counts as ended although no hook said so.
+const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
+
+/// Tokens and server-side tools of a message, turn or session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UsageRecord {
+    /// Input that no cache held.
+    pub input: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// Part of it that is kept for five minutes.
+    pub cache_write_5m: u64,
+    /// Part of it that is kept for an hour.
+    pub cache_write_1h: u64,
+    /// Part of the output that was reasoning.
+    pub reasoning: u64,
+    /// Sum of all tokens.
+    pub total: u64,
+    /// Requests to tools that the provider runs.
+    pub server_tools: ServerTools,
+    /// Service tier, where the log says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<String>,
+}
+
+/// Requests to tools that the provider runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ServerTools {
+    /// Web searches.
+    pub web_search_requests: u64,
+    /// Web pages fetched.
+    pub web_fetch_requests: u64,
+}
+
+impl From<&Usage> for UsageRecord {
+    fn from(usage: &Usage) -> Self {
+        UsageRecord {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            cache_write_5m: usage.cache_write_5m(),
+            cache_write_1h: usage.cache_write_1h,
+            reasoning: usage.reasoning,
+            total: usage.total(),
+            server_tools: ServerTools {
+                web_search_requests: usage.web_searches,
+                web_fetch_requests: usage.web_fetches,
+            },
+            service_tier: None,
+        }
+    }
+}
+
+impl From<&EventUsage> for UsageRecord {
+    fn from(found: &EventUsage) -> Self {
+        UsageRecord {
+            service_tier: found.service_tier.clone(),
+            ..UsageRecord::from(&found.usage)
+        }
+    }
+}
+
+/// An event with everything that is known of it. What the log does not say is null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventRecord {
+    /// Number within the session, from 1.
+    pub seq: u64,
+    /// The turn it belongs to; 0 before the first prompt.
+    pub turn: u64,
+    /// Kind of event.
+    pub kind: &'static str,
+    /// Who speaks.
+    pub role: &'static str,
+    /// Time, RFC 3339.
+    pub timestamp: Option<String>,
+    /// What was said, asked or answered.
+    pub text: String,
+    /// The tool called, or whose result this is.
+    pub tool: Option<String>,
+    /// What the tool does.
+    pub tool_class: Option<ToolClass>,
+    /// The model that wrote it.
+    pub model: Option<String>,
+    /// For a tool result, the number of its call.
+    pub call: Option<u64>,
+    /// Number of the event it answers, where that is not the one before.
+    pub parent: Option<u64>,
+    /// The command that a tool call runs.
+    pub command: Option<String>,
+    /// Arguments of a tool call as JSON, where `text` is something else.
+    pub arguments: Option<String>,
+    /// Files that a tool call names.
+    pub files: Vec<String>,
+    /// Images and documents of a prompt.
+    pub images: Vec<Image>,
+    /// Whether a tool result is an error.
+    pub error: bool,
+    /// Exit code of the command.
+    pub exit_code: Option<i64>,
+    /// Duration of the tool call in milliseconds.
+    pub duration_ms: Option<i64>,
+    /// Status of the tool call, in the agent's own word.
+    pub status: Option<String>,
+    /// What happened to the conversation here: `interrupted`, `denied`, `compacted`.
+    pub marks: Vec<&'static str>,
+    /// Why the model stopped.
+    pub stop_reason: Option<String>,
+    /// Reasoning effort.
+    pub effort: Option<String>,
+    /// The agent's id of the record or message.
+    pub uuid: Option<String>,
+    /// The agent's id of the record that it answers.
+    pub parent_uuid: Option<String>,
+    /// The agent's id of the tool call.
+    pub tool_use_id: Option<String>,
+    /// The source file.
+    pub source_path: Option<String>,
+    /// The line of the source file.
+    pub source_line: Option<u64>,
+    /// Usage of the message that begins with this event.
+    pub usage: Option<UsageRecord>,
+    /// Whether only a hook told of it so far.
+    pub live: bool,
+    /// Whether what is stored of it is damaged.
+    pub damaged: bool,
+}
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionStatus {
+    /// It may go on.
+    Running,
+    /// It is over.
+    Ended,
+    /// It is over, and a model has written a summary of it.
+    Summarized,
+    /// Its text is gone, its digest is there.
+    Evicted,
+}
+
+impl SessionStatus {
+    /// Returns the status of a session at a time.
+    pub fn at(session: &SessionRow, now: i64) -> Self {
+        let last_sign = session.ended_at.max(session.captured_at);
+        let is_silent = last_sign.is_none_or(|last| now - last > MAX_SILENCE_MS);
+        let is_closed = session
+            .closed_at
+            .is_some_and(|closed| Some(closed) >= last_sign);
+        if session.evicted > 0 && session.evicted >= session.events {
+            SessionStatus::Evicted
+        } else if !is_silent && !is_closed {
+            SessionStatus::Running
+        } else if session.summarized {
+            SessionStatus::Summarized
+        } else {
+            SessionStatus::Ended
+        }
+    }
+
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionStatus::Running => "running",
+            SessionStatus::Ended => "ended",
+            SessionStatus::Summarized => "summarized",
+            SessionStatus::Evicted => "evicted",
+        }
+    }
+}
+
+impl Memory {
+    /// Adds to events of a session everything else that is known of them.
+    pub fn event_records(
+        &self,
+        session: &SessionRow,
+        events: &[EventView<'_>],
+    ) -> Result<Vec<EventRecord>> {
+        let reader = backstory_agents::reader(&session.agent);
+        let mut usage = self.usage_of_events(session.id, events)?;
+        let paths = self.store.stream_paths(session.id)?;
+        let mut lines = LineCounter::new(&self.store);
+        let mut records = Vec::with_capacity(events.len());
+        for view in events {
+            let (event, body) = (&*view.event, &view.event.body);
+            let tool_class = match (&event.tool, reader) {
+                (Some(tool), Some(reader)) => Some(reader.tool_class(tool)),
+                _ => None,
+            };
+            let source_line = match view.stream == StreamId::default() {
+                true => None,
+                false => lines.line_of(view.stream, event.span.offset)?,
+            };
+            records.push(EventRecord {
+                seq: view.seq,
+                turn: view.turn,
+                kind: event.kind.name(),
+                role: event.kind.role(),
+                timestamp: rfc3339(event.at),
+                text: body.text.clone(),
+                tool: event.tool.clone(),
+                tool_class,
+                model: event.model.as_deref().map(str::to_string),
+                call: view.call,
+                parent: view.parent,
+                command: body.command.clone(),
+                arguments: body.arguments.clone(),
+                files: event
+                    .touches
+                    .iter()
+                    .map(|touch| touch.path.clone())
+                    .collect(),
+                images: body.images.clone(),
+                error: event.error,
+                exit_code: event.exit_code,
+                duration_ms: event.duration_ms,
+                status: body.status.clone(),
+                marks: body.marks.names(),
+                stop_reason: body.stop_reason.clone(),
+                effort: body.effort.clone(),
+                uuid: body.identity.uuid.clone(),
+                parent_uuid: body.identity.parent_uuid.clone(),
+                tool_use_id: body.identity.tool_use_id.clone(),
+                source_path: paths.get(&view.stream).cloned(),
+                source_line,
+                usage: usage.remove(&view.seq),
+                live: view.origin == Origin::Hook,
+                damaged: view.damage.is_some(),
+            });
+        }
+        Ok(records)
+    }
+
+    /// Returns the usage of the messages that begin with these events, by their numbers.
+    pub(super) fn usage_of_events(
+        &self,
+        session: SessionId,
+        events: &[EventView<'_>],
+    ) -> Result<HashMap<u64, UsageRecord>> {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+            return Ok(HashMap::new());
+        };
+        let found = self.store.event_usage(session, first.seq, last.seq)?;
+        let records = found
+            .iter()
+            .map(|found| (found.seq, UsageRecord::from(found)));
+        Ok(records.collect())
+    }
+
+    /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
+    pub fn session_meta(&self, session: &SessionRow) -> Result<Option<Value>> {
+        let Some((place, fields)) = self.store.session_meta(session.id)? else {
+            return Ok(None);
+        };
+        let span = (self.store.bytes()).read_alone(place.stream, place.offset, place.length);
+        let span = unless_damaged(&self.store, span)?;
+        let mut output = Output::default();
+        if let Some(reader) = backstory_agents::reader(&session.agent)
+            && let Some(path) = self.store.stream_paths(session.id)?.get(&place.stream)
+        {
+            let path = Path::new(path);
+            let mut reading = reader.begin(&SourceName { path }, None);
+            read_document(&mut *reading, &span, &mut output);
+        }
+        let mut metas = output.facts.into_iter().filter_map(|facts| facts.meta);
+        let meta = metas.find_map(|meta| serde_json::from_str(&meta).ok());
+        Ok(meta.or_else(|| serde_json::from_str(&fields).ok()))
+    }
+}
+
+/// Formats unix milliseconds as RFC 3339.
+pub(super) fn rfc3339(at: Option<i64>) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(at?).ok()?;
+    Some(time.to_string())
+}

@@ -1,0 +1,104 @@
+//! Telemetry in its place among the events of a session.
+
+use std::collections::HashSet;
+
+use backstory_agents::Reader;
+use backstory_event::{EventView, StreamId, Telemetry, TelemetryItem};
+use backstory_store::{BlockReader, SessionRow, TelemetryRow};
+
+use crate::Memory;
+use crate::error::Result;
+use crate::read::unless_damaged;
+
+/// Telemetry records before a turn that are looked at to find its settings.
+const MAX_EARLIER_RECORDS: usize = 64;
+
+/// What a record says, with the number of the event before it.
+type PlacedTelemetry = (u64, Telemetry);
+
+impl Memory {
+    /// Returns what telemetry records of the events say, each with the number of the event before it. The newest ones before the
+    /// first event come first: they have the settings under which it was said.
+    pub(super) fn telemetry_around(
+        &self,
+        session: &SessionRow,
+        events: &[EventView<'_>],
+    ) -> Result<Vec<PlacedTelemetry>> {
+        let (Some(reader), Some(first), Some(last)) = (
+            backstory_agents::reader(&session.agent),
+            events.first(),
+            events.last(),
+        ) else {
+            return Ok(Vec::new());
+        };
+        let elsewhere = self.store.telemetry_without_events(session.id)?;
+        let first = first.seq.saturating_sub(1);
+        let mut rows = match first {
+            0 => Vec::new(),
+            _ => self.store.telemetry(session.id, 0, first - 1)?,
+        };
+        let surplus = rows.len().saturating_sub(MAX_EARLIER_RECORDS);
+        rows.drain(..surplus);
+        rows.extend(self.store.telemetry(session.id, first, last.seq)?);
+        let streams: HashSet<StreamId> = elsewhere.iter().map(|row| row.stream).collect();
+        rows.retain(|row| !streams.contains(&row.stream));
+        let mut bytes = self.store.bytes();
+        let mut found = Vec::new();
+        for row in rows {
+            let items = self.telemetry_of(row, reader, &mut bytes)?;
+            found.extend(items.into_iter().map(|item| (row.seq, item)));
+        }
+        if !elsewhere.is_empty() {
+            found.extend(self.telemetry_by_time(session, &elsewhere, reader)?);
+            found.sort_by_key(|(seq, _)| *seq);
+        }
+        Ok(found)
+    }
+
+    /// Returns what records say that lie in files without events of the session, each item with the number of the event before it
+    /// by time.
+    fn telemetry_by_time(
+        &self,
+        session: &SessionRow,
+        rows: &[TelemetryRow],
+        reader: &dyn Reader,
+    ) -> Result<Vec<PlacedTelemetry>> {
+        let mut times = self.store.event_times(session.id)?;
+        let mut latest = i64::MIN;
+        for (_, at) in &mut times {
+            latest = latest.max(*at);
+            *at = latest;
+        }
+        let seq_at = |at: Option<i64>| match at {
+            Some(at) => match times.partition_point(|(_, time)| *time <= at) {
+                0 => 0,
+                after => times[after - 1].0,
+            },
+            // How things are now.
+            None => session.events,
+        };
+        let mut bytes = self.store.bytes();
+        let mut found = Vec::new();
+        for row in rows {
+            let items = self.telemetry_of(*row, reader, &mut bytes)?;
+            // A record of a whole turn is about what came before its end.
+            let end = items.iter().filter_map(|item| item.at).max();
+            found.extend(items.into_iter().map(|item| {
+                let is_setting = matches!(item.item, TelemetryItem::Context(_));
+                (seq_at(if is_setting { item.at } else { end }), item)
+            }));
+        }
+        Ok(found)
+    }
+
+    fn telemetry_of(
+        &self,
+        row: TelemetryRow,
+        reader: &dyn Reader,
+        bytes: &mut BlockReader<'_>,
+    ) -> Result<Vec<Telemetry>> {
+        let span = bytes.read(row.stream, row.offset, row.length);
+        let span = unless_damaged(&self.store, span)?;
+        Ok(reader.telemetry(&span))
+    }
+}

@@ -1,0 +1,110 @@
+//! The agent's own record of each session: where it lies, and its short values.
+
+use backstory_event::{SessionId, Span, StreamId};
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::{Map, Value};
+
+use crate::error::Result;
+use crate::open::Store;
+
+/// Longer strings, and arrays that are longer as JSON, are not kept beside the stored record: nobody filters by them.
+const MAX_VALUE_BYTES: usize = 512;
+/// Maximum length of all kept values of a session.
+const MAX_FIELDS_BYTES: usize = 8 << 10;
+
+/// Where the agent's own record of a session lies in the stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetaPlace {
+    /// The stream.
+    pub stream: StreamId,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+}
+
+/// A value that the agent's own record of a session must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaEquals {
+    path: String,
+    value: String,
+}
+
+impl MetaEquals {
+    /// Returns the condition that the field at a dotted path has a value; `None` when the path is not made of segments of letters,
+    /// digits, `_` and `-`.
+    pub fn new(path: &str, value: &str) -> Option<Self> {
+        let is_valid = |segment: &str| {
+            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            !segment.is_empty() && segment.bytes().all(is_part)
+        };
+        path.split('.').all(is_valid).then(|| MetaEquals {
+            path: path.to_string(),
+            value: value.to_string(),
+        })
+    }
+
+    /// Returns the path in SQLite's notation.
+    pub(crate) fn json_path(&self) -> String {
+        let segments = self.path.split('.');
+        let quoted = segments.map(|segment| format!(".\"{segment}\""));
+        format!("${}", quoted.collect::<String>())
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl Store {
+    /// Returns where the agent's own record of a session lies, and its short values as JSON.
+    pub fn session_meta(&self, session: SessionId) -> Result<Option<(MetaPlace, String)>> {
+        let query = "SELECT stream, offset, length, fields FROM session_meta WHERE session = ?1";
+        let row = |row: &rusqlite::Row<'_>| {
+            let place = MetaPlace {
+                stream: row.get(0)?,
+                offset: row.get(1)?,
+                length: row.get(2)?,
+            };
+            Ok((place, row.get(3)?))
+        };
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([session], row).optional()?)
+    }
+}
+
+/// Stores the record of a session in place of an earlier one.
+pub(crate) fn save(
+    connection: &Connection,
+    session: SessionId,
+    stream: StreamId,
+    span: Span,
+    json: &str,
+) -> Result<()> {
+    let fields = match serde_json::from_str(json) {
+        Ok(Value::Object(fields)) => short_fields(fields),
+        _ => Map::new(),
+    };
+    let mut fields = Value::Object(fields).to_string();
+    if fields.len() > MAX_FIELDS_BYTES {
+        fields = "{}".to_string();
+    }
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO session_meta (session, stream, offset, length, fields) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((session, stream, span.offset, span.length, fields))?;
+    Ok(())
+}
+
+fn short_fields(fields: Map<String, Value>) -> Map<String, Value> {
+    let short = |(key, value): (String, Value)| {
+        let value = match value {
+            Value::Object(inner) => Value::Object(short_fields(inner)),
+            value if value.to_string().len() > MAX_VALUE_BYTES => return None,
+            value => value,
+        };
+        Some((key, value))
+    };
+    fields.into_iter().filter_map(short).collect()
+}
