@@ -8,7 +8,8 @@ use backstory_event::SessionId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
-use super::snapshot::{NewSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges, prior_symbols};
+use super::new::NewSnapshot;
+use super::snapshot::{PlacedSymbol, PriorSymbol, SymbolChanges, prior_symbols};
 use super::{LIVE_TURN, RunEdge, SymbolRow, symbol_from_row};
 use crate::blocks::Packer;
 use crate::error::{Error, Result};

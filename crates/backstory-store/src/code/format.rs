@@ -11,6 +11,7 @@ use std::sync::Arc;
 use backstory_event::SessionId;
 use serde::{Deserialize, Serialize};
 
+use super::names::Code;
 use super::snapshot::{
     CallRecord, FileSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges, SymbolRecord,
 };
@@ -32,52 +33,6 @@ struct SinglePart<'a> {
     #[serde(borrow)]
     symbols: Vec<SingleSymbol<'a>>,
     has_errors: bool,
-}
-
-/// Names that are stored as numbers, their places here: kinds, resolutions and reasons. Only ever added to.
-const NAMES: [&str; 18] = [
-    "function",
-    "async_function",
-    "method",
-    "async_method",
-    "class",
-    "struct",
-    "trait",
-    "interface",
-    "enum",
-    "direct",
-    "self_method",
-    "import",
-    "unresolved",
-    "injected",
-    "chained",
-    "dynamic",
-    "unknown_base",
-    "external",
-];
-
-/// A name of [`NAMES`], or any other.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Code<'a> {
-    Known(usize),
-    Other(#[serde(borrow)] Cow<'a, str>),
-}
-
-impl<'a> Code<'a> {
-    fn of(name: &'a str) -> Self {
-        match NAMES.iter().position(|known| *known == name) {
-            Some(place) => Code::Known(place),
-            None => Code::Other(Cow::from(name)),
-        }
-    }
-
-    fn into_name(self) -> String {
-        match self {
-            Code::Known(place) => NAMES.get(place).copied().unwrap_or_default().to_string(),
-            Code::Other(name) => name.into_owned(),
-        }
-    }
 }
 
 /// Name, kind, signature, decorators, documentation, hash of the body, own hash if that differs, whether it has a body, calls.

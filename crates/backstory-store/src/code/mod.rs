@@ -4,6 +4,9 @@ mod coding;
 mod forget;
 mod format;
 mod history;
+mod names;
+mod new;
+mod parts;
 mod rows;
 mod snapshot;
 #[cfg(test)]
@@ -14,12 +17,12 @@ use rusqlite::Row;
 
 pub use self::coding::{Coding, LastSnapshot};
 pub(crate) use self::forget::remove_snapshots;
-pub(crate) use self::history::UNIT_SHIFT;
-use self::history::read_snapshot;
+pub use self::new::{NewCall, NewSnapshot, NewSymbol};
+pub(crate) use self::parts::UNIT_SHIFT;
+use self::parts::read_snapshot;
 pub use self::rows::{CallRow, FunctionRow, SnapshotFilter};
 pub use self::snapshot::{
-    CallRecord, ChangeType, FileSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol,
-    PriorSymbol, SymbolChanges, SymbolRecord,
+    CallRecord, ChangeType, FileSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges, SymbolRecord,
 };
 use crate::error::Result;
 use crate::ingest::Project;
