@@ -85,6 +85,16 @@ impl Store {
                  WHERE stream = streams.id AND evicted_at IS NOT NULL)",
             ),
             (
+                "code snapshots without a session or without symbols",
+                "SELECT COUNT(*) FROM snapshots WHERE session NOT IN (SELECT id FROM sessions) \
+                 OR NOT EXISTS (SELECT 1 FROM snapshot_states WHERE id = (file << 20) + part)",
+            ),
+            (
+                "symbols of no code snapshot",
+                "SELECT COUNT(*) FROM snapshot_states WHERE NOT EXISTS \
+                 (SELECT 1 FROM snapshots WHERE file = id >> 20 AND part = id & 1048575)",
+            ),
+            (
                 "roll-ups without a session",
                 "SELECT COUNT(*) FROM usage WHERE session NOT IN (SELECT id FROM sessions)",
             ),

@@ -32,7 +32,7 @@ pub(crate) fn remove_snapshots(connection: &Connection) -> Result<()> {
         match truncated {
             Ok(history) => history.store(connection, &mut packer)?,
             // Nobody can tell what is in it.
-            Err(Error::DamagedPiece(_) | Error::Damaged(_)) => {
+            Err(Error::DamagedPiece(_)) => {
                 FileHistory::remove(connection, file)?;
             }
             Err(error) => return Err(error),

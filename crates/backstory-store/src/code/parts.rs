@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::format::{Versions, decode_part};
 use super::snapshot::{FileSnapshot, SymbolRecord};
 use crate::blocks::decompress;
-use crate::checksums::{Scope, check_unit};
-use crate::error::{Error, Result};
+use crate::checksums::{Scope, check_unit, damage};
+use crate::error::Result;
 
 /// A part that is heavier is full, unless its first snapshot is heavy itself: reading a snapshot means reading its part.
 const MAX_PART_BYTES: usize = 64 << 10;
@@ -88,18 +88,18 @@ pub(super) fn read_part(
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };
-    check_unit(connection, Scope::Snapshots, file >> UNIT_SHIFT)?;
+    let unit = file >> UNIT_SHIFT;
+    check_unit(connection, Scope::Snapshots, unit)?;
     let query = "SELECT states FROM snapshot_states WHERE id = ?1";
     let mut statement = connection.prepare_cached(query)?;
     let states: Option<Vec<u8>> = statement
         .query_row([part_row(file, first.part)], |row| row.get(0))
         .optional()?;
-    let damaged = |reason: &str| Error::Damaged(format!("snapshots of file {file}: {reason}"));
-    let states = states.ok_or_else(|| damaged("part is missing"))?;
-    let mut snapshots = decode_part(&decompress(&states)?).map_err(|reason| damaged(&reason))?;
-    if snapshots.len() != rows.len() {
-        return Err(damaged("rows and states differ in number"));
-    }
+    let states = states.and_then(|states| decompress(&states).ok());
+    let snapshots = states.and_then(|states| decode_part(&states).ok());
+    let Some(mut snapshots) = snapshots.filter(|snapshots| snapshots.len() == rows.len()) else {
+        return Err(damage::rows(connection, Scope::Snapshots, unit)?.into());
+    };
     for (snapshot, row) in snapshots.iter_mut().zip(rows) {
         row.complete(snapshot);
     }

@@ -215,6 +215,30 @@ fn snapshots_without_a_time_keep_their_order() {
     assert_eq!((last.turn, last.at), (4, 3));
 }
 
+/// Also where there is no checksum yet.
+#[test]
+fn what_cannot_be_unpacked_is_damage() {
+    let (_folder, mut store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
+    for states in ["zeroblob(9)", "X'28B52FFD'"] {
+        let update = format!("UPDATE snapshot_states SET states = {states}");
+        store.connection.execute(&update, []).unwrap();
+        let found = store.file_snapshot(1, None);
+        assert!(
+            matches!(found, Err(crate::Error::DamagedPiece(_))),
+            "{found:?}"
+        );
+        let coding = store.coding().unwrap();
+        coding.add_snapshot(1, snapshot(1, 2, 20, 1, &[3])).unwrap();
+        coding.commit().unwrap();
+        assert_eq!(dump(&store).len(), 2);
+    }
+    store
+        .connection
+        .execute("DELETE FROM snapshot_states", [])
+        .unwrap();
+    assert_eq!(store.health().unwrap().orphans.len(), 1);
+}
+
 #[test]
 fn damaged_snapshots_are_not_given_back_nor_built_upon() {
     let (_folder, mut store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
