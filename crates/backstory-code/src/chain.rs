@@ -36,19 +36,17 @@ pub(crate) fn chain<'t>(compiled: &Compiled, node: Node<'t>, source: &'t str) ->
             Role::This => (Step::This, None),
             Role::Super => (Step::Super, None),
             Role::Literal => (Step::Literal, None),
-            Role::Call(function) | Role::Make(function) => {
-                (Step::Call, Some(compiled.child(node, function)))
-            }
-            Role::Member(object, name) => {
-                let name = compiled.child(node, name);
+            Role::Call(_) | Role::Make(_) => (Step::Call, Some(compiled.child(node, 0))),
+            Role::Member(..) => {
+                let name = compiled.child(node, 1);
                 let name = name.map_or("", |name| text(name, source));
-                (Step::Name(name), compiled.child(node, object).map(Some))
+                (Step::Name(name), compiled.child(node, 0).map(Some))
             }
-            Role::MethodCall(object, name) => {
-                let name = compiled.child(node, name);
+            Role::MethodCall(..) => {
+                let name = compiled.child(node, 1);
                 steps.push(Step::Call);
                 let name = name.map_or("", |name| text(name, source));
-                (Step::Name(name), compiled.child(node, object).map(Some))
+                (Step::Name(name), compiled.child(node, 0).map(Some))
             }
             Role::Wrapper(field) => match inner_of(node, field) {
                 Some(inner) => {

@@ -1,6 +1,6 @@
 //! What is to be known of a language: a table of the nodes of its grammar, and a few words.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -43,14 +43,17 @@ pub(crate) struct Compiled {
     pub(crate) grammar: tree_sitter::Language,
     pub(crate) roles: Vec<Role>,
     pub(crate) looks: Vec<Look>,
-    /// Fields by name, for asking the grammar compares with all of them.
-    fields: HashMap<&'static str, u16>,
+    /// The fields that the roles of nodes name, by number of node, in their order; 0 for none. Asking by name compares with all names.
+    fields: Vec<[u16; 3]>,
+    pub(crate) builtins: HashSet<&'static str>,
 }
 
 impl Compiled {
-    /// The child of a node in a field.
-    pub(crate) fn child<'t>(&self, node: Node<'t>, field: &str) -> Option<Node<'t>> {
-        node.child_by_field_id(*self.fields.get(field)?)
+    /// The child of a node in a field that its role names: the first, second or third.
+    pub(crate) fn child<'t>(&self, node: Node<'t>, field: usize) -> Option<Node<'t>> {
+        let fields = self.fields.get(usize::from(node.kind_id()))?;
+        let field = fields.get(field).filter(|field| **field > 0)?;
+        node.child_by_field_id(*field)
     }
 
     pub(crate) fn role(&self, kind: u16) -> Role {
@@ -147,6 +150,20 @@ pub(crate) enum Role {
     NoCode,
 }
 
+impl Role {
+    /// Fields that it names; empty for none.
+    fn fields(self) -> [&'static str; 3] {
+        match self {
+            Role::Call(callee) | Role::Make(callee) => [callee, "", ""],
+            Role::MethodCall(object, name) | Role::Member(object, name) => [object, name, ""],
+            Role::Bind(target, value, kind) | Role::CustomOrBind(_, target, value, kind) => {
+                [target, value, kind]
+            }
+            _ => [""; 3],
+        }
+    }
+}
+
 /// A definition, before its surroundings are known.
 pub(crate) struct Definition<'t> {
     pub(crate) kind: Kind,
@@ -211,15 +228,14 @@ impl Language {
                     *role = *known;
                 }
             }
-            let mut fields = HashMap::new();
-            for id in 1..=u16::try_from(grammar.field_count()).ok()? {
-                fields.extend(grammar.field_name_for_id(id).map(|name| (name, id)));
-            }
+            let field = |name: &str| grammar.field_id_for_name(name).map_or(0, u16::from);
+            let fields = roles.iter().map(|role| role.fields().map(field)).collect();
             Some(Compiled {
                 grammar,
                 roles,
                 looks,
                 fields,
+                builtins: self.builtins.iter().copied().collect(),
             })
         };
         self.compiled.get_or_init(compile).as_ref()

@@ -40,6 +40,11 @@ impl Kind {
         )
     }
 
+    /// Returns the kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -98,6 +103,19 @@ pub enum Resolution {
 }
 
 impl Resolution {
+    const ALL: [Resolution; 4] = [
+        Resolution::Direct,
+        Resolution::SelfMethod,
+        Resolution::Import,
+        Resolution::Unresolved,
+    ];
+
+    /// Returns the resolution with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = Resolution::ALL.into_iter();
+        all.find(|resolution| resolution.name() == name)
+    }
+
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -105,6 +123,49 @@ impl Resolution {
             Resolution::SelfMethod => "self_method",
             Resolution::Import => "import",
             Resolution::Unresolved => "unresolved",
+        }
+    }
+}
+
+/// Why a callee is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnresolvedReason {
+    /// The object was passed in: a parameter, or an attribute that was set from one.
+    Injected,
+    /// The object is what another call returned.
+    Chained,
+    /// The callee is only known at run time: a subscript, an expression, a loop variable.
+    Dynamic,
+    /// A method that neither the class nor its known base classes define.
+    UnknownBase,
+    /// A name or type that this file neither defines nor imports.
+    External,
+}
+
+impl UnresolvedReason {
+    const ALL: [UnresolvedReason; 5] = [
+        UnresolvedReason::Injected,
+        UnresolvedReason::Chained,
+        UnresolvedReason::Dynamic,
+        UnresolvedReason::UnknownBase,
+        UnresolvedReason::External,
+    ];
+
+    /// Returns the reason with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = UnresolvedReason::ALL.into_iter();
+        all.find(|reason| reason.name() == name)
+    }
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            UnresolvedReason::Injected => "injected",
+            UnresolvedReason::Chained => "chained",
+            UnresolvedReason::Dynamic => "dynamic",
+            UnresolvedReason::UnknownBase => "unknown_base",
+            UnresolvedReason::External => "external",
         }
     }
 }
@@ -120,6 +181,8 @@ pub struct Call {
     pub resolved: Option<String>,
     /// How that was found.
     pub resolution: Resolution,
+    /// Why it was not, where the resolution is unresolved.
+    pub reason: Option<UnresolvedReason>,
     /// Counts from one.
     pub line: usize,
 }

@@ -7,7 +7,7 @@ use tree_sitter::{InputEdit, Point, Tree};
 
 use crate::language::Language;
 use crate::model::{Outline, Skipped};
-use crate::parse::{accept, look, parse};
+use crate::parse::{accept_text, parse, tree_outline};
 
 /// A text and its syntax tree, for whoever looks at what becomes of it.
 pub struct Parsed {
@@ -22,7 +22,7 @@ impl Parsed {
     /// # Errors
     /// When it is not what people write, with the reason.
     pub fn new(language: &'static Language, text: String) -> Result<Self, Skipped> {
-        accept(language, text.as_bytes())?;
+        accept_text(language, &text)?;
         let tree = parse(language, &text, None).ok_or(Skipped::TooComplex)?;
         Ok(Parsed {
             language,
@@ -36,7 +36,7 @@ impl Parsed {
     /// # Errors
     /// As [`Parsed::new`].
     pub fn then(&self, text: String) -> Result<Self, Skipped> {
-        accept(self.language, text.as_bytes())?;
+        accept_text(self.language, &text)?;
         let mut tree = self.tree.clone();
         // From the last to the first, so that those before stay where they are.
         for edit in differences(&self.text, &text).iter().rev() {
@@ -58,14 +58,14 @@ impl Parsed {
         &self.text
     }
 
-    /// What it defines and calls.
-    pub fn outline(&self) -> Outline {
-        look(self.language, &self.tree, &self.text, true)
-    }
-
     /// What it defines, without calls.
     pub fn symbols(&self) -> Outline {
-        look(self.language, &self.tree, &self.text, false)
+        tree_outline(self.language, &self.tree, &self.text, false)
+    }
+
+    /// What it defines and calls.
+    pub fn outline(&self) -> Outline {
+        tree_outline(self.language, &self.tree, &self.text, true)
     }
 }
 
@@ -82,38 +82,43 @@ fn stretches(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
     let ends = old_rest.iter().rev().zip(new_rest.iter().rev());
     let end = ends.take_while(|(a, b)| a == b).count();
     let (removed, added) = (old_rest.len() - end, new_rest.len() - end);
-    if removed + added > MAX_DIFFERING_LINES {
-        return vec![(start..start + removed, start..start + added)];
+    let all = || vec![(start..start + removed, start..start + added)];
+    if removed == 0 || added == 0 || removed + added > MAX_DIFFERING_LINES {
+        return all();
     }
-    let ops = capture_diff_slices(Algorithm::Patience, old, new);
+    let ops = capture_diff_slices(
+        Algorithm::Patience,
+        &old_rest[..removed],
+        &new_rest[..added],
+    );
     let differ = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-    let stretches: Vec<_> = differ.map(|op| (op.old_range(), op.new_range())).collect();
-    match (stretches.first(), stretches.last()) {
-        (Some(first), Some(last)) if stretches.len() > MAX_STRETCHES => {
-            vec![(first.0.start..last.0.end, first.1.start..last.1.end)]
-        }
-        _ => stretches,
+    let moved = |range: Range<usize>| range.start + start..range.end + start;
+    let stretches: Vec<_> = differ
+        .map(|op| (moved(op.old_range()), moved(op.new_range())))
+        .collect();
+    match stretches.len() > MAX_STRETCHES {
+        true => all(),
+        false => stretches,
     }
 }
 
 /// The stretches of lines that differ between two texts, each as if those before it were not there.
 fn differences(old: &str, new: &str) -> Vec<InputEdit> {
-    let lines = |text: &str| -> Vec<usize> {
-        let ends = text.split_inclusive('\n').scan(0, |end, line| {
-            *end += line.len();
-            Some(*end)
-        });
-        std::iter::once(0).chain(ends).collect()
-    };
-    let (old_at, new_at) = (lines(old), lines(new));
+    if old == new {
+        return Vec::new();
+    }
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) = (
         old.split_inclusive('\n').collect(),
         new.split_inclusive('\n').collect(),
     );
     let mut edits = Vec::new();
+    let (mut old_at, mut new_at) = (LineStart::default(), LineStart::default());
     for (old_range, new_range) in stretches(&old_lines, &new_lines) {
-        let (from, to) = (old_at[old_range.start], old_at[old_range.end]);
-        let written = &new[new_at[new_range.start]..new_at[new_range.end]];
+        let from = old_at.move_to(&old_lines, old_range.start);
+        let to = old_at.move_to(&old_lines, old_range.end);
+        let written_from = new_at.move_to(&new_lines, new_range.start);
+        let written_to = new_at.move_to(&new_lines, new_range.end);
+        let written = &new[written_from..written_to];
         let start = line_start(&old_lines, old_range.start);
         let rows = written.matches('\n').count();
         let last = written.rfind('\n').map_or(0, |newline| newline + 1);
@@ -134,6 +139,23 @@ fn differences(old: &str, new: &str) -> Vec<InputEdit> {
         });
     }
     edits
+}
+
+/// Where a line begins; moves forward only.
+#[derive(Default)]
+struct LineStart {
+    line: usize,
+    byte: usize,
+}
+
+impl LineStart {
+    /// Returns the first byte of a line that is not before the last one.
+    fn move_to(&mut self, lines: &[&str], line: usize) -> usize {
+        let passed = lines[self.line..line].iter();
+        self.byte += passed.map(|line| line.len()).sum::<usize>();
+        self.line = line;
+        self.byte
+    }
 }
 
 /// The beginning of a line, or the end of the text behind its last line, which may lack its newline.

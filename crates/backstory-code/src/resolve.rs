@@ -1,5 +1,8 @@
 //! What is called: chains are followed through the names, classes and imports of the file.
 
+mod reason;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::chain::Step;
@@ -33,34 +36,21 @@ struct Resolver<'a, 't> {
     found: &'a Found<'t>,
     kinds: HashMap<&'a str, Kind>,
     scopes: HashMap<&'a str, usize>,
-    builtins: HashSet<&'a str>,
+    /// Names of what has something defined in it; empty for the file itself.
+    outer_names: HashSet<&'a str>,
+    builtins: &'a HashSet<&'static str>,
 }
 
 /// Finds out what is called, and leaves out what nobody asks for.
-pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
-    let kinds = found.symbols.iter().rev();
-    let resolver = Resolver {
-        language,
-        found: &found,
-        kinds: kinds
-            .map(|symbol| (symbol.name.as_str(), symbol.kind))
-            .collect(),
-        scopes: found
-            .scopes
-            .iter()
-            .enumerate()
-            .map(|(index, scope)| (scope.name.as_str(), index))
-            .collect(),
-        builtins: language.builtins.iter().copied().collect(),
+pub(crate) fn resolve(
+    language: &Language,
+    builtins: &HashSet<&'static str>,
+    found: Found<'_>,
+) -> Outline {
+    let (calls, left_out) = match found.calls.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => resolve_calls(language, builtins, &found),
     };
-    let (mut calls, mut left_out) = (Vec::new(), Vec::new());
-    for site in &found.calls {
-        let (call, is_noise) = resolver.call(site);
-        match is_noise {
-            true => left_out.push(call),
-            false => calls.push(call),
-        }
-    }
     let has_errors = found.has_errors;
     let symbols = match language.forward_declarations {
         true => defined(found.symbols),
@@ -72,6 +62,45 @@ pub(crate) fn resolve(language: &Language, found: Found<'_>) -> Outline {
         symbols,
         has_errors,
     }
+}
+
+/// Calls, and those that nobody asks for.
+fn resolve_calls(
+    language: &Language,
+    builtins: &HashSet<&'static str>,
+    found: &Found<'_>,
+) -> (Vec<Call>, Vec<Call>) {
+    let kinds = found.symbols.iter().rev();
+    let scope_names = found.scopes.iter().map(|scope| scope.name.as_str());
+    let symbol_names = found.symbols.iter().map(|symbol| symbol.name.as_str());
+    let outer = |name: &str| name.rfind('.').unwrap_or(0);
+    let resolver = Resolver {
+        language,
+        found,
+        kinds: kinds
+            .map(|symbol| (symbol.name.as_str(), symbol.kind))
+            .collect(),
+        scopes: found
+            .scopes
+            .iter()
+            .enumerate()
+            .map(|(index, scope)| (scope.name.as_str(), index))
+            .collect(),
+        outer_names: scope_names
+            .chain(symbol_names)
+            .map(|name| &name[..outer(name)])
+            .collect(),
+        builtins,
+    };
+    let (mut calls, mut left_out) = (Vec::new(), Vec::new());
+    for site in &found.calls {
+        let (call, is_noise) = resolver.call(site);
+        match is_noise {
+            true => left_out.push(call),
+            false => calls.push(call),
+        }
+    }
+    (calls, left_out)
 }
 
 /// A declaration goes where the definition is in the same file; its documentation stays.
@@ -98,10 +127,10 @@ fn defined(mut symbols: Vec<Symbol>) -> Vec<Symbol> {
 }
 
 /// A name in a class or module; the file itself has no name.
-fn within(outer: &str, name: &str) -> String {
+fn within<'n>(outer: &str, name: &'n str) -> Cow<'n, str> {
     match outer {
-        "" => name.to_string(),
-        outer => format!("{outer}.{name}"),
+        "" => Cow::from(name),
+        outer => Cow::from([outer, ".", name].concat()),
     }
 }
 
@@ -142,11 +171,13 @@ impl Resolver<'_, '_> {
         let caller = site
             .caller
             .and_then(|caller| self.found.symbols.get(caller));
+        let is_unresolved = resolution == Resolution::Unresolved && !is_noise;
         let call = Call {
             caller: caller.map(|symbol| symbol.name.clone()),
             callee: site.written.clone(),
             resolved,
             resolution,
+            reason: is_unresolved.then(|| self.reason(site.scope, &site.callee, MAX_HOPS)),
             line: site.line,
         };
         (call, is_noise)
@@ -158,9 +189,15 @@ impl Resolver<'_, '_> {
         matches!(binding, Some(Binding::Value(steps)) if steps[..] == [Step::This])
     }
 
-    /// Whether the file has a symbol or a module of this name.
-    fn is_known(&self, name: &str) -> bool {
-        self.kinds.contains_key(name) || self.scopes.contains_key(name)
+    /// The qualified name of a symbol or module that is defined in this class, module or function, or in the file itself.
+    fn known_member(&self, outer: &str, name: &str) -> Option<String> {
+        if !self.outer_names.contains(outer) {
+            return None;
+        }
+        let qualified = within(outer, name);
+        let is_known =
+            self.kinds.contains_key(&*qualified) || self.scopes.contains_key(&*qualified);
+        is_known.then(|| qualified.into_owned())
     }
 
     /// A constructor is called by those who have no object yet.
@@ -276,16 +313,16 @@ impl Resolver<'_, '_> {
             if !visible {
                 continue;
             }
-            let qualified = within(&scope.name, name);
             let binding = scope.bindings.get(name);
-            let symbol = self.is_known(&qualified);
-            match binding {
-                Some(Binding::Import(path)) => return Value::Import(path.clone()),
-                Some(_) if symbol => return Value::Symbol(qualified),
-                Some(Binding::Value(chain)) => return self.follow(index, chain, hops - 1),
-                Some(Binding::Unknown) => return Value::Unknown,
-                None if symbol => return Value::Symbol(qualified),
-                None => {}
+            let symbol = self.known_member(&scope.name, name);
+            match (binding, symbol) {
+                (Some(Binding::Import(path)), _) => return Value::Import(path.clone()),
+                (_, Some(symbol)) => return Value::Symbol(symbol),
+                (Some(Binding::Value(chain) | Binding::Typed(chain)), None) => {
+                    return self.follow(index, chain, hops - 1);
+                }
+                (Some(Binding::Parameter | Binding::Unknown), None) => return Value::Unknown,
+                (None, None) => {}
             }
             if scope.kind == ScopeKind::Class && self.language.implicit_this {
                 let member = self.member(Value::Object(scope.name.clone()), name, hops - 1);
@@ -329,18 +366,17 @@ impl Resolver<'_, '_> {
             Value::Builtin => Value::Builtin,
             Value::Above(class) => self.inherited(&class, name, hops),
             Value::Symbol(class) | Value::Object(class) => {
-                let qualified = within(&class, name);
-                if self.is_known(&qualified) {
-                    return Value::Symbol(qualified);
+                if let Some(member) = self.known_member(&class, name) {
+                    return Value::Symbol(member);
                 }
                 let attribute = self.found.attributes.get(&class);
                 match attribute.and_then(|attributes| attributes.get(name)) {
                     Some(Binding::Import(path)) => Value::Import(path.clone()),
-                    Some(Binding::Value(chain)) => {
+                    Some(Binding::Value(chain) | Binding::Typed(chain)) => {
                         let scope = self.scope_of(&class);
                         self.follow(scope, chain, hops - 1)
                     }
-                    Some(Binding::Unknown) => Value::Unknown,
+                    Some(Binding::Parameter | Binding::Unknown) => Value::Unknown,
                     None => self.inherited(&class, name, hops),
                 }
             }

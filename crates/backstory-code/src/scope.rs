@@ -12,6 +12,10 @@ pub(crate) enum Binding<'t> {
     Import(String),
     /// What an expression gives.
     Value(Chain<'t>),
+    /// An object of a declared type.
+    Typed(Chain<'t>),
+    /// A parameter without a type.
+    Parameter,
     /// Anything.
     Unknown,
 }
@@ -84,6 +88,10 @@ pub(crate) fn bind<'t>(
         (_, Binding::Value(second)) if second[..] == [Step::Literal] => {}
         // The object itself stays what it is, whatever its type is called.
         (Binding::Value(first), _) if first[..] == [Step::This] => {}
+        (Binding::Parameter, _) => {}
+        (Binding::Typed(first), Binding::Value(second))
+        | (Binding::Value(first), Binding::Typed(second))
+            if first == second => {}
         (first, second) if *first == *second => {}
         _ => *known = Binding::Unknown,
     }

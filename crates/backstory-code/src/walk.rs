@@ -89,7 +89,12 @@ pub(crate) fn walk<'t>(
         let node = cursor.node();
         let kind = node.kind_id();
         let look = compiled.look(kind);
-        let descend = walk.enter(node, kind, cursor.field_id().map_or(0, u16::from), depth);
+        // Asked of the cursor only where it is hashed: that takes as long as all else that is asked of a node.
+        let field = match look {
+            Look::Named | Look::StringStart => cursor.field_id().map_or(0, u16::from),
+            _ => 0,
+        };
+        let descend = walk.enter(node, kind, field, depth);
         // Only what has a name has something in it.
         if descend && look.is_named() && cursor.goto_first_child() {
             depth += 1;
@@ -171,9 +176,9 @@ impl<'t> Walk<'t> {
                     self.decorators.clear();
                 }
             }
-            Role::CustomOrBind(custom, target, value, kind) => match custom(node, self.source) {
+            Role::CustomOrBind(custom, target, ..) => match custom(node, self.source) {
                 Some(definition) => self.define(node, definition, depth),
-                None if self.with_calls => self.bind(node, target, value, kind),
+                None if self.with_calls => self.bind(node, target),
                 None => {}
             },
             Role::Scope { name, class } => self.space(node, name, class, depth),
@@ -190,13 +195,13 @@ impl<'t> Walk<'t> {
             }
             // What follows only matters for calls.
             _ if !self.with_calls => {}
-            Role::Call(callee) => {
-                if let Some(callee) = self.compiled.child(node, callee) {
+            Role::Call(_) => {
+                if let Some(callee) = self.compiled.child(node, 0) {
                     self.call(node, callee.start_byte()..callee.end_byte());
                 }
             }
-            Role::MethodCall(_, name) => {
-                if let Some(name) = self.compiled.child(node, name) {
+            Role::MethodCall(..) => {
+                if let Some(name) = self.compiled.child(node, 1) {
                     self.call(node, node.start_byte()..name.end_byte());
                 }
             }
@@ -206,8 +211,8 @@ impl<'t> Walk<'t> {
                 }
             }
             Role::Bases => self.bases(node),
-            Role::Bind(target, value, kind) => self.bind(node, target, value, kind),
-            Role::Names => self.names(node),
+            Role::Bind(target, ..) => self.bind(node, target),
+            Role::Names => self.names(node, &Binding::Parameter),
             Role::Tokens if node.start_byte() >= self.no_code => self.tokens(node),
             Role::NoCode => self.no_code = node.end_byte(),
             _ => {}
@@ -321,10 +326,11 @@ impl<'t> Walk<'t> {
             own_hash: 0,
             has_body: definition.body.is_some(),
         };
-        let returned = ["return_type", "result"]
-            .iter()
-            .find_map(|field| node.child_by_field_name(field));
-        if let (Some(returned), true) = (returned, kind.is_function()) {
+        let mut fields = ["return_type", "result"].iter();
+        if self.with_calls
+            && kind.is_function()
+            && let Some(returned) = fields.find_map(|field| node.child_by_field_name(field))
+        {
             let returned = chain(self.compiled, returned, self.source);
             self.found.returns.insert(name.clone(), (outer, returned));
         }
@@ -344,7 +350,9 @@ impl<'t> Walk<'t> {
         if let Some(receiver) = definition.receiver {
             self.receiver(&receiver);
         }
-        if let Some(bases) = node.child_by_field_name("superclasses") {
+        if self.with_calls
+            && let Some(bases) = node.child_by_field_name("superclasses")
+        {
             self.bases(bases);
         }
     }

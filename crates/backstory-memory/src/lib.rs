@@ -73,7 +73,7 @@ pub use backstory_agents::hook;
 pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_code::{
     Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
-    Skipped, Symbol,
+    Skipped, Symbol, UnresolvedReason,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
@@ -81,16 +81,18 @@ pub use backstory_event::{
     Usage,
 };
 pub use backstory_store::{
-    AnswerRows, Captured, Damage, DamagedPiece, Error as StoreError, EventRange, Health, Item,
-    ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals, SessionFilter, SessionHead,
-    SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier, Verification, try_lock_file,
+    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
+    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
+    SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier,
+    Verification, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, FileScan, FileState, FileSymbols, LifeEvent,
-    RunCall, SeenFile, SourceFolder, SourceOutline, SymbolLife, SymbolPlace, TurnChanges,
-    call_graph, last_name, repository_around, scan_file, scan_folder,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, CodeRowFilter, FileScan, FileState,
+    FileSymbols, LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder,
+    SourceOutline, StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name,
+    repository_around, scan_file, scan_folder,
 };
 pub use compress::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,

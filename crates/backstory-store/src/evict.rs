@@ -209,9 +209,9 @@ impl Store {
         Ok((number("page_count")? - number("freelist_count")?) * number("page_size")?)
     }
 
-    /// What the accounts of sessions and the looks at source files take.
+    /// What the accounts of sessions and the snapshots of source files take.
     pub fn distilled_bytes(&self) -> Result<u64> {
-        let query = "SELECT (SELECT COALESCE(SUM(LENGTH(notes)), 0) FROM notes) + (SELECT COALESCE(SUM(LENGTH(symbols)), 0) FROM snapshots) \
+        let query = "SELECT (SELECT COALESCE(SUM(LENGTH(notes)), 0) FROM notes) + (SELECT COALESCE(SUM(LENGTH(states)), 0) FROM snapshot_states) \
              + (SELECT COALESCE(SUM(LENGTH(observations)), 0) FROM kept_observations)";
         Ok(self.connection.query_row(query, [], |row| row.get(0))?)
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 use backstory_event::EventKey;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::code::remove_snapshots;
 use crate::error::Result;
 use crate::open::Store;
 use crate::schema::{Lifetime, delete_rows};
@@ -315,12 +316,6 @@ impl Forgetting<'_> {
                 Ok(())
             },
         )?;
-        // Forks name the session that they were copied from.
-        self.transaction.execute_batch(
-            "UPDATE session_meta SET fields = replace(fields, gone.session, substr(hex(zeroblob(length(gone.session))), 1, \
-               length(gone.session))) FROM sessions AS gone WHERE gone.id IN going AND length(gone.session) >= 8 \
-               AND session_meta.session NOT IN going AND instr(fields, gone.session) > 0;",
-        )?;
         let mut folders = Vec::new();
         self.each(
             "SELECT DISTINCT cwd FROM sessions WHERE id IN going AND cwd IS NOT NULL",
@@ -365,9 +360,9 @@ impl Forgetting<'_> {
     }
 
     fn delete(&self) -> Result<()> {
+        remove_snapshots(&self.transaction)?;
         self.transaction.execute_batch(
-            "DELETE FROM snapshots WHERE file IN (SELECT file FROM symbol_changes WHERE session IN going); \
-             DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
+            "DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys WHERE session IN going); \
              DELETE FROM blocks WHERE stream IN going_streams; \
              DELETE FROM skipped_records WHERE stream IN going_streams; \
              DELETE FROM block_lines WHERE stream IN going_streams; \
@@ -408,7 +403,8 @@ impl Forgetting<'_> {
         self.move_projects()?;
         keep(&self.transaction, INTENT, intent)?;
         self.transaction.execute_batch(
-            "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges); \
+            "DELETE FROM code_files WHERE id NOT IN (SELECT file FROM symbol_changes UNION SELECT file FROM run_edges UNION \
+               SELECT file FROM snapshots); \
              DELETE FROM projects WHERE id NOT IN \
                (SELECT project FROM sessions WHERE project IS NOT NULL UNION SELECT project FROM code_files); \
              DELETE FROM paths WHERE NOT EXISTS (SELECT 1 FROM touches WHERE touches.path = paths.id); \

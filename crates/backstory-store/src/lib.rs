@@ -43,8 +43,9 @@ pub use blocks::{BLOCK_BYTES, BlockReader, Cut, Packed, Packer};
 pub use check::Health;
 pub use checksums::{AnswerRows, Damage, DamagedPiece, Verification};
 pub use code::{
-    Answered, CodeFile, Coding, LIVE_TURN, RunEdge, Snapshot, SymbolFilter, SymbolRow, Uncoded,
-    WriteRow,
+    Answered, CallRecord, CallRow, ChangeType, CodeFile, Coding, FileSnapshot, FunctionRow,
+    LIVE_TURN, LastSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol, PriorSymbol, RunEdge,
+    SnapshotFilter, SymbolChanges, SymbolFilter, SymbolRecord, SymbolRow, Uncoded, WriteRow,
 };
 pub use compress::{
     Compression, CompressionState, MetCap, NewCompression, ObservationRow, Reserved, Scores,

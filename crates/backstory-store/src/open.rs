@@ -14,7 +14,7 @@ use crate::private::{self, ExpectedType};
 use crate::schema;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-const MIGRATIONS: [&str; 12] = [
+pub(crate) const MIGRATIONS: [&str; 13] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("schema/0009_content.sql"),
     include_str!("schema/0010_sums.sql"),
     include_str!("schema/0011_complete_events.sql"),
+    include_str!("schema/0012_snapshots.sql"),
     include_str!("schema/0013_event_log.sql"),
 ];
 

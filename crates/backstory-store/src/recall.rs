@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row};
 
-use crate::code::Snapshot;
+use crate::code::FileSnapshot;
 use crate::error::Result;
 use crate::ingest::Project;
 use crate::lossy::LossyRow;
@@ -106,13 +106,13 @@ impl Store {
         Ok(found.optional()?)
     }
 
-    /// The last good look at a file of a project.
-    pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<Snapshot>> {
+    /// The last snapshot of a file of a project.
+    pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<FileSnapshot>> {
         let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         let file = statement.query_row((project, name), |row| row.get(0));
         match file.optional()? {
-            Some(file) => self.snapshot(file),
+            Some(file) => self.file_snapshot(file, None),
             None => Ok(None),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) enum Lifetime {
 }
 
 /// Every table. Those that end with a session have a column `session INTEGER`, the row of it in `sessions`.
-const TABLES: [(&str, Lifetime); 41] = [
+const TABLES: [(&str, Lifetime); 42] = [
     ("attachments", Lifetime::Shared),
     ("backfill", Lifetime::Shared),
     ("billing", Lifetime::Shared),
@@ -56,6 +56,8 @@ const TABLES: [(&str, Lifetime); 41] = [
     ("sessions", Lifetime::Shared),
     ("settings", Lifetime::Shared),
     ("skipped_records", Lifetime::Shared),
+    // `forget.rs` removes states that no snapshot is left of.
+    ("snapshot_states", Lifetime::Shared),
     ("snapshots", Lifetime::Forgetting),
     ("source_files", Lifetime::Shared),
     ("streams", Lifetime::Shared),

@@ -1,6 +1,6 @@
 //! One fixture a language at least.
 
-use super::check;
+use super::{check, outlined};
 
 #[test]
 fn python() {
@@ -409,5 +409,42 @@ static int *helper(int x) { ns::Foo f(1); f.run(); return 0; }
             "ns.Foo.run > other::call = ? (unresolved)",
             "helper > f.run = ns.Foo.run (direct)",
         ],
+    );
+}
+
+/// Unresolved calls and why, and those of `super`.
+#[test]
+fn what_is_not_resolved_has_a_reason() {
+    let source = "from lib import Imported, Other\n\n\nclass Base:\n    def run(self):\n        pass\n\n\nclass Kid(Base):\n    \
+        def __init__(self, db, till: Till, log: Imported):\n        self.db = db\n        self.till = till\n        self.helper = log\n\n    \
+        def run(self, callback):\n        super().run()\n        super().missing()\n        callback()\n        self.db.query()\n        \
+        self.db.query().first()\n        self.till.weigh()\n        self.helper.go()\n        self.handlers[0]()\n        nowhere()\n        \
+        self.missing()\n        for hook in hooks:\n            hook()\n\n\nclass Two(Imported, Other):\n    def go(self):\n        super().go()\n";
+    let outline = outlined("python", source);
+    let told: Vec<String> = outline
+        .calls
+        .iter()
+        .map(|call| match call.reason {
+            Some(reason) => format!("{}: {}", call.callee, reason.name()),
+            None => format!("{} = {}", call.callee, call.resolved.as_deref().unwrap()),
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "super().run = Base.run",
+            "super().missing: unknown_base",
+            "callback: injected",
+            "self.db.query: injected",
+            "self.db.query().first: chained",
+            "self.db.query: injected",
+            "self.till.weigh: external",
+            "self.helper.go = lib.Imported.go",
+            "…: dynamic",
+            "nowhere: external",
+            "self.missing: unknown_base",
+            "hook: dynamic",
+            "super().go: unknown_base",
+        ]
     );
 }

@@ -53,6 +53,7 @@ proptest! {
             let seen = parsed.symbols();
             prop_assert_eq!(&seen.symbols, &whole.symbols, "{}", text);
             prop_assert_eq!(seen.has_errors, whole.has_errors);
+            prop_assert_eq!(parsed.outline(), whole, "{}", text);
         }
     }
 }

@@ -11,15 +11,18 @@ use crate::scope::{Binding, ScopeKind, bind};
 const MAX_PATTERN: usize = 200;
 
 impl<'t> Walk<'t> {
-    /// A name is given a value, or a type.
-    pub(super) fn bind(&mut self, node: Node<'t>, target: &str, value: &str, kind: &str) {
+    /// A name is given a value, or a type. Without a field for the name it is the first child.
+    pub(super) fn bind(&mut self, node: Node<'t>, target: &str) {
         let target = match target {
             "" => node.named_child(0),
-            target => self.compiled.child(node, target),
+            _ => self.compiled.child(node, 0),
         };
         let Some(mut target) = target else { return };
         // Lists of one, and declarators around names.
         for _ in 0..8 {
+            if matches!(self.role(target), Role::Name) {
+                break;
+            }
             let inner = match target.child_by_field_name("declarator") {
                 Some(inner) => Some(inner),
                 None if target.named_child_count() == 1
@@ -37,35 +40,35 @@ impl<'t> Walk<'t> {
                 None => break,
             }
         }
-        let field = |name: &str| {
-            (!name.is_empty())
-                .then(|| self.compiled.child(node, name))
-                .flatten()
-        };
-        if let Some(module) = field(value).and_then(|value| required(text(value, self.source))) {
+        let (value, kind) = (self.compiled.child(node, 1), self.compiled.child(node, 2));
+        if let Some(module) = value.and_then(|value| required(text(value, self.source))) {
             return self.require(target, module);
         }
-        let binding = match (field(kind), field(value)) {
+        let unknown = match node.kind().contains("parameter") {
+            true => Binding::Parameter,
+            false => Binding::Unknown,
+        };
+        let binding = match (kind, value) {
             (Some(kind), value) => {
                 let mut steps = chain(self.compiled, kind, self.source);
                 let inferred = matches!(text(kind, self.source), "var" | "auto");
                 match (inferred, value) {
-                    (true, _) | (_, None) if steps.contains(&Step::Other) => Binding::Unknown,
+                    (true, _) | (_, None) if steps.contains(&Step::Other) => unknown,
                     (true, Some(value)) => Binding::Value(self.value(value)),
-                    (true, None) => Binding::Unknown,
+                    (true, None) => unknown,
                     _ => {
                         steps.push(Step::Call);
-                        Binding::Value(steps)
+                        Binding::Typed(steps)
                     }
                 }
             }
             (None, Some(value)) => Binding::Value(self.value(value)),
-            (None, None) => Binding::Unknown,
+            (None, None) => unknown,
         };
         match self.role(target) {
             Role::Name => self.hold(text(target, self.source), binding),
             Role::Member(..) => self.attribute(target, binding),
-            _ => self.names(target),
+            _ => self.names(target, &Binding::Unknown),
         }
     }
 
@@ -111,8 +114,12 @@ impl<'t> Walk<'t> {
         chain(self.compiled, value, self.source)
     }
 
-    /// `self.attribute = value`.
+    /// `self.attribute = value`. An attribute that is set from a parameter is of its type.
     fn attribute(&mut self, target: Node<'t>, binding: Binding<'t>) {
+        let binding = match &binding {
+            Binding::Value(value) => self.parameter(value).unwrap_or(binding),
+            _ => binding,
+        };
         let steps = chain(self.compiled, target, self.source);
         let is_this = |step: &Step<'_>| match step {
             Step::This => true,
@@ -130,8 +137,17 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Every name below holds anything.
-    pub(super) fn names(&mut self, node: Node<'t>) {
+    /// The parameter that a value is, if it is one.
+    fn parameter(&mut self, value: &[Step<'t>]) -> Option<Binding<'t>> {
+        let [Step::Name(name)] = value else {
+            return None;
+        };
+        let held = self.current()?.bindings.get(*name)?;
+        matches!(held, Binding::Parameter | Binding::Typed(_)).then(|| held.clone())
+    }
+
+    /// Every name below holds this.
+    pub(super) fn names(&mut self, node: Node<'t>, binding: &Binding<'t>) {
         let mut names = Vec::new();
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor).take(MAX_PATTERN) {
@@ -152,7 +168,7 @@ impl<'t> Walk<'t> {
                 continue;
             }
             if let Some(scope) = self.current() {
-                bind(&mut scope.bindings, name, Binding::Unknown);
+                bind(&mut scope.bindings, name, binding.clone());
             }
         }
     }

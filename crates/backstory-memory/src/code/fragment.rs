@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use backstory_code::{Change, Language, Symbol, SymbolChange, outline};
+use backstory_code::{Change, Language, Symbol, SymbolChange, text_symbols};
 use backstory_event::{Change as FileChange, Hunk, HunkLine};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -62,8 +62,8 @@ fn sides(hunk: &Hunk) -> (String, String) {
 }
 
 fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
-    let look = |text: &str| outline(language, text.as_bytes()).map(|outline| outline.symbols);
-    let (Ok(before), Ok(after)) = (look(old), look(new)) else {
+    let symbols = |text: &str| text_symbols(language, text);
+    let (Ok(before), Ok(after)) = (symbols(old), symbols(new)) else {
         return Vec::new();
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());

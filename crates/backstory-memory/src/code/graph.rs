@@ -4,10 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use backstory_code::{Call, MAX_BYTES, Resolution};
+use backstory_code::{Call, MAX_BYTES, Resolution, UnresolvedReason};
 
 use super::files::Here;
-use super::look::last_name;
 use super::scan::SourceOutline;
 use crate::Memory;
 use crate::error::Result;
@@ -25,6 +24,8 @@ pub struct RunCall {
     pub callee: String,
     /// How often it was seen.
     pub seen: u64,
+    /// When it was seen last.
+    pub at: Option<i64>,
 }
 
 /// A symbol of a file: places in the list of files and of its symbols.
@@ -52,6 +53,20 @@ pub struct CallEdge<'s> {
 }
 
 impl CallEdge<'_> {
+    /// How the callee was found; `runtime` when only a stack trace showed it.
+    pub fn resolution_name(&self) -> &'static str {
+        match self.call.resolution {
+            Resolution::Unresolved if self.seen > 0 => "runtime",
+            resolution => resolution.name(),
+        }
+    }
+
+    /// Why the callee is not known; `None` when it is.
+    pub fn reason_name(&self) -> Option<&'static str> {
+        let reason = self.call.reason.filter(|_| self.seen == 0);
+        reason.map(UnresolvedReason::name)
+    }
+
     /// How sure it is that this is what is called, from 0 to 1. Each time that it was seen to happen halves the doubt; a
     /// contradiction halves what is left.
     pub fn confidence(&self) -> f64 {
@@ -99,6 +114,7 @@ impl Memory {
                     caller: edge.caller,
                     callee: edge.callee,
                     seen: edge.seen,
+                    at: edge.at,
                 });
             }
         }
@@ -149,6 +165,12 @@ pub fn call_graph<'s>(files: &'s [SourceOutline], runs: &[RunCall]) -> CallGraph
     };
     graph.gone = runs.iter().filter(is_gone).cloned().collect();
     graph
+}
+
+/// A name without what it is in.
+pub fn last_name(name: &str) -> &str {
+    let name = name.strip_suffix("()").unwrap_or(name);
+    name.rsplit(['.', ':', '>']).next().unwrap_or(name)
 }
 
 /// What files define, by names.
@@ -233,6 +255,10 @@ impl<'s> Definitions<'s> {
         let Some(file) = self.files.get(*only) else {
             return false;
         };
+        // Of a snapshot the text is not there.
+        if file.snapshot.is_some() {
+            return false;
+        }
         let is_package = file.path.file_stem() != Some(OsStr::new(module));
         let is_near = file.path.parent() == from.path.parent();
         if is_package || !(is_near || self.shared(*only, parts) > 1) {

@@ -1,18 +1,16 @@
 //! Function history out of logs: what sessions did to source files since they were last looked at, with no hook ever installed.
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_store::{Store, Uncoded};
 
-use super::files::SourceFile;
 use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
 use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
-use super::teller::{Fact, Teller};
+use super::teller::Teller;
 use super::trees::Trees;
 use crate::error::{Error, Result};
 use crate::read::on_all_cores;
@@ -115,30 +113,15 @@ fn store_all(
     seen: Vec<Option<Vec<Run>>>,
     scans: &mut ScanLog,
 ) -> Result<()> {
-    let mut coding = store.coding()?;
+    let coding = store.coding()?;
     for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
         let facts = Teller::new(&coding).tell(reading.steps)?;
-        let last_looks = last_looks(&facts);
         scans.add(session.session, &facts);
-        for (place, fact) in facts.iter().enumerate() {
-            // An earlier look at a file only says how it looked before it was looked at again.
-            if !matches!(fact, Fact::Seen { .. }) || last_looks.contains(&place) {
-                save(&mut coding, session.session, fact)?;
-            }
+        for fact in &facts {
+            save(&coding, session.session, fact)?;
         }
         save_runs(&coding, session, &seen.unwrap_or(reading.runs))?;
         coding.finish(session.session, session.events)?;
     }
     Ok(coding.commit()?)
-}
-
-/// Places of the last look at each file.
-fn last_looks(facts: &[Fact]) -> HashSet<usize> {
-    let mut last: HashMap<&SourceFile, usize> = HashMap::new();
-    for (place, fact) in facts.iter().enumerate() {
-        if let Fact::Seen { file, .. } = fact {
-            last.insert(file, place);
-        }
-    }
-    last.into_values().collect()
 }

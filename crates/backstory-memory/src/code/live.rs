@@ -8,10 +8,9 @@ use backstory_code::{MAX_BYTES, Parsed};
 use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
-use super::look::Look;
 use super::save::save;
 use super::scanned::{FileScan, scans_of};
-use super::session::{Edited, State, Step, language_of};
+use super::session::{Edited, State, Step, language_of, whole_outline};
 use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
@@ -74,17 +73,16 @@ impl Memory {
         let parse = |text: &str| {
             // As texts out of logs are: whatever ends their lines.
             let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
-            Parsed::new(language, text).ok()
+            let parsed = Parsed::new(language, text).ok()?;
+            Some(whole_outline(&parsed))
         };
         let Some(after) = parse(&text) else {
             return Ok((Seen::NotSource, None));
         };
-        let after = Look::with_calls(after.text(), after.outline());
-        let look = |parsed: Parsed| Look::new(parsed.text(), parsed.symbols());
         self.store.install_triggers()?;
         let before = match before {
             Some("") => State::Absent,
-            Some(before) => parse(before).map_or(State::Odd, |parsed| State::Seen(look(parsed))),
+            Some(before) => parse(before).map_or(State::Odd, State::Seen),
             None => State::Unknown,
         };
         let step = Step::Edited(Edited {
@@ -95,10 +93,10 @@ impl Memory {
             after: State::Seen(after),
             fragments: Vec::new(),
         });
-        let mut coding = self.store.coding()?;
+        let coding = self.store.coding()?;
         let facts = Teller::new(&coding).tell(vec![step])?;
         for fact in &facts {
-            save(&mut coding, session, fact)?;
+            save(&coding, session, fact)?;
         }
         coding.commit()?;
         let changed = facts.iter().map(|fact| match fact {

@@ -1,15 +1,14 @@
 //! Code memory: which functions changed, by which turn, and who calls them.
 //!
 //! `history.rs` finds what sessions did to source files in what is stored of them; `live.rs` looks at a file that was just written. Both
-//! leave the same behind: the last good look at each file, and what turns did to its symbols. `runs.rs` finds calls in stack traces.
-//! `query.rs`, `state.rs` and `graph.rs` answer from that and from the files as they are, which `scan.rs` finds.
+//! leave the same behind: snapshots of each file, and what turns did to its symbols. `runs.rs` finds calls in stack traces.
+//! `query.rs`, `stored.rs`, `state.rs` and `graph.rs` answer from that and from the files as they are, which `scan.rs` finds.
 
 mod files;
 mod fragment;
 mod graph;
 mod history;
 mod live;
-mod look;
 mod query;
 mod runs;
 mod save;
@@ -18,15 +17,15 @@ mod scanned;
 mod session;
 mod snapshot;
 mod state;
+mod stored;
 mod teller;
 #[cfg(test)]
 mod tests;
 mod trees;
 
-pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph};
+pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
 pub(crate) use history::renew;
 pub use live::Seen as SeenFile;
-pub use look::last_name;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
 pub(crate) use runs::Runs;
 pub(crate) use save::change_of as change_from_number;
@@ -34,3 +33,4 @@ pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_f
 pub use scanned::FileScan;
 pub(crate) use snapshot::functions_of;
 pub use state::FileState;
+pub use stored::{CodeRowFilter, MissingFile, SnapshotSource, StoredFiles};

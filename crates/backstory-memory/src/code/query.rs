@@ -14,7 +14,7 @@ use crate::place::real;
 use crate::read::prompt;
 
 /// A file that was moved more often than this is followed no further.
-const MOST_MOVES: usize = 32;
+pub(super) const MOST_MOVES: usize = 32;
 
 /// Which changes of functions are asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -214,14 +214,14 @@ impl Memory {
         }
     }
 
-    fn known_files(&self) -> Result<BTreeMap<i64, CodeFile>> {
+    pub(super) fn known_files(&self) -> Result<BTreeMap<i64, CodeFile>> {
         let files = self.store.code_files()?.into_iter();
         Ok(files.map(|file| (file.id, file)).collect())
     }
 }
 
 /// The known files at a path or below it, with those that they were before they were moved.
-fn files_at(path: &Path, known: &BTreeMap<i64, CodeFile>) -> Vec<i64> {
+pub(super) fn files_at(path: &Path, known: &BTreeMap<i64, CodeFile>) -> Vec<i64> {
     let path = real(path);
     let here = Here::around(&path);
     let mut found: Vec<i64> = known

@@ -1,14 +1,14 @@
 //! Storing what was learned.
 
 use backstory_code::{Change, Kind, SymbolChange};
-use backstory_store::{Coding, SymbolRow};
+use backstory_store::{Coding, NewSnapshot, SymbolRow};
 
-use super::snapshot::snapshot_of;
+use super::snapshot::{new_symbols, prior_symbols};
 use super::teller::Fact;
 use crate::error::Result;
 
 /// Stores one fact.
-pub(super) fn save(coding: &mut Coding<'_>, session: i64, fact: &Fact) -> Result<()> {
+pub(super) fn save(coding: &Coding<'_>, session: i64, fact: &Fact) -> Result<()> {
     let file = coding.file(&fact.file().project, &fact.file().name)?;
     match fact {
         Fact::Changed {
@@ -33,10 +33,34 @@ pub(super) fn save(coding: &mut Coding<'_>, session: i64, fact: &Fact) -> Result
                 save_change(coding, &symbol_row(&row, symbol))?;
             }
         }
-        Fact::Seen { at, look, .. } => coding.see(file, session, &snapshot_of(look, *at))?,
+        Fact::Seen {
+            turn,
+            at,
+            before,
+            outline,
+            ..
+        } => {
+            let snapshot = NewSnapshot {
+                session,
+                turn: *turn,
+                at: *at,
+                has_errors: outline.has_errors,
+                symbols: new_symbols(outline),
+                prior: prior_symbols(before.as_deref()),
+            };
+            coding.add_snapshot(file, snapshot)?;
+        }
         Fact::Broken { at, .. } => coding.broken(file, *at)?,
-        Fact::Gone { at, .. } => coding.gone(file, *at)?,
-        Fact::Moved { to, .. } => coding.moved(file, coding.file(&to.project, &to.name)?)?,
+        Fact::Gone {
+            turn, at, before, ..
+        } => {
+            let prior = prior_symbols(before.as_deref());
+            coding.gone(file, (session, *turn, *at), prior)?;
+        }
+        Fact::Moved { to, turn, at, .. } => {
+            let to = coding.file(&to.project, &to.name)?;
+            coding.moved(file, to, (session, *turn, *at))?;
+        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use backstory_code::{Language, MAX_BYTES, Outline, Skipped, outline};
 use ignore::WalkBuilder;
 
 use super::files::is_foreign;
+use super::stored::SnapshotSource;
 use crate::discover::Problem;
 use crate::git::worktree_root;
 use crate::trusted::read_regular_file;
@@ -34,6 +35,8 @@ pub struct SourceOutline {
     pub language: &'static Language,
     /// What it defines and calls, or why it was not looked into.
     pub outline: Result<Outline, Skipped>,
+    /// The snapshot that it is from; `None` when it is the file on disk.
+    pub snapshot: Option<SnapshotSource>,
 }
 
 /// What is in the source files of a folder.
@@ -188,6 +191,7 @@ fn scan(path: &Path, language: &'static Language) -> std::io::Result<SourceOutli
         path: path.to_path_buf(),
         language,
         outline,
+        snapshot: None,
     })
 }
 

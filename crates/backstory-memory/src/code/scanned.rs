@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use backstory_code::{Call, Change, Resolution, Symbol, SymbolChange};
+use backstory_code::{Call, Change, Outline, Resolution, SymbolChange};
 use backstory_store::Store;
 
 use super::files::SourceFile;
@@ -51,10 +51,11 @@ impl FileScan {
         }
     }
 
-    fn see(&mut self, symbols: &[Symbol], calls: Option<(u64, u64)>) {
-        let functions = symbols.iter().filter(|symbol| symbol.kind.is_function());
+    fn see(&mut self, outline: &Outline) {
+        let functions = outline.symbols.iter();
+        let functions = functions.filter(|symbol| symbol.kind.is_function());
         self.functions_found = functions.count() as u64;
-        self.calls = calls;
+        self.calls = Some(count_calls(&outline.calls));
         self.is_broken = false;
     }
 
@@ -120,7 +121,7 @@ pub(super) fn scans_of(session: i64, facts: &[Fact]) -> Vec<FileScan> {
             None => continue,
         };
         match fact {
-            Fact::Seen { look, .. } => scans[place].see(&look.symbols, look.calls),
+            Fact::Seen { outline, .. } => scans[place].see(outline),
             Fact::Broken { .. } => scans[place].is_broken = true,
             Fact::Changed { symbols, .. } => scans[place].count_changes(symbols),
             Fact::Gone { .. } | Fact::Moved { .. } => {}

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use backstory_code::{Language, Parsed, SymbolChange};
+use backstory_code::{Language, Outline, Parsed, SymbolChange};
 use backstory_event::{Change as FileChange, FileEdit, HunkLine};
 use backstory_store::{EventRange, EventRow, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
-use super::look::Look;
 use super::trees::Trees;
 use crate::error::Result;
 use crate::replay::{EditReader, Interner, Lane};
@@ -30,8 +30,13 @@ const REPARSED_SHARE: usize = 4;
 pub(super) enum Step {
     /// A turn changed a file.
     Edited(Edited),
-    /// A file has another name.
-    Moved { from: SourceFile, to: SourceFile },
+    /// A turn gave a file another name.
+    Moved {
+        from: SourceFile,
+        to: SourceFile,
+        turn: i64,
+        at: Option<i64>,
+    },
 }
 
 /// What all edits of a file in one turn did together.
@@ -59,7 +64,7 @@ pub(super) enum State {
     /// Its text is nothing that people write.
     Odd,
     /// This.
-    Seen(Look),
+    Seen(Arc<Outline>),
 }
 
 /// A file that the turn at hand has changed.
@@ -172,7 +177,9 @@ impl<'s> SessionReading<'s> {
         if let Some(lane) = self.lanes.remove(&file) {
             self.lanes.insert(to.clone(), lane);
         }
-        self.steps.push(Step::Moved { from: file, to });
+        let turn = self.turn;
+        let from = file;
+        self.steps.push(Step::Moved { from, to, turn, at });
         Ok(())
     }
 
@@ -232,8 +239,8 @@ impl<'s> SessionReading<'s> {
             Some(text) if !self.trees.has_text(file, text) && !self.may_parse(text.len()) => {
                 (State::Odd, None)
             }
-            Some(text) => match self.trees.look(file, language, text) {
-                Ok((parsed, look)) => (State::Seen(look), Some(parsed)),
+            Some(text) => match self.trees.symbols(file, language, text) {
+                Ok((parsed, outline)) => (State::Seen(outline), Some(parsed)),
                 Err(_) => (State::Odd, None),
             },
         };
@@ -273,9 +280,9 @@ impl<'s> SessionReading<'s> {
                 };
                 match parsed {
                     Ok(parsed) => {
-                        let look = Look::new(parsed.text(), parsed.symbols());
-                        self.trees.keep(&open.file, parsed, look.clone());
-                        State::Seen(look)
+                        let outline = whole_outline(&parsed);
+                        self.trees.keep(&open.file, parsed, Arc::clone(&outline));
+                        State::Seen(outline)
                     }
                     Err(_) => State::Odd,
                 }
@@ -331,6 +338,13 @@ impl<'s> SessionReading<'s> {
         }
         Ok(())
     }
+}
+
+/// What a text defines and calls, without calls that nobody asks for.
+pub(super) fn whole_outline(parsed: &Parsed) -> Arc<Outline> {
+    let mut outline = parsed.outline();
+    outline.left_out = Vec::new();
+    Arc::new(outline)
 }
 
 /// Bytes of text that an edit names.

@@ -1,79 +1,149 @@
-//! The last good look at each file, as it is stored.
+//! Between outlines of source files and snapshots as they are stored.
 
-use backstory_code::{Kind, Symbol};
-use backstory_store::Snapshot;
-use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::look::Look;
+use backstory_code::{Call, Kind, Outline, Resolution, Symbol, UnresolvedReason};
+use backstory_store::{
+    CallRecord, FileSnapshot, NewCall, NewSymbol, PlacedSymbol, PriorSymbol, SymbolRecord,
+};
 
-/// What is kept of a look: there are many, so names of fields are few.
-#[derive(Serialize, Deserialize, Default)]
-struct Kept {
-    symbols: Vec<KeptSymbol>,
-    has_errors: bool,
+/// What an outline has, to be stored: each symbol with the calls directly in it, and the file itself if it calls something.
+pub(super) fn new_symbols(outline: &Outline) -> Vec<NewSymbol<'_>> {
+    let mut symbols: Vec<NewSymbol<'_>> = outline.symbols.iter().map(new_symbol).collect();
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, symbol) in symbols.iter().enumerate() {
+        by_name.entry(symbol.name).or_default().push(place);
+    }
+    let mut of_file = Vec::new();
+    for call in &outline.calls {
+        let places = call.caller.as_deref().and_then(|name| by_name.get(name));
+        let places = places.map_or(&[][..], Vec::as_slice);
+        // Of several that have the same name, it is the one around the call.
+        let around = places.iter().find(|place| {
+            let symbol = &symbols[**place];
+            (symbol.line_start..=symbol.line_end).contains(&call.line)
+        });
+        match around.or(places.first()) {
+            Some(place) => symbols[*place].calls.push(new_call(call)),
+            None => of_file.push(new_call(call)),
+        }
+    }
+    if !of_file.is_empty() {
+        let file = NewSymbol {
+            name: "",
+            kind: "",
+            signature: "",
+            decorators: &[],
+            doc: None,
+            body_hash: 0,
+            own_hash: 0,
+            has_body: true,
+            line_start: 0,
+            line_end: 0,
+            calls: of_file,
+        };
+        symbols.insert(0, file);
+    }
+    symbols
 }
 
-/// Name, kind, signature, first and last line, hash of the body and its own if that differs, whether it has a body.
-#[derive(Serialize, Deserialize)]
-struct KeptSymbol(String, Kind, String, usize, usize, u32, Option<u32>, bool);
-
-/// A look, as it is stored.
-pub(super) fn snapshot_of(look: &Look, at: i64) -> Snapshot {
-    let keep = |symbol: &Symbol| {
-        KeptSymbol(
-            symbol.name.clone(),
-            symbol.kind,
-            symbol.signature.clone(),
-            symbol.line_start,
-            symbol.line_end,
-            symbol.body_hash,
-            (symbol.own_hash != symbol.body_hash).then_some(symbol.own_hash),
-            symbol.has_body,
-        )
-    };
-    let kept = Kept {
-        symbols: look.symbols.iter().map(keep).collect(),
-        has_errors: look.has_errors,
-    };
-    Snapshot {
-        at,
-        text_hash: look.text_hash,
-        broken_at: None,
-        symbols: serde_json::to_vec(&kept).unwrap_or_default(),
+fn new_symbol(symbol: &Symbol) -> NewSymbol<'_> {
+    NewSymbol {
+        name: &symbol.name,
+        kind: symbol.kind.name(),
+        signature: &symbol.signature,
+        decorators: &symbol.decorators,
+        doc: symbol.doc.as_deref(),
+        body_hash: symbol.body_hash,
+        own_hash: symbol.own_hash,
+        has_body: symbol.has_body,
+        line_start: symbol.line_start,
+        line_end: symbol.line_end,
+        calls: Vec::new(),
     }
 }
 
-/// The functions that a stored look has, by their qualified names.
-pub(crate) fn functions_of(snapshot: &Snapshot) -> Vec<String> {
-    let kept: Kept = serde_json::from_slice(&snapshot.symbols).unwrap_or_default();
-    let functions = kept.symbols.into_iter().filter(|kept| kept.1.is_function());
-    functions.map(|kept| kept.0).collect()
+fn new_call(call: &Call) -> NewCall<'_> {
+    let reason = call.reason.map(UnresolvedReason::name);
+    NewCall {
+        callee: &call.callee,
+        resolved: call.resolved.as_deref(),
+        how: reason.unwrap_or(call.resolution.name()),
+        line: call.line,
+    }
 }
 
-/// A look that was stored. Decorators and documentation were not.
-pub(super) fn look_of(snapshot: &Snapshot) -> Look {
-    let kept: Kept = serde_json::from_slice(&snapshot.symbols).unwrap_or_default();
-    let symbol = |kept: KeptSymbol| {
-        let KeptSymbol(name, kind, signature, line_start, line_end, body_hash, own, has_body) =
-            kept;
-        Symbol {
-            parent: name.rfind('.').map(|dot| name[..dot].to_string()),
-            name,
-            kind,
-            signature,
-            decorators: Vec::new(),
-            doc: None,
-            line_start,
-            line_end,
-            body_hash,
-            own_hash: own.unwrap_or(body_hash),
-            has_body,
-        }
+/// What is compared with a later snapshot.
+pub(super) fn prior_symbols(outline: Option<&Outline>) -> Vec<PriorSymbol> {
+    let symbols = outline.map_or(&[][..], |outline| &outline.symbols);
+    let prior = |symbol: &Symbol| PriorSymbol {
+        name: symbol.name.clone(),
+        kind: symbol.kind.name().to_string(),
+        hash: symbol.own_hash,
+        line_start: symbol.line_start as u32,
+        line_end: symbol.line_end as u32,
     };
-    Look {
-        text_hash: snapshot.text_hash,
-        symbols: kept.symbols.into_iter().map(symbol).collect(),
-        calls: None,
-        has_errors: kept.has_errors,
+    symbols.iter().map(prior).collect()
+}
+
+/// The functions that a snapshot has, by their qualified names.
+pub(crate) fn functions_of(snapshot: &FileSnapshot) -> Vec<String> {
+    let records = snapshot.symbols.iter().map(|placed| &placed.record);
+    let is_function =
+        |record: &&Arc<SymbolRecord>| Kind::from_name(&record.kind).is_some_and(Kind::is_function);
+    records
+        .filter(is_function)
+        .map(|record| record.name.clone())
+        .collect()
+}
+
+/// An outline that was stored.
+pub(super) fn outline_of(symbols: &[PlacedSymbol], has_errors: bool) -> Outline {
+    let mut outline = Outline {
+        has_errors,
+        ..Outline::default()
+    };
+    for placed in symbols {
+        let record = &placed.record;
+        let calls = record.calls.iter();
+        outline
+            .calls
+            .extend(calls.map(|call| stored_call(placed, call)));
+        // A kind that is not known is of a newer version; the file itself has none.
+        if let Some(kind) = Kind::from_name(&record.kind) {
+            outline.symbols.push(Symbol {
+                name: record.name.clone(),
+                kind,
+                parent: record
+                    .name
+                    .rfind('.')
+                    .map(|dot| record.name[..dot].to_string()),
+                signature: record.signature.clone(),
+                decorators: record.decorators.clone(),
+                doc: record.doc.clone(),
+                line_start: placed.line_start as usize,
+                line_end: placed.line_end as usize,
+                body_hash: record.body_hash,
+                own_hash: record.own_hash,
+                has_body: record.has_body,
+            });
+        }
+    }
+    // In the order of the file, as they were found.
+    outline.calls.sort_by_key(|call| call.line);
+    outline
+}
+
+fn stored_call(placed: &PlacedSymbol, call: &CallRecord) -> Call {
+    let line = i64::from(placed.line_start).saturating_add(call.line);
+    let resolution = Resolution::from_name(&call.how);
+    Call {
+        caller: Some(placed.record.name.clone()).filter(|name| !name.is_empty()),
+        callee: call.callee.clone(),
+        resolved: call.resolved.clone(),
+        resolution: resolution.unwrap_or(Resolution::Unresolved),
+        reason: UnresolvedReason::from_name(&call.how),
+        line: usize::try_from(line).unwrap_or_default(),
     }
 }

@@ -10,7 +10,7 @@ use backstory_store::{SymbolFilter, SymbolRow};
 use super::files::Here;
 use super::save::change_of;
 use super::scan::SourceOutline;
-use super::snapshot::look_of;
+use super::snapshot::outline_of;
 use crate::Memory;
 use crate::error::Result;
 use crate::place::real;
@@ -24,6 +24,10 @@ pub struct FileState {
 }
 
 impl FileState {
+    pub(super) fn new(changed: HashMap<String, Change>, is_whole: bool) -> Self {
+        FileState { changed, is_whole }
+    }
+
     /// What became of a symbol: new or modified; unchanged when that is known, else `None`.
     pub fn of(&self, symbol: &str) -> Option<&'static str> {
         match self.changed.get(symbol) {
@@ -73,8 +77,11 @@ impl Memory {
 
     /// What differs from how it was last seen was changed by somebody else since.
     fn since_seen(&self, file: i64, outline: &Outline, state: &mut FileState) -> Result<()> {
-        if let Some(snapshot) = self.store.snapshot(file)? {
-            for change in compare(&look_of(&snapshot).symbols, &outline.symbols) {
+        if let Some(snapshot) = self.store.file_snapshot(file, None)?
+            && !snapshot.is_gone
+        {
+            let known = outline_of(&snapshot.symbols, snapshot.has_errors);
+            for change in compare(&known.symbols, &outline.symbols) {
                 state.changed.entry(change.name).or_insert(change.change);
             }
             state.is_whole = true;
@@ -91,7 +98,7 @@ fn changed_at(path: &Path) -> Option<i64> {
 }
 
 /// What several turns did to symbols together; rows come the newest first.
-fn together(rows: &[&SymbolRow]) -> HashMap<String, Change> {
+pub(super) fn together(rows: &[&SymbolRow]) -> HashMap<String, Change> {
     let mut changes = HashMap::new();
     for row in rows.iter().rev() {
         let now = change_of(row.change);

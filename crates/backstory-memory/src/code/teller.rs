@@ -1,14 +1,14 @@
 //! What steps mean, compared with what was known before.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use backstory_code::{Change, SymbolChange, compare};
+use backstory_code::{Change, Outline, SymbolChange, compare};
 use backstory_store::Coding;
 
 use super::files::SourceFile;
-use super::look::Look;
 use super::session::{Edited, State, Step};
-use super::snapshot::look_of;
+use super::snapshot::outline_of;
 use crate::error::Result;
 
 /// What was learned, in the order in which it is stored.
@@ -22,18 +22,30 @@ pub(super) enum Fact {
         change: Change,
         symbols: Vec<SymbolChange>,
     },
-    /// A file looks like this now.
+    /// A turn left a file like this.
     Seen {
         file: SourceFile,
+        turn: i64,
         at: i64,
-        look: Look,
+        before: Option<Arc<Outline>>,
+        outline: Arc<Outline>,
     },
     /// A file has errors that were not there before.
     Broken { file: SourceFile, at: i64 },
-    /// A file was removed.
-    Gone { file: SourceFile, at: i64 },
-    /// A file has another name.
-    Moved { file: SourceFile, to: SourceFile },
+    /// A turn removed a file.
+    Gone {
+        file: SourceFile,
+        turn: i64,
+        at: i64,
+        before: Option<Arc<Outline>>,
+    },
+    /// A turn gave a file another name.
+    Moved {
+        file: SourceFile,
+        to: SourceFile,
+        turn: i64,
+        at: i64,
+    },
 }
 
 impl Fact {
@@ -49,11 +61,11 @@ impl Fact {
     }
 }
 
-/// Compares what one session did with the last good look at each file.
+/// Compares what one session did with the last snapshot of each file.
 pub(super) struct Teller<'s> {
     coding: &'s Coding<'s>,
-    /// The last good look at files, by this session; `None` for those that are gone.
-    looks: HashMap<SourceFile, Option<Look>>,
+    /// How this session left files; `None` for those that are gone.
+    outlines: HashMap<SourceFile, Option<Arc<Outline>>>,
     facts: Vec<Fact>,
 }
 
@@ -61,7 +73,7 @@ impl<'s> Teller<'s> {
     pub(super) fn new(coding: &'s Coding<'s>) -> Self {
         Teller {
             coding,
-            looks: HashMap::new(),
+            outlines: HashMap::new(),
             facts: Vec::new(),
         }
     }
@@ -71,11 +83,12 @@ impl<'s> Teller<'s> {
         for step in steps {
             match step {
                 Step::Edited(edited) => self.edited(edited)?,
-                Step::Moved { from, to } => {
-                    let look = self.last(&from)?;
-                    self.looks.insert(to.clone(), look);
-                    self.looks.insert(from.clone(), None);
-                    self.facts.push(Fact::Moved { file: from, to });
+                Step::Moved { from, to, turn, at } => {
+                    let outline = self.last(&from)?;
+                    self.outlines.insert(to.clone(), outline);
+                    self.outlines.insert(from.clone(), None);
+                    let (file, at) = (from, at.unwrap_or_default());
+                    self.facts.push(Fact::Moved { file, to, turn, at });
                 }
             }
         }
@@ -93,36 +106,47 @@ impl<'s> Teller<'s> {
         };
         let before = match edited.before {
             // Errors that an edit left behind do not hide what was there before.
-            State::Seen(look) if look.has_errors => last.or(Some(look)),
-            State::Seen(look) => Some(look),
-            State::Overwritten => last.or_else(|| Some(Look::default())),
-            State::Absent => Some(Look::default()),
+            State::Seen(outline) if outline.has_errors => last.or(Some(outline)),
+            State::Seen(outline) => Some(outline),
+            State::Overwritten => last.or_else(|| Some(Arc::default())),
+            State::Absent => Some(Arc::default()),
             State::Unknown | State::Odd => last,
         };
         let mut symbols = edited.fragments;
         match edited.after {
             State::Absent => {
                 change = Change::Deleted;
-                symbols = compare(&before.unwrap_or_default().symbols, &[]);
-                self.looks.insert(file.clone(), None);
-                let file = file.clone();
-                self.facts.push(Fact::Gone { file, at: seen_at });
+                let known = before.as_ref().map_or(&[][..], |before| &before.symbols);
+                symbols = compare(known, &[]);
+                self.outlines.insert(file.clone(), None);
+                self.facts.push(Fact::Gone {
+                    file: file.clone(),
+                    turn,
+                    at: seen_at,
+                    before,
+                });
             }
-            State::Seen(look) => {
+            State::Seen(outline) => {
                 let file = file.clone();
-                let is_broken = |before: &Look| {
-                    look.has_errors && !before.has_errors && !before.symbols.is_empty()
+                let is_broken = |before: &Arc<Outline>| {
+                    outline.has_errors && !before.has_errors && !before.symbols.is_empty()
                 };
                 if before.as_ref().is_some_and(is_broken) {
                     // Somebody is in the middle of something: what was seen before counts on.
                     self.facts.push(Fact::Broken { file, at: seen_at });
                 } else {
                     if let Some(before) = &before {
-                        symbols = compare(&before.symbols, &look.symbols);
+                        symbols = compare(&before.symbols, &outline.symbols);
                     }
-                    self.looks.insert(file.clone(), Some(look.clone()));
-                    let at = seen_at;
-                    self.facts.push(Fact::Seen { file, at, look });
+                    self.outlines
+                        .insert(file.clone(), Some(Arc::clone(&outline)));
+                    self.facts.push(Fact::Seen {
+                        file,
+                        turn,
+                        at: seen_at,
+                        before,
+                        outline,
+                    });
                 }
             }
             State::Unknown | State::Overwritten | State::Odd => {}
@@ -137,12 +161,12 @@ impl<'s> Teller<'s> {
         Ok(())
     }
 
-    /// The last good look at a file.
-    fn last(&self, file: &SourceFile) -> Result<Option<Look>> {
-        if let Some(look) = self.looks.get(file) {
-            return Ok(look.clone());
+    /// How a file was last seen.
+    fn last(&self, file: &SourceFile) -> Result<Option<Arc<Outline>>> {
+        if let Some(outline) = self.outlines.get(file) {
+            return Ok(outline.clone());
         }
-        let snapshot = self.coding.snapshot(&file.project, &file.name)?;
-        Ok(snapshot.as_ref().map(look_of))
+        let last = self.coding.last_snapshot(&file.project, &file.name)?;
+        Ok(last.map(|last| Arc::new(outline_of(&last.symbols, last.has_errors))))
     }
 }

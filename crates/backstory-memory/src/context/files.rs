@@ -43,10 +43,13 @@ pub(super) struct RankedFile<'p> {
 impl RankedFile<'_> {
     /// Looks up which functions the file has.
     pub(super) fn look_up(&mut self, store: &Store) -> Result<()> {
-        if let Some(project) = self.past.row.project
-            && let Some(snapshot) = store.snapshot_named(project, &self.file)?
-        {
-            self.map = functions_of(&snapshot);
+        let Some(project) = self.past.row.project else {
+            return Ok(());
+        };
+        match store.snapshot_named(project, &self.file) {
+            Ok(snapshot) => self.map = snapshot.as_ref().map(functions_of).unwrap_or_default(),
+            Err(backstory_store::Error::DamagedPiece(damage)) => store.meet_damage([*damage]),
+            Err(error) => return Err(error.into()),
         }
         Ok(())
     }

@@ -45,14 +45,14 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
         Ok(())
     };
     trial.memory.store.stored_bytes(in_block).unwrap();
-    for file in trial.memory.store.code_files().unwrap() {
-        let snapshot = trial.memory.store.snapshot(file.id).unwrap();
-        let symbols = snapshot
-            .map(|snapshot| snapshot.symbols)
-            .unwrap_or_default();
-        if finder.find(&symbols).is_some() {
-            places.push(format!("snapshot of {}", file.name));
-        }
+    let filter = crate::CodeRowFilter::default();
+    let functions = trial.memory.function_map(&filter).unwrap();
+    let calls = trial.memory.call_rows(&filter).unwrap();
+    if finder
+        .find(format!("{functions:?} {calls:?}").as_bytes())
+        .is_some()
+    {
+        places.push("snapshots".to_string());
     }
     places
 }

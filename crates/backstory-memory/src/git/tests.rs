@@ -430,7 +430,7 @@ fn git_is_not_started_where_it_would_read_without_end() {
 fn memory_of_git_is_limited() {
     let repository = TestRepository::new(&[]);
     let git = Git::in_worktree(&repository.root()).unwrap();
-    let alias = "alias.limits=!sleep 0.2; grep 'Max data' /proc/self/limits";
+    let alias = "alias.limits=!sleep 0.2; grep 'Max data' /proc/$PPID/limits";
     let limits = git.start(&["-c", alias, "limits"]).unwrap();
     let limits = limits.read_all(&Deadline::after(Duration::from_secs(20)), 4096);
     let limits = String::from_utf8(limits).unwrap();

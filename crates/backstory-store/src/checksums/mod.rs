@@ -180,9 +180,7 @@ pub(crate) fn check_unit(connection: &Connection, scope: Scope, unit: i64) -> Re
     // Rows and checksum of one moment: another process may change both.
     let _view = one_view(connection)?;
     match stored_sum(connection, scope, unit)? {
-        Some((sum, _))
-            if update::sum_rows(connection, scope, unit, i64::MIN, i64::MAX)?.sum != sum =>
-        {
+        Some((sum, upto)) if update::sum_unit(connection, scope, unit, upto)?.sum != sum => {
             Err(damage::rows(connection, scope, unit)?.into())
         }
         _ => Ok(()),

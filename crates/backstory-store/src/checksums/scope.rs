@@ -1,5 +1,7 @@
 //! What is covered by checksums: every table, in scopes of rows that are summed and verified together.
 
+use crate::code::UNIT_SHIFT;
+
 /// A kind of stored row. The numbers are those of the table `checksums` and its triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
@@ -171,6 +173,20 @@ const STREAM_PARTS: &[Part] = &[
     },
 ];
 
+const SNAPSHOT_PARTS: &[Part] = &[
+    Part {
+        table: "snapshots",
+        columns: "file, part, place, session, turn, at, gone, broken_at",
+        condition: "file > ?2 AND file <= ?3",
+    },
+    Part {
+        table: "snapshot_states",
+        columns: "id, states",
+        // Its number is that of the file, shifted, and of the part.
+        condition: "id >= (?2 + 1) << 20 AND id < (?3 + 1) << 20",
+    },
+];
+
 macro_rules! one_part {
     ($table:literal, $columns:literal, $condition:expr) => {
         &[Part {
@@ -219,7 +235,7 @@ impl Scope {
             Scope::Events => "events",
             Scope::Blocks => "stored bytes",
             Scope::Notes => "notes",
-            Scope::Snapshots => "code snapshot",
+            Scope::Snapshots => "code snapshots",
             Scope::Observations => "observations",
             Scope::Summaries => "summary",
             Scope::KeptObservations => "kept observations",
@@ -254,7 +270,12 @@ impl Scope {
             Scope::Sessions | Scope::SearchState => Units::Session,
             Scope::Events => Units::SessionEvents,
             Scope::Notes | Scope::Summaries | Scope::KeptObservations => Units::Row("session"),
-            Scope::Snapshots => Units::Row("file"),
+            Scope::Snapshots => Units::Chunk {
+                table: "snapshots",
+                key: "file",
+                shift: UNIT_SHIFT,
+                grows: false,
+            },
             Scope::Blocks
             | Scope::Observations
             | Scope::Queue
@@ -294,11 +315,7 @@ impl Scope {
                 one_part!("blocks", "id, stream, start, length, cuts, data", "id = ?1")
             }
             Scope::Notes => one_part!("notes", "session, notes", SESSION),
-            Scope::Snapshots => one_part!(
-                "snapshots",
-                "file, session, at, text_hash, broken_at, symbols",
-                "file = ?1"
-            ),
+            Scope::Snapshots => SNAPSHOT_PARTS,
             Scope::Observations => {
                 one_part!(
                     "observations",

@@ -23,8 +23,12 @@ CREATE TEMP TRIGGER IF NOT EXISTS blocks_update AFTER UPDATE ON main.blocks BEGI
 CREATE TEMP TRIGGER IF NOT EXISTS blocks_delete AFTER DELETE ON main.blocks BEGIN DELETE FROM checksums WHERE scope = 3 AND unit = OLD.id; END;
 CREATE TEMP TRIGGER IF NOT EXISTS notes_update AFTER UPDATE ON main.notes BEGIN DELETE FROM checksums WHERE scope = 4 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS notes_delete AFTER DELETE ON main.notes BEGIN DELETE FROM checksums WHERE scope = 4 AND unit = OLD.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS snapshots_update AFTER UPDATE ON main.snapshots BEGIN DELETE FROM checksums WHERE scope = 5 AND unit IN (OLD.file, NEW.file); END;
-CREATE TEMP TRIGGER IF NOT EXISTS snapshots_delete AFTER DELETE ON main.snapshots BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = OLD.file; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshots_insert AFTER INSERT ON main.snapshots BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = NEW.file >> 2; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshots_update AFTER UPDATE ON main.snapshots BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = OLD.file >> 2; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshots_delete AFTER DELETE ON main.snapshots BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = OLD.file >> 2; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshot_states_insert AFTER INSERT ON main.snapshot_states BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = NEW.id >> 22; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshot_states_update AFTER UPDATE ON main.snapshot_states BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = OLD.id >> 22; END;
+CREATE TEMP TRIGGER IF NOT EXISTS snapshot_states_delete AFTER DELETE ON main.snapshot_states BEGIN DELETE FROM checksums WHERE scope = 5 AND unit = OLD.id >> 22; END;
 CREATE TEMP TRIGGER IF NOT EXISTS observations_update AFTER UPDATE ON main.observations BEGIN DELETE FROM checksums WHERE scope = 6 AND unit = OLD.id; END;
 CREATE TEMP TRIGGER IF NOT EXISTS observations_delete AFTER DELETE ON main.observations BEGIN DELETE FROM checksums WHERE scope = 6 AND unit = OLD.id; END;
 CREATE TEMP TRIGGER IF NOT EXISTS summaries_update AFTER UPDATE ON main.summaries BEGIN DELETE FROM checksums WHERE scope = 7 AND unit = OLD.session; END;

@@ -128,8 +128,22 @@ fn update_scope(connection: &Connection, scope: Scope, room: &mut u64) -> Result
     Ok(())
 }
 
+/// Sums the rows of a unit that its checksum covers.
+pub(super) fn sum_unit(
+    connection: &Connection,
+    scope: Scope,
+    unit: i64,
+    upto: Option<i64>,
+) -> Result<RowSum> {
+    let from = match scope.units() {
+        Units::Chunk { shift, .. } => (unit << shift) - 1,
+        _ => i64::MIN,
+    };
+    sum_rows(connection, scope, unit, from, upto.unwrap_or(i64::MAX))
+}
+
 /// Sums the rows of a unit; of numbered rows those after `from` up to `upto`.
-pub(super) fn sum_rows(
+fn sum_rows(
     connection: &Connection,
     scope: Scope,
     unit: i64,

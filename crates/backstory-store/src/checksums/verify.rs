@@ -2,7 +2,7 @@
 
 use super::damage;
 use super::scope::{Scope, Units};
-use super::update::sum_rows;
+use super::update::sum_unit;
 use super::{Damage, DamagedPiece, one_view, stored_sum};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
@@ -193,14 +193,9 @@ impl Store {
             found.unchecked += 1;
             return Ok(());
         };
-        let from = match scope.units() {
-            Units::Chunk { shift, .. } => (unit << shift) - 1,
-            _ => i64::MIN,
-        };
-        let upto = upto.unwrap_or(i64::MAX);
         found.verified += 1;
         // A row whose type has changed cannot even be read: damage as well.
-        let same = match sum_rows(&self.connection, scope, unit, from, upto) {
+        let same = match sum_unit(&self.connection, scope, unit, upto) {
             Ok(rows) => rows.sum == sum,
             Err(Error::Database(_)) => false,
             Err(error) => return Err(error),

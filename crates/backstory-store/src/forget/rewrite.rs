@@ -13,6 +13,7 @@ impl Forgetting<'_> {
         mut change: impl FnMut(u64, &mut Vec<u8>) -> bool,
     ) -> Result<()> {
         let mut reader = BlockReader::new(&self.transaction);
+        let mut is_changed = false;
         for (id, start, length) in blocks::of_stream(&self.transaction, stream)? {
             let mut bytes = match reader.read(stream, start, length) {
                 // Nobody can read it; the next sweep reads the log again, without what was forgotten.
@@ -21,7 +22,17 @@ impl Forgetting<'_> {
             };
             if change(start, &mut bytes) {
                 blocks::replace(&self.transaction, id, &bytes)?;
+                is_changed = true;
             }
+        }
+        if is_changed {
+            // What the agent recorded of other sessions may name what was forgotten: the next sweep learns it again.
+            self.transaction
+                .execute("DELETE FROM session_meta WHERE stream = ?1", [stream])?;
+            self.transaction.execute(
+                "UPDATE streams SET read_version = 0 WHERE id = ?1",
+                [stream],
+            )?;
         }
         Ok(())
     }

@@ -195,16 +195,6 @@ CREATE TABLE code_files (
   moved_from INTEGER,
   UNIQUE (project, name)
 ) STRICT;
-CREATE TABLE snapshots (
-  file INTEGER PRIMARY KEY,
-  session INTEGER NOT NULL,
-  at INTEGER NOT NULL,
-  text_hash INTEGER NOT NULL,
-  -- When it was seen since with errors that were not there before.
-  broken_at INTEGER,
-  -- JSON, compressed.
-  symbols BLOB NOT NULL
-) STRICT;
 CREATE TABLE symbol_changes (
   session INTEGER NOT NULL,
   turn INTEGER NOT NULL,
@@ -250,17 +240,17 @@ CREATE TABLE queue (
 CREATE INDEX queue_to_do ON queue (not_before) WHERE state IN (0, 1);
 CREATE INDEX queue_untold ON queue (session, kind) WHERE body IS NOT NULL;
 CREATE INDEX queue_told ON queue (session, seq) WHERE seq IS NOT NULL;
-CREATE TABLE "logged_events" (
+CREATE TABLE event_log (
   id INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
-  event_type TEXT NOT NULL,
+  name TEXT NOT NULL,
   agent TEXT,
   duration_us INTEGER,
-  tokens_out INTEGER,
+  tokens INTEGER,
   -- Everything else: JSON.
-  data TEXT
-, session_id TEXT, tokens_in INTEGER) STRICT;
-CREATE INDEX event_log_by_name ON "logged_events" (event_type, agent, at);
+  detail TEXT
+) STRICT;
+CREATE INDEX event_log_by_name ON event_log (name, agent, at);
 CREATE TABLE kept_observations (
   session INTEGER PRIMARY KEY,
   observations BLOB NOT NULL
@@ -378,24 +368,25 @@ CREATE TABLE backfill (
   lines INTEGER NOT NULL,
   state TEXT NOT NULL
 ) STRICT;
-CREATE VIEW event_log (timestamp, session_id, event_type, data, duration_ms, tokens_in, tokens_out) AS
-SELECT
-  strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch'),
-  session_id,
-  event_type,
-  CASE
-    WHEN NOT json_valid(COALESCE(data, '{}')) OR data ->> '$.status' IS NOT NULL THEN data
-    ELSE json_set(
-      COALESCE(data, '{}'),
-      '$.agent', agent,
-      '$.status', IIF(data ->> '$.error' IS NULL, 'success', 'error'),
-      '$.error', data ->> '$.error'
-    )
-  END,
-  duration_us / 1000.0,
-  tokens_in,
-  tokens_out
-FROM logged_events;
+CREATE TABLE snapshots (
+  file INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  session INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  -- Whether the file was deleted or moved away then.
+  gone INTEGER NOT NULL,
+  -- When it was seen after that with errors that were not there before.
+  broken_at INTEGER,
+  PRIMARY KEY (file, part, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE snapshot_states (
+  -- (file << 20) + part
+  id INTEGER PRIMARY KEY,
+  -- JSON, compressed; see `code/format.rs`.
+  states BLOB NOT NULL
+) STRICT;
 INSERT INTO settings (name, value, sum) VALUES
 ('compress-since', x'00837ceda1010000', -250016948177609399),
 ('event-log-cursor', x'7b22696e6f6465223a323539363935322c226f6666736574223a3530317d', 5048828260378236718),
@@ -576,10 +567,6 @@ INSERT INTO code_files (id, project, name, moved_from) VALUES
 (1, 1, 'sign.py', NULL),
 (2, 1, 'shop.py', NULL),
 (3, 1, 'till.py', NULL);
-INSERT INTO snapshots (file, session, at, text_hash, broken_at, symbols) VALUES
-(1, 3, 1772355602000, 6790785467719433710, NULL, x'28b52ffd205ad102007b2273796d626f6c73223a5b5b227369676e222c2266756e6374696f6e222c22646566207369676e2829222c312c322c333430363339313734342c6e756c6c2c747275655d5d2c226861735f6572726f7273223a66616c73657d'),
-(2, 1, 1772442010000, 4414899427767197081, NULL, x'28b52ffd20e5cd0400e2c91f1c60a7ea53fc5447758665f6c8705782e8d15812dd34cc23144892e00a07d91c9d649b4e4ae5a0e3b35f1e744f2986188747be85ecc90cb354387b6f35b61464776fdf82639d95b8c3b201538c084736fb6de65325b4df2946812f52a2f56bbd03694e19eccda9b6d6018d75f883e88eccec379a8f601525d9e64980a65e4308008ab06dc2014e0b164474262821008c1fe7b88e2863'),
-(3, 1, 1772442004000, -2626384183646460961, NULL, x'28b52ffd2061ed0200c205151b80b93978951031454289b2826da809916b858e40d332262341dd038d5b6454e25dbad6199649f8cb726db123b63c724e01217408830b8edc81cd4613e05087f09ddab0944df966d9345951122fea41b1583302010055613e01');
 INSERT INTO symbol_changes (session, turn, file, name, kind, change, earlier, at) VALUES
 (1, 1, 2, '', NULL, 0, NULL, 1772442002000),
 (1, 1, 2, 'Shop', 4, 0, NULL, 1772442002000),
@@ -597,11 +584,11 @@ INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES
 INSERT INTO queue (id, key, kind, session, at, state, attempts, last_error, not_before, name, seq, body, sum) VALUES
 (1, -8159194333698428771, 0, 7, 1794985723298, 4, 0, NULL, 0, -6229544054974156879, NULL, x'28b52ffd2035a901007b2270726f6d70746564223a7b2274657874223a227061696e74207468652073686f7020626c7565222c226964223a6e756c6c7d7d', 6631668801501813532),
 (2, -8401120849543600241, 1, 7, 1794985723301, 4, 0, NULL, 0, 7940499692166676711, NULL, x'28b52ffd20b80d0400b2891c1b70a76d31c4c57682908e87d9cbff66a0acbe563c1ee59300003c01cb92b9e85689801459276db1a1ca63dc4953c22d73d18d490d1cb601815be141acaeeddbc6cd61ad6e2f1bdc1c067a10b8b94d814e9228b151bed71220641b000b9014f62e90ed439d806f4c0e5ab90b542ba4ea5a090410056c6347caa88119d713', -2866039515291046623);
-INSERT INTO logged_events (id, at, event_type, agent, duration_us, tokens_out, data, session_id, tokens_in) VALUES
-(1, 1794985722628, 'compress.done', NULL, NULL, 1800, '{"micro_usd":5000,"observed":2,"requests":3,"summarised":1}', NULL, NULL),
-(2, 1794985723298, 'hook.capture', 'claude-code', 1530, NULL, '{"event":"UserPromptSubmit","kept":"store"}', NULL, NULL),
-(3, 1794985723301, 'hook.capture', 'claude-code', 1230, NULL, '{"event":"PostToolUse","kept":"store"}', NULL, NULL),
-(4, 1794985723319, 'queue.done', NULL, 665, NULL, '{"done":0,"later":0,"raw":2}', NULL, NULL);
+INSERT INTO event_log (id, at, name, agent, duration_us, tokens, detail) VALUES
+(1, 1794985722628, 'compress.done', NULL, NULL, 1800, '{"micro_usd":5000,"observed":2,"requests":3,"summarised":1}'),
+(2, 1794985723298, 'hook.capture', 'claude-code', 1530, NULL, '{"event":"UserPromptSubmit","kept":"store"}'),
+(3, 1794985723301, 'hook.capture', 'claude-code', 1230, NULL, '{"event":"PostToolUse","kept":"store"}'),
+(4, 1794985723319, 'queue.done', NULL, 665, NULL, '{"done":0,"later":0,"raw":2}');
 INSERT INTO kept_observations (session, observations) VALUES
 (3, x'28b52ffd603000e50500028c26215069d406630a6d9b69bb4b4a4ce5637263e8cd4c82f4213486bec65349145515f68b86af0af45288713ce3d6923d0e377e8a41478c848762cbda8d859adfe2483aec40aec0b75cdaecb2cb52d5c9fcfe65f3e12f29593ac00080269984c8c38e862846454c390ed47e8f9e8155d096b2993d8ecfd5dabf672b43387e31f72f491225294020089444e2806ff53be09741fd53f0bdb9906750040c20b0c29407ff3034600da05ec948d5378c6668ed7dece9d5e67c5717dd0c');
 INSERT INTO observations (id, session, seq, model, at, body) VALUES
@@ -630,9 +617,6 @@ INSERT INTO checksums (scope, unit, upto, sum) VALUES
 (4, 3, NULL, -2084885424867404789),
 (4, 5, NULL, -2121660573679990575),
 (4, 6, NULL, 1078605546140468279),
-(5, 1, NULL, 8825090800749534479),
-(5, 2, NULL, -4518287904739022409),
-(5, 3, NULL, -4413444280889698939),
 (6, 1, NULL, 3245867247993148226),
 (6, 2, NULL, -5247603720279531599),
 (7, 1, NULL, 7443536395575162048),
@@ -677,4 +661,12 @@ INSERT INTO block_lines (stream, start, line) VALUES
 (1, 1, 1);
 INSERT INTO backfill (stream, offset, lines, state) VALUES
 (1, 1, 1, 'one');
+INSERT INTO snapshots (file, part, place, session, turn, at, gone, broken_at) VALUES
+(1, 0, 0, 3, 1, 1772355602000, 0, NULL),
+(2, 0, 0, 1, 3, 1772442010000, 0, NULL),
+(3, 0, 0, 1, 1, 1772442004000, 0, NULL);
+INSERT INTO snapshot_states (id, states) VALUES
+(1048576, x'28b52ffd205ad102007b2273796d626f6c73223a5b5b227369676e222c2266756e6374696f6e222c22646566207369676e2829222c312c322c333430363339313734342c6e756c6c2c747275655d5d2c226861735f6572726f7273223a66616c73657d'),
+(2097152, x'28b52ffd20e5cd0400e2c91f1c60a7ea53fc5447758665f6c8705782e8d15812dd34cc23144892e00a07d91c9d649b4e4ae5a0e3b35f1e744f2986188747be85ecc90cb354387b6f35b61464776fdf82639d95b8c3b201538c084736fb6de65325b4df2946812f52a2f56bbd03694e19eccda9b6d6018d75f883e88eccec379a8f601525d9e64980a65e4308008ab06dc2014e0b164474262821008c1fe7b88e2863'),
+(3145728, x'28b52ffd2061ed0200c205151b80b93978951031454289b2826da809916b858e40d332262341dd038d5b6454e25dbad6199649f8cb726db123b63c724e01217408830b8edc81cd4613e05087f09ddab0944df966d9345951122fea41b1583302010055613e01');
 PRAGMA user_version = 12;

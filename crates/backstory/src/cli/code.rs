@@ -7,7 +7,8 @@ use clap::Args;
 /// Show what source files define: functions, methods and types, with their lines.
 ///
 /// Of a folder, files that git would ignore, hidden folders, and folders of foreign code (node_modules, site-packages, target, vendor,
-/// venv) are left out, and of each file the most important symbols are shown.
+/// venv) are left out, and of each file the most important symbols are shown. A file that is not on this disk is shown as it was when
+/// an agent last changed it.
 #[derive(Debug, Args)]
 pub(crate) struct MapArgs {
     /// A source file, or a folder with some.
@@ -16,6 +17,9 @@ pub(crate) struct MapArgs {
     /// Mark what is new or modified since: 3d, 2w, 12h, a date, or the beginning of a session.
     #[arg(long, value_name = "WHEN|SESSION")]
     pub(crate) since: Option<String>,
+    /// Show the files as agents had left them then: 3d, 2w, 12h, the end of a date, or the beginning of a session.
+    #[arg(long, value_name = "WHEN|SESSION")]
+    pub(crate) at: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -24,8 +28,9 @@ pub(crate) struct MapArgs {
 /// Show who calls whom.
 ///
 /// Of NAME, callers and callees are looked for in all files of the repository around the current folder. Calls are resolved within
-/// a file and by its imports; what cannot be known that way is found by name alone and marked as unresolved. Calls that were seen in
-/// stack traces in the logs of agents are marked as seen, and are surer.
+/// a file and by its imports; what cannot be known that way is found by name alone and marked as unresolved, with the reason. Calls
+/// that were seen in stack traces in the logs of agents are marked as seen, and are surer. Of a file that is not on this disk, the calls are
+/// shown that it had when an agent last changed it.
 #[derive(Debug, Args)]
 pub(crate) struct CallsArgs {
     /// A function, method or type: `name` or `Class.name`.
@@ -40,6 +45,9 @@ pub(crate) struct CallsArgs {
     /// Only what NAME calls.
     #[arg(long, requires = "name")]
     pub(crate) callees: bool,
+    /// Show the calls of files as agents had left them then: 3d, 2w, 12h, the end of a date, or the beginning of a session.
+    #[arg(long, value_name = "WHEN|SESSION")]
+    pub(crate) at: Option<String>,
     /// Callers of callers and callees of callees, up to so many steps.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) depth: u32,

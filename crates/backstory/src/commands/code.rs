@@ -5,9 +5,14 @@ mod changes;
 mod map;
 mod mermaid;
 mod report;
+mod stored;
 mod why;
 
 use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use backstory_memory::{LANGUAGES, Memory, SourceFolder, SymbolChange, scan_folder};
 
@@ -30,6 +35,17 @@ fn moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
     match memory.session(typed) {
         Ok(session) => Ok(session.started_at.unwrap_or_default()),
         Err(_) => Err(wrong.hint("or write the id of a session, or the beginning of one")),
+    }
+}
+
+/// A time that somebody typed for a state as of then: of a date its end, of a session its beginning.
+fn state_moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
+    let is_time = typed.parse::<Timestamp>().is_ok();
+    let date = typed.parse::<Date>().ok().filter(|_| !is_time);
+    let next_day = date.and_then(|date| date.tomorrow().ok()?.to_zoned(TimeZone::system()).ok());
+    match next_day {
+        Some(next_day) => Ok(next_day.timestamp().as_millisecond() - 1),
+        None => moment(memory, typed),
     }
 }
 

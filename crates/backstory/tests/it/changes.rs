@@ -333,3 +333,156 @@ fn a_report_counts_and_draws() {
         (&json!(1), &json!(1))
     );
 }
+
+/// What `map` and `calls` show of a file, in the order of its lines.
+fn shown(shop: &Shop, arguments: &[&str]) -> Vec<String> {
+    let found = shop.json(arguments);
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
+    if arguments[0] == "map" {
+        let symbols = found["files"][0]["symbols"].as_array().unwrap().iter();
+        return symbols
+            .map(|symbol| {
+                format!(
+                    "{} {} {}",
+                    symbol["line_start"],
+                    text(&symbol["name"]),
+                    text(&symbol["change"])
+                )
+            })
+            .collect();
+    }
+    let edges = found["edges"].as_array().unwrap().iter();
+    edges
+        .map(|edge| {
+            format!(
+                "{} {} > {} {}",
+                edge["line"],
+                text(&edge["caller"]),
+                text(&edge["resolved"]),
+                text(&edge["resolution"])
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn files_are_shown_as_they_were() {
+    let mut shop = Shop::open();
+    let first = ["--at", "2026-05-01T12:00:00Z"];
+    shop.ask("say what it is");
+    shop.write(
+        "shop.py",
+        &format!("# A shop.\n{SHOP}def late():\n    db.go()\n"),
+    );
+    shop.save();
+    for is_there in [true, false] {
+        if !is_there {
+            std::fs::remove_file(shop.root.join("shop.py")).unwrap();
+        }
+        assert_eq!(
+            shown(&shop, &[&["map", "shop.py"], &first[..]].concat()),
+            ["4 Shop new", "5 Shop.pay new", "8 Shop.close new"]
+        );
+        assert_eq!(
+            shown(
+                &shop,
+                &[&["calls", "--file", "shop.py"], &first[..]].concat()
+            ),
+            [
+                "6 Shop.pay > till.count import",
+                "9 Shop.close > Shop.pay self_method"
+            ]
+        );
+    }
+    assert_eq!(
+        shown(&shop, &["map", "shop.py"]),
+        [
+            "5 Shop unchanged",
+            "6 Shop.pay unchanged",
+            "9 Shop.close modified",
+            "11 late new"
+        ]
+    );
+    let calls = shop.json(&["calls", "--file", "shop.py"]);
+    let last = &calls["edges"][2];
+    assert_eq!(
+        (
+            &last["caller"],
+            &last["reason"],
+            &last["session"],
+            &last["turn"]
+        ),
+        (
+            &json!("late"),
+            &json!("external"),
+            &json!(claude_id(1)),
+            &json!(4)
+        )
+    );
+    assert!(
+        last["snapshot_at"]
+            .as_str()
+            .unwrap()
+            .starts_with("2026-05-0")
+    );
+    let file = &shop.json(&["map", "shop.py"])["files"][0];
+    assert_eq!(
+        (&file["turn"], &file["language"]),
+        (&json!(4), &json!("python"))
+    );
+    // By name, in a file that is not there; from anywhere, by the end of its path.
+    assert_eq!(shown(&shop, &["calls", "late"]), ["12 late > - unresolved"]);
+    let elsewhere = shop.environment.run(&["map", "shop/shop.py"]);
+    assert_eq!(elsewhere.code, 0, "{}", elsewhere.stderr);
+    assert!(
+        elsewhere.stdout.contains("def late()"),
+        "{}",
+        elsewhere.stdout
+    );
+    assert!(
+        elsewhere.stderr.contains("snapshot of 2026-05-0"),
+        "{}",
+        elsewhere.stderr
+    );
+    // A folder, and what changed since.
+    let folder = shop.json(&["map", ".", "--at", "2026-05-03"]);
+    assert_eq!(folder["files"].as_array().unwrap().len(), 2);
+    let since = [
+        "map",
+        "shop.py",
+        "--at",
+        "3000-01-01",
+        "--since",
+        "2026-05-02T00:00:00Z",
+    ];
+    assert_eq!(
+        shown(&shop, &since),
+        [
+            "5 Shop unchanged",
+            "6 Shop.pay unchanged",
+            "9 Shop.close modified",
+            "11 late new"
+        ]
+    );
+    for (arguments, told) in [
+        (&["map", "nothing.py"][..], "no file nothing.py"),
+        (&["calls", "--file", "nothing.py"], "no file nothing.py"),
+        (
+            &["map", "shop.py", "--at", "2026-04-01"],
+            "no snapshot of shop.py at or before",
+        ),
+        (&["map", "shop.py", "--at", "soon"], "is no time"),
+    ] {
+        let outcome = shop.outcome(arguments);
+        assert_eq!(
+            outcome.code,
+            if told == "is no time" { 2 } else { 1 },
+            "{arguments:?}"
+        );
+        assert!(
+            outcome.stderr.contains(told) && outcome.stderr.contains("hint:"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}

@@ -78,7 +78,13 @@ fn what_has_no_symbols_is_told() {
         "{}",
         text.stderr
     );
-    assert_eq!(run("repo/nowhere.py").code, 2);
+    let nowhere = run("repo/nowhere.py");
+    assert_eq!(nowhere.code, 1);
+    assert!(
+        nowhere.stderr.contains("not on this disk") && nowhere.stderr.contains("hint:"),
+        "{}",
+        nowhere.stderr
+    );
     environment.write("repo/binary.py", b"def f():\0");
     let binary = run("repo/binary.py");
     assert!(

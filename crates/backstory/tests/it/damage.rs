@@ -427,6 +427,8 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
             "blame" => vec!["blame", &file],
             "context" => vec!["context", "--project", project],
             "patterns" => vec!["patterns"],
+            "map" => vec!["map", &file, "--at", "3000-01-01"],
+            "calls" => vec!["calls", "--file", &file, "--at", "3000-01-01"],
             _ => vec!["sessions"],
         };
         arguments.into_iter().map(str::to_string).collect()
@@ -450,6 +452,7 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
         "context",
         "patterns",
         "sessions",
+        "map",
     ];
     for name in all {
         let outcome = run(name, true);
@@ -472,6 +475,10 @@ fn every_answer_names_damage_of_what_it_is_made_of() {
         (
             "UPDATE symbol_changes SET change = 1 - change",
             &["changes"],
+        ),
+        (
+            "UPDATE snapshot_states SET states = zeroblob(length(states))",
+            &["map", "calls", "context"],
         ),
         (
             "UPDATE events SET duration_ms = 77",

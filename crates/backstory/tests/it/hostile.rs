@@ -598,7 +598,8 @@ fn very_long_names_are_shortened_and_stay_apart() {
     }
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
     for (query, most) in [
-        ("SELECT MAX(LENGTH(name)) FROM names", 200),
+        // Branches are names, too.
+        ("SELECT MAX(LENGTH(name)) FROM names", 1024),
         ("SELECT MAX(LENGTH(path)) FROM paths", 4096),
         ("SELECT MAX(LENGTH(cwd)) FROM sessions", 4096),
         ("SELECT MAX(LENGTH(branch)) FROM sessions", 1024),

@@ -41,7 +41,7 @@ fn call(session: &str, seconds: i64) -> String {
 }
 
 /// A line of `events.jsonl`, so many seconds after ten.
-fn event(seconds: i64, kind: &str, fields: Value) -> String {
+fn event(seconds: i64, kind: &str, fields: &Value) -> String {
     let mut line = json!({"ts": format!("2026-08-01T10:00:{seconds:02}.500Z"), "type": kind});
     let more = fields.as_object().unwrap().clone();
     line.as_object_mut().unwrap().extend(more);
@@ -64,11 +64,11 @@ fn first_turn(environment: &Environment, session: &str) {
 
 fn first_events(session: &str) -> String {
     [
-        event(0, "turn_started", json!({"session_id": session, "model_id": "grok-9", "yolo_mode": true})),
-        event(2, "first_token", json!({})),
-        event(2, "permission_resolved", json!({"tool_name": "bash", "decision": "allow", "wait_ms": 4})),
-        event(3, "tool_completed", json!({"tool_name": "bash", "duration_ms": 777, "outcome": "success", "tool_call_id": "c1"})),
-        event(6, "turn_ended", json!({"outcome": "completed"})),
+        event(0, "turn_started", &json!({"session_id": session, "model_id": "grok-9", "yolo_mode": true})),
+        event(2, "first_token", &json!({})),
+        event(2, "permission_resolved", &json!({"tool_name": "bash", "decision": "allow", "wait_ms": 4})),
+        event(3, "tool_completed", &json!({"tool_name": "bash", "duration_ms": 777, "outcome": "success", "tool_call_id": "c1"})),
+        event(6, "turn_ended", &json!({"outcome": "completed"})),
     ]
     .concat()
 }
@@ -121,9 +121,9 @@ fn what_a_file_without_events_says_is_in_its_turn() {
         event(
             20,
             "turn_started",
-            json!({"session_id": SESSION, "model_id": "grok-8", "yolo_mode": false}),
+            &json!({"session_id": SESSION, "model_id": "grok-8", "yolo_mode": false}),
         ),
-        event(29, "turn_ended", json!({"outcome": "cancelled"})),
+        event(29, "turn_ended", &json!({"outcome": "cancelled"})),
     ];
     let events = first_events(SESSION) + &events.concat();
     write(&environment, SESSION, "events.jsonl", &events);

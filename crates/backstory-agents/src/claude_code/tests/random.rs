@@ -54,7 +54,7 @@ fn envelope() -> impl Strategy<Value = Envelope> {
 }
 
 impl Envelope {
-    fn record(&self, kind: &str, more: Value) -> Value {
+    fn record(&self, kind: &str, more: &Value) -> Value {
         let mut record = json!({
             "type": kind, "uuid": self.uuid, "parentUuid": self.parent, "cwd": self.cwd, "sessionId": SESSION,
             "gitBranch": self.branch, "version": self.version, "permissionMode": self.mode, "effort": self.effort,
@@ -116,7 +116,7 @@ proptest! {
             .map(|(media, data)| json!({"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}))
             .collect();
         blocks.push(json!({"type": "text", "text": text}));
-        let record = envelope.record("user", json!({
+        let record = envelope.record("user", &json!({
             "message": {"role": "user", "content": blocks}, "thinkingMetadata": {"level": level},
         }));
         let out = read_record(&record);
@@ -148,7 +148,7 @@ proptest! {
     ) {
         let (tier, speed, geo) = billing;
         let input = json!({"file_path": path, "more": [1, {"deep": tool}]});
-        let record = envelope.record("assistant", json!({
+        let record = envelope.record("assistant", &json!({
             "requestId": request,
             "message": {
                 "id": id, "model": "opus", "stop_reason": stop,
@@ -193,7 +193,7 @@ proptest! {
         error in any::<bool>(),
     ) {
         let block = json!({"type": "tool_result", "tool_use_id": call, "content": text, "is_error": error});
-        let out = read_record(&envelope.record("user", json!({
+        let out = read_record(&envelope.record("user", &json!({
             "message": {"content": [block]},
             "toolUseResult": {"status": status, "durationMs": duration},
             "toolDenialKind": denial,
@@ -216,7 +216,7 @@ proptest! {
     ) {
         let more = json!({"subtype": subtype, "durationMs": duration, "more": fields});
         for subtype in [subtype.as_str(), "compact_boundary", "stop_hook_summary", "turn_duration"] {
-            let mut record = envelope.record("system", more.clone());
+            let mut record = envelope.record("system", &more);
             record["subtype"] = json!(subtype);
             let record = record.to_string();
             prop_assert_eq!(read(FILE, record.as_bytes()).telemetry.len(), 1);

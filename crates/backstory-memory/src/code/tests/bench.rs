@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::ChangeFilter;
 use crate::trial::{DAY, NOW, Trial, id};
+use crate::{ChangeFilter, CodeRowFilter};
 
 /// Where the agents work. It is not there.
 pub(super) const ROOT: &str = "/home/ada/shop";
@@ -131,6 +131,51 @@ impl Bench {
         self.trial.sweep();
     }
 
+    /// All symbols of all snapshots: `1#2 shop.py m:Shop.pay 3-4`.
+    pub(super) fn snapshots(&self) -> Vec<String> {
+        let memory = &self.trial.memory;
+        let mut rows = memory.function_map(&CodeRowFilter::default()).unwrap();
+        rows.sort_by_key(|row| row.snapshot_at);
+        let line = |row: &crate::FunctionRow| {
+            let (turn, file) = (
+                turn_text(&row.session, row.turn),
+                short_path(&row.file_path),
+            );
+            let name = &row.qualified_name;
+            let change = &row.change_type[..1];
+            let is_consistent = match row.change_type.as_str() {
+                "new" => row.prev_hash.is_none() && row.body_hash.is_some(),
+                "deleted" => row.prev_hash.is_some() && row.body_hash.is_none(),
+                "unchanged" => row.prev_hash == row.body_hash,
+                _ => row.prev_hash.is_some() && row.prev_hash != row.body_hash,
+            };
+            assert!(is_consistent, "{row:?}");
+            format!(
+                "{turn} {file} {change}:{name} {}-{}",
+                row.line_start, row.line_end
+            )
+        };
+        rows.iter().map(line).collect()
+    }
+
+    /// All calls of all snapshots: `shop.py 5 pay > self.check = Shop.check (self_method)`.
+    pub(super) fn calls(&self) -> Vec<String> {
+        let memory = &self.trial.memory;
+        let rows = memory.call_rows(&CodeRowFilter::default()).unwrap();
+        let line = |row: &crate::CallRow| {
+            format!(
+                "{} {} {} > {} = {} ({})",
+                short_path(&row.caller_file),
+                row.line_number.unwrap_or_default(),
+                row.caller_name,
+                row.callee_name,
+                row.callee_resolved.as_deref().unwrap_or("?"),
+                row.reason.as_ref().unwrap_or(&row.resolution)
+            )
+        };
+        rows.iter().map(line).collect()
+    }
+
     /// All changes, the oldest first: `1#2 ~shop.py +pay ~Shop.sum →new(old)`.
     pub(super) fn told(&self) -> Vec<String> {
         let turns = self.trial.memory.code_changes(&ChangeFilter::default());
@@ -160,4 +205,14 @@ impl Bench {
         }
         told
     }
+}
+
+fn turn_text(session: &str, turn: Option<u64>) -> String {
+    let session = u32::from_str_radix(&session[..8], 16).unwrap();
+    let turn = turn.map_or("live".to_string(), |turn| turn.to_string());
+    format!("{session}#{turn}")
+}
+
+fn short_path(path: &str) -> &str {
+    path.strip_prefix(ROOT).map_or(path, |path| &path[1..])
 }

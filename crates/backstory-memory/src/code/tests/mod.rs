@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod bench;
+mod snapshots;
 
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
 use crate::trial::id;
-use crate::{Forget, SeenFile, SymbolChange};
+use crate::{CodeRowFilter, Forget, SeenFile, SymbolChange};
 
 const SHOP: &str = "class Shop:\n    def pay(self, total):\n        return total\n\n    def close(self):\n        pass\n\n\ndef open_shop():\n    return Shop()\n";
 
@@ -22,6 +23,8 @@ fn check(work: impl Fn(&mut Bench, &dyn Fn(&mut Bench)), expect: &[&str]) {
     work(&mut in_pieces, &|bench| bench.sweep());
     in_pieces.sweep();
     assert_eq!(in_pieces.told(), expect, "swept in pieces");
+    assert_eq!(in_pieces.snapshots(), at_once.snapshots());
+    assert_eq!(in_pieces.calls(), at_once.calls());
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn files_are_followed_when_they_are_moved_and_deleted() {
 }
 
 #[test]
-fn a_file_in_the_middle_of_an_edit_keeps_its_last_good_look() {
+fn a_file_in_the_middle_of_an_edit_keeps_its_last_good_snapshot() {
     check(
         |bench, pause| {
             bench.ask(1, "make a shop");
@@ -307,7 +310,7 @@ fn evicted_sessions_are_still_told() {
 }
 
 #[test]
-fn what_a_forgotten_session_wrote_is_in_no_look_of_others() {
+fn what_a_forgotten_session_wrote_is_in_no_snapshot_of_others() {
     let mut bench = Bench::new();
     bench.ask(10, "make a till");
     bench.patch(
@@ -322,13 +325,8 @@ fn what_a_forgotten_session_wrote_is_in_no_look_of_others() {
     );
     bench.sweep();
     let names = |bench: &Bench| {
-        let store = &bench.trial.memory.store;
-        let files = store.code_files().unwrap();
-        let looks = files.iter().map(|file| store.snapshot(file.id).unwrap());
-        let symbols = looks
-            .flatten()
-            .map(|look| String::from_utf8(look.symbols).unwrap());
-        symbols.collect::<String>()
+        let memory = &bench.trial.memory;
+        format!("{:?}", memory.function_map(&CodeRowFilter::default()))
     };
     assert!(names(&bench).contains("zanzibar"));
     let forgotten = bench

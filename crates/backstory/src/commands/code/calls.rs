@@ -5,14 +5,17 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_memory::{
-    CallEdge, Resolution, RunCall, SourceOutline, call_graph, repository_around, scan_file,
+    CallEdge, Damage, Memory, Resolution, RunCall, SourceOutline, call_graph, repository_around,
+    scan_file,
 };
 use serde_json::{Value, json};
 
-use super::{known_languages, memory_if_any, scanned, shown};
+use super::stored::{add_snapshot, memory_of, stored_files, tell_snapshots};
+use super::{known_languages, memory_if_any, scanned, shown, state_moment};
 use crate::cli::CallsArgs;
+use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, print_json, stdout, warn};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, stdout, warn};
 use crate::setting::Setting;
 
 /// What calls outside of every function.
@@ -21,47 +24,123 @@ const MODULE: &str = "<module>";
 /// A symbol that is looked for; without a file, in any.
 type Wanted = (String, Option<usize>);
 
+/// Files whose calls are asked for.
+struct Searched {
+    files: Vec<SourceOutline>,
+    /// The memory that was asked for them, with what was found damaged there.
+    memory: Option<(Memory, Vec<Damage>)>,
+    /// Stack traces after this time do not count.
+    until: Option<i64>,
+}
+
 pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
     let here = std::env::current_dir()?;
-    let files = match &arguments.file {
-        Some(file) => one_file(file)?,
-        None => scanned(repository_around(&here)).files,
+    let place = arguments.file.as_deref();
+    let is_there = place.is_none_or(Path::is_file);
+    let around = place.unwrap_or_else(|| repository_around(&here));
+    let searched = match (arguments.at.is_some() || !is_there, place) {
+        (true, _) => stored_calls(setting, arguments, around)?,
+        (false, Some(file)) => Searched::on_disk(one_file(file)?),
+        (false, None) => Searched::on_disk(scanned(around).files),
     };
-    let runs = seen_calls(setting, arguments.file.as_deref().unwrap_or(&here));
-    let graph = call_graph(&files, &runs);
-    let edges: Vec<&CallEdge<'_>> = graph.edges.iter().collect();
-    let found = match &arguments.name {
-        None => edges,
-        Some(name) => {
-            let mut found = Vec::new();
-            if !arguments.callees {
-                found.extend(callers(&edges, name, arguments.depth));
-            }
-            if !arguments.callers {
-                found.extend(callees(&edges, name, arguments.depth));
-            }
-            let mut seen = HashSet::new();
-            found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
-            found
+    let runs = seen_calls(setting, place.unwrap_or(&here), searched.until);
+    if searched.show(&runs, arguments)? {
+        return searched.report();
+    }
+    if place.is_none() && searched.memory.is_none() {
+        // It may be in a file that is not on this disk.
+        let stored = stored_calls(setting, arguments, around).ok();
+        if let Some(stored) = stored
+            && stored.show(&runs, arguments)?
+        {
+            return stored.report();
         }
-    };
+    }
     if arguments.json {
-        let edges = found.iter().map(|edge| edge_json(&files, edge));
-        print_json(&json!({ "edges": edges.collect::<Vec<Value>>() }))?;
+        print_answer(json!({ "edges": [] }), searched.damage())?;
     }
-    if found.is_empty() {
-        return Err(nothing(arguments, &files));
+    searched.report()?;
+    Err(nothing(arguments, &searched.files))
+}
+
+impl Searched {
+    fn on_disk(files: Vec<SourceOutline>) -> Self {
+        Searched {
+            files,
+            memory: None,
+            until: None,
+        }
     }
-    if !arguments.json {
-        print_text(&files, &found)?;
+
+    fn damage(&self) -> &[Damage] {
+        self.memory.as_ref().map_or(&[], |(_, damage)| damage)
     }
-    Ok(())
+
+    fn report(&self) -> Result<(), Error> {
+        match &self.memory {
+            Some((memory, damage)) => report_damage(memory, damage),
+            None => Ok(()),
+        }
+    }
+
+    /// Shows the calls that are asked for; false if there are none.
+    fn show(&self, runs: &[RunCall], arguments: &CallsArgs) -> Result<bool, Error> {
+        let graph = call_graph(&self.files, runs);
+        let edges: Vec<&CallEdge<'_>> = graph.edges.iter().collect();
+        let found = match &arguments.name {
+            None => edges,
+            Some(name) => {
+                let mut found = Vec::new();
+                if !arguments.callees {
+                    found.extend(callers(&edges, name, arguments.depth));
+                }
+                if !arguments.callers {
+                    found.extend(callees(&edges, name, arguments.depth));
+                }
+                let mut seen = HashSet::new();
+                found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
+                found
+            }
+        };
+        if found.is_empty() {
+            return Ok(false);
+        }
+        if arguments.json {
+            let edges = found.iter().map(|edge| edge_json(&self.files, edge));
+            let answer = json!({ "edges": edges.collect::<Vec<Value>>() });
+            print_answer(answer, self.damage())?;
+        } else {
+            let shown: BTreeSet<usize> = found.iter().map(|edge| edge.file).collect();
+            let memory = self.memory.as_ref().map(|(memory, _)| memory);
+            let files = shown.iter().filter_map(|file| self.files.get(*file));
+            tell_snapshots(memory, files);
+            print_text(&self.files, &found)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Files as they were when they were last seen, or at a time.
+fn stored_calls(setting: &Setting, arguments: &CallsArgs, path: &Path) -> Result<Searched, Error> {
+    let memory = memory_of(setting, path)?;
+    let until = arguments.at.as_deref();
+    let until = until.map(|at| state_moment(&memory, at)).transpose()?;
+    let stored = stored_files(&memory, path, until, None);
+    let damage = memory.take_damage();
+    if !damage.is_empty() && stored.is_err() {
+        if arguments.json {
+            print_answer(json!({ "edges": [] }), &damage)?;
+        }
+        report_damage(&memory, &damage)?;
+    }
+    Ok(Searched {
+        files: stored?.files,
+        memory: Some((memory, damage)),
+        until,
+    })
 }
 
 fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
-    if !file.is_file() {
-        return Err(Error::usage(format!("there is no file {}", file.display())));
-    }
     let scanned =
         scan_file(file).map_err(|error| Error::usage(format!("{}: {error}", file.display())))?;
     let Some(scanned) = scanned else {
@@ -76,9 +155,11 @@ fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
 }
 
 /// Calls that were seen to happen, if there is a memory that knows of some.
-fn seen_calls(setting: &Setting, path: &Path) -> Vec<RunCall> {
+fn seen_calls(setting: &Setting, path: &Path, until: Option<i64>) -> Vec<RunCall> {
     let calls = memory_if_any(setting).and_then(|memory| memory.run_calls(path).ok());
-    calls.unwrap_or_default()
+    let mut calls = calls.unwrap_or_default();
+    calls.retain(|call| until.is_none_or(|until| call.at <= Some(until)));
+    calls
 }
 
 fn nothing(arguments: &CallsArgs, files: &[SourceOutline]) -> Error {
@@ -170,18 +251,24 @@ fn steps<'g, 's>(
 
 fn edge_json(files: &[SourceOutline], edge: &CallEdge<'_>) -> Value {
     let path = |file: usize| files.get(file).map(|file| shown(&file.path));
-    json!({
+    let snapshot = files.get(edge.file).and_then(|file| file.snapshot.as_ref());
+    let mut answer = json!({
         "caller": edge.call.caller.as_deref().unwrap_or(MODULE),
         "callee": edge.call.callee,
         "resolved": edge.call.resolved,
-        "resolution": edge.call.resolution.name(),
+        "resolution": edge.resolution_name(),
+        "reason": edge.reason_name(),
         "file": path(edge.file),
         "line": edge.call.line,
         "target_file": edge.target.and_then(|target| path(target.file)),
         "confidence": (edge.confidence() * 1000.0).round() / 1000.0,
         "seen": edge.seen,
         "contradicted": edge.is_contradicted,
-    })
+    });
+    if let Value::Object(answer) = &mut answer {
+        add_snapshot(answer, snapshot);
+    }
+    answer
 }
 
 fn print_text(files: &[SourceOutline], edges: &[&CallEdge<'_>]) -> Result<(), Error> {
@@ -204,11 +291,14 @@ fn print_text(files: &[SourceOutline], edges: &[&CallEdge<'_>]) -> Result<(), Er
             Some(resolved) if *resolved != edge.call.callee => format!(" = {}", one_line(resolved)),
             _ => String::new(),
         };
-        let colour = match edge.call.resolution {
-            Resolution::Unresolved => YELLOW,
-            _ => DIM,
+        let colour = match edge.reason_name() {
+            Some(_) => YELLOW,
+            None => DIM,
         };
-        let mut how = edge.call.resolution.name().to_string();
+        let mut how = edge.resolution_name().to_string();
+        if let Some(reason) = edge.reason_name() {
+            how.push_str(&format!(" ({})", reason.replace('_', " ")));
+        }
         if edge.is_contradicted {
             how.push_str(", but not there");
         }

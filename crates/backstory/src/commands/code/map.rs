@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
-use backstory_memory::{FileState, Outline, SourceOutline, Symbol, scan_file};
-use serde_json::{Value, json};
+use backstory_memory::{Damage, FileState, Memory, Outline, SourceOutline, Symbol, scan_file};
+use serde_json::{Map, Value, json};
 
-use super::{known_languages, moment, scanned, shown};
+use super::stored::{add_snapshot, memory_of, stored_files, tell_snapshots};
+use super::{known_languages, moment, scanned, shown, state_moment};
 use crate::cli::MapArgs;
+use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, print_json, stdout, warn};
+use crate::output::{BOLD, DIM, harmless, stdout, warn};
 use crate::setting::Setting;
 
 /// So much of each file of a folder is shown, about 150 tokens.
@@ -16,39 +18,32 @@ const MOST_LETTERS: usize = 600;
 /// Signatures in the overview of a folder are cut.
 const MOST_SIGNATURE: usize = 90;
 
+/// Files that are shown, and what became of their symbols.
+struct Mapped {
+    files: Vec<SourceOutline>,
+    states: Vec<FileState>,
+    is_folder: bool,
+    /// The memory that was asked, with what was found damaged there.
+    memory: Option<(Memory, Vec<Damage>)>,
+}
+
 pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result<(), Error> {
     let path = &arguments.path;
-    let is_folder = path.is_dir();
-    if !path.exists() {
-        return Err(Error::usage(format!("there is no {}", path.display())));
-    }
-    let files = match is_folder {
-        true => scanned(path).files,
-        false => {
-            let scanned = scan_file(path)
-                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
-            scanned.into_iter().collect()
-        }
+    let mapped = match arguments.at.is_some() || !path.exists() {
+        true => stored_map(setting, arguments)?,
+        false => disk_map(setting, arguments)?,
     };
-    if files.is_empty() {
-        let message = match is_folder {
-            true => format!("nothing is defined in {}", path.display()),
-            false => format!("{} is in no language that is known here", path.display()),
-        };
-        if arguments.json && is_folder {
-            print_json(&map_json(&[], &[]))?;
-        }
-        return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
-    }
-    let states = match &arguments.since {
-        Some(since) => {
-            let memory = setting.memory()?;
-            memory.code_states(&files, moment(&memory, since)?)?
-        }
-        None => files.iter().map(|_| FileState::default()).collect(),
-    };
+    let Mapped {
+        files,
+        states,
+        is_folder,
+        memory,
+    } = mapped;
+    let damage = memory.as_ref().map_or(&[][..], |(_, damage)| damage);
     if arguments.json {
-        print_json(&map_json(&files, &states))?;
+        print_answer(map_json(&files, &states), damage)?;
+    } else {
+        tell_snapshots(memory.as_ref().map(|(memory, _)| memory), &files);
     }
     for file in &files {
         if let Err(skipped) = &file.outline {
@@ -71,8 +66,12 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
         let message = format!("nothing is defined in {}", path.display());
         return Err(Error::new(ErrorKind::NotFound, message));
     }
+    let report = || match &memory {
+        Some((memory, damage)) => report_damage(memory, damage),
+        None => Ok(()),
+    };
     if arguments.json {
-        return Ok(());
+        return report();
     }
     let mut out = stdout();
     for (file, outline, state) in outlines {
@@ -98,7 +97,69 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
         }
     }
     out.flush()?;
-    Ok(())
+    report()
+}
+
+/// Files as they are on disk.
+fn disk_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
+    let path = &arguments.path;
+    let is_folder = path.is_dir();
+    let files = match is_folder {
+        true => scanned(path).files,
+        false => {
+            let scanned = scan_file(path)
+                .map_err(|error| Error::usage(format!("{}: {error}", path.display())))?;
+            scanned.into_iter().collect()
+        }
+    };
+    if files.is_empty() {
+        let message = match is_folder {
+            true => format!("nothing is defined in {}", path.display()),
+            false => format!("{} is in no language that is known here", path.display()),
+        };
+        if arguments.json && is_folder {
+            print_answer(map_json(&[], &[]), &[])?;
+        }
+        return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
+    }
+    let states = match &arguments.since {
+        Some(since) => {
+            let memory = setting.memory()?;
+            memory.code_states(&files, moment(&memory, since)?)?
+        }
+        None => files.iter().map(|_| FileState::default()).collect(),
+    };
+    Ok(Mapped {
+        files,
+        states,
+        is_folder,
+        memory: None,
+    })
+}
+
+/// Files as they were when they were last seen, or at a time.
+fn stored_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
+    let path = &arguments.path;
+    let memory = memory_of(setting, path)?;
+    let until = arguments.at.as_deref();
+    let until = until.map(|at| state_moment(&memory, at)).transpose()?;
+    let since = arguments.since.as_deref();
+    let since = since.map(|since| moment(&memory, since)).transpose()?;
+    let stored = stored_files(&memory, path, until, since);
+    let damage = memory.take_damage();
+    if !damage.is_empty() && stored.is_err() {
+        if arguments.json {
+            print_answer(map_json(&[], &[]), &damage)?;
+        }
+        report_damage(&memory, &damage)?;
+    }
+    let stored = stored?;
+    Ok(Mapped {
+        is_folder: stored.files.len() > 1 || path.is_dir(),
+        files: stored.files,
+        states: stored.states,
+        memory: Some((memory, damage)),
+    })
 }
 
 fn map_json(scanned: &[SourceOutline], states: &[FileState]) -> Value {
@@ -108,12 +169,15 @@ fn map_json(scanned: &[SourceOutline], states: &[FileState]) -> Value {
         match &file.outline {
             Ok(outline) => {
                 let symbols = outline.symbols.iter();
-                files.push(json!({
-                    "path": path,
-                    "language": file.language.name,
-                    "has_errors": outline.has_errors,
-                    "symbols": symbols.map(|symbol| symbol_json(symbol, state)).collect::<Vec<Value>>(),
-                }));
+                let symbols: Vec<Value> =
+                    symbols.map(|symbol| symbol_json(symbol, state)).collect();
+                let mut answer = Map::new();
+                answer.insert("path".to_string(), json!(path));
+                answer.insert("language".to_string(), json!(file.language.name));
+                answer.insert("has_errors".to_string(), json!(outline.has_errors));
+                add_snapshot(&mut answer, file.snapshot.as_ref());
+                answer.insert("symbols".to_string(), Value::Array(symbols));
+                files.push(Value::Object(answer));
             }
             Err(reason) => skipped.push(json!({ "path": path, "reason": reason.reason() })),
         }

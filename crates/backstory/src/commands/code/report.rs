@@ -122,7 +122,7 @@ impl Calls {
         };
         for edge in &graph.edges {
             calls.all += 1;
-            let resolution = edge.call.resolution.name();
+            let resolution = edge.resolution_name();
             *calls.by_resolution.entry(resolution).or_default() += 1;
             calls.seen += u64::from(edge.seen > 0);
             calls.contradicted += u64::from(edge.is_contradicted);

@@ -1,11 +1,27 @@
-//! What is known of source files: their symbols as they were last seen, what turns did to them, and which calls were seen to happen.
+//! What is known of source files: snapshots of their symbols and calls, what turns did to symbols, and which calls were seen to happen.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+mod coding;
+mod forget;
+mod format;
+mod history;
+mod rows;
+mod snapshot;
+#[cfg(test)]
+mod tests;
 
-use crate::blocks::{Packer, decompress};
-use crate::checksums::{Scope, check_unit};
+use rusqlite::Row;
+
+pub use self::coding::{Coding, LastSnapshot};
+pub(crate) use self::forget::remove_snapshots;
+pub(crate) use self::history::UNIT_SHIFT;
+use self::history::read_snapshot;
+pub use self::rows::{CallRow, FunctionRow, SnapshotFilter};
+pub use self::snapshot::{
+    CallRecord, ChangeType, FileSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol,
+    PriorSymbol, SymbolChanges, SymbolRecord,
+};
 use crate::error::Result;
-use crate::ingest::{Project, project_row};
+use crate::ingest::Project;
 use crate::open::Store;
 
 /// The turn of what was seen live, until the log tells which it was.
@@ -61,19 +77,6 @@ pub struct CodeFile {
     pub name: String,
     /// The file that it was before it was moved.
     pub moved_from: Option<i64>,
-}
-
-/// A file as it was last seen whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// When.
-    pub at: i64,
-    /// Tells whether a text is the one that was seen.
-    pub text_hash: i64,
-    /// When it was seen since with errors that were not there before.
-    pub broken_at: Option<i64>,
-    /// The symbols, in the writer's own format.
-    pub symbols: Vec<u8>,
 }
 
 /// What a turn did to a symbol.
@@ -216,15 +219,15 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// A file as it was last seen whole.
-    pub fn snapshot(&self, file: i64) -> Result<Option<Snapshot>> {
-        snapshot(&self.connection, file)
+    /// The last snapshot of a file, up to a time if one is given.
+    pub fn file_snapshot(&self, file: i64, until: Option<i64>) -> Result<Option<FileSnapshot>> {
+        read_snapshot(&self.connection, file, until)
     }
 
     /// Files that were last seen with errors that were not there before: the file, and when that was.
     pub fn broken_files(&self) -> Result<Vec<(i64, i64)>> {
-        let query =
-            "SELECT file, broken_at FROM snapshots WHERE broken_at IS NOT NULL ORDER BY file";
+        let query = "SELECT file, broken_at FROM snapshots AS last WHERE broken_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots \
+             WHERE file = last.file AND (part, place) > (last.part, last.place)) ORDER BY file";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -272,210 +275,6 @@ impl Store {
         }
         Ok(edges)
     }
-
-    /// Begins to store what was learned of source files.
-    pub fn coding(&mut self) -> Result<Coding<'_>> {
-        let transaction =
-            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        Ok(Coding {
-            transaction,
-            packer: Packer::for_notes()?,
-        })
-    }
-}
-
-/// A transaction that stores what was learned of source files.
-pub struct Coding<'a> {
-    transaction: Transaction<'a>,
-    packer: Packer,
-}
-
-impl Coding<'_> {
-    /// The row of a source file, made if need be.
-    pub fn file(&self, project: &Project, name: &str) -> Result<i64> {
-        let project = project_row(&self.transaction, project)?;
-        let known = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
-        let mut statement = self.transaction.prepare_cached(known)?;
-        let found = statement.query_row((project, name), |row| row.get(0));
-        if let Some(id) = found.optional()? {
-            return Ok(id);
-        }
-        let insert = "INSERT INTO code_files (project, name) VALUES (?1, ?2)";
-        self.transaction
-            .prepare_cached(insert)?
-            .execute((project, name))?;
-        Ok(self.transaction.last_insert_rowid())
-    }
-
-    /// A file as it was last seen whole.
-    pub fn snapshot(&self, project: &Project, name: &str) -> Result<Option<Snapshot>> {
-        match code_file(&self.transaction, project, name)? {
-            Some(file) => snapshot(&self.transaction, file),
-            None => Ok(None),
-        }
-    }
-
-    /// The only file of a project that has this name in some folder.
-    pub fn file_named(&self, project: &Project, name: &str) -> Result<Option<i64>> {
-        let project = project_row(&self.transaction, project)?;
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT MAX(id), COUNT(*) FROM code_files WHERE project = ?1 AND (name = ?2 OR substr(name, -length(?2) - 1) = '/' || ?2)",
-        )?;
-        let (id, count): (Option<i64>, u64) =
-            statement.query_row((project, name), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(id.filter(|_| count == 1))
-    }
-
-    /// Takes note that a file was moved. What was known of it is known of the new one.
-    pub fn moved(&self, from: i64, to: i64) -> Result<()> {
-        if from == to {
-            return Ok(());
-        }
-        let update = "UPDATE code_files SET moved_from = ?1 WHERE id = ?2";
-        self.transaction
-            .prepare_cached(update)?
-            .execute((from, to))?;
-        let update = "UPDATE OR REPLACE snapshots SET file = ?2 WHERE file = ?1";
-        self.transaction
-            .prepare_cached(update)?
-            .execute((from, to))?;
-        Ok(())
-    }
-
-    /// Stores how a file was last seen, unless it was seen later already.
-    pub fn see(&mut self, file: i64, session: i64, snapshot: &Snapshot) -> Result<()> {
-        let symbols = self.packer.compress(&snapshot.symbols)?;
-        let insert = "INSERT INTO snapshots (file, session, at, text_hash, broken_at, symbols) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-             ON CONFLICT (file) DO UPDATE SET session = excluded.session, at = excluded.at, text_hash = excluded.text_hash, \
-             broken_at = excluded.broken_at, symbols = excluded.symbols WHERE excluded.at >= at";
-        self.transaction.prepare_cached(insert)?.execute((
-            file,
-            session,
-            snapshot.at,
-            snapshot.text_hash,
-            snapshot.broken_at,
-            symbols,
-        ))?;
-        Ok(())
-    }
-
-    /// Takes note that a file has errors that were not there when it was last seen whole.
-    pub fn broken(&self, file: i64, at: i64) -> Result<()> {
-        let update = "UPDATE snapshots SET broken_at = ?2 WHERE file = ?1 AND at <= ?2";
-        self.transaction
-            .prepare_cached(update)?
-            .execute((file, at))?;
-        Ok(())
-    }
-
-    /// Takes note that a file is gone.
-    pub fn gone(&self, file: i64, at: i64) -> Result<()> {
-        let delete = "DELETE FROM snapshots WHERE file = ?1 AND at <= ?2";
-        self.transaction
-            .prepare_cached(delete)?
-            .execute((file, at))?;
-        Ok(())
-    }
-
-    /// What is stored of what a turn did to a symbol.
-    pub fn known(&self, row: &SymbolRow) -> Result<Option<SymbolRow>> {
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT session, turn, file, name, kind, change, earlier, at FROM symbol_changes \
-             WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4",
-        )?;
-        let key = (row.session, row.turn, row.file, &row.name);
-        Ok(statement.query_row(key, symbol_from_row).optional()?)
-    }
-
-    /// Stores what a turn did to a symbol, in the place of what was stored before.
-    pub fn change(&self, row: &SymbolRow) -> Result<()> {
-        let insert = "INSERT OR REPLACE INTO symbol_changes (session, turn, file, name, kind, change, earlier, at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        self.transaction.prepare_cached(insert)?.execute((
-            row.session,
-            row.turn,
-            row.file,
-            &row.name,
-            row.kind,
-            row.change,
-            &row.earlier,
-            row.at,
-        ))?;
-        Ok(())
-    }
-
-    /// Removes what is stored of what a turn did to a symbol: nothing, after all.
-    pub fn unchange(&self, row: &SymbolRow) -> Result<()> {
-        let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4";
-        let key = (row.session, row.turn, row.file, &row.name);
-        self.transaction.prepare_cached(delete)?.execute(key)?;
-        Ok(())
-    }
-
-    /// Counts a call that was seen in a stack trace.
-    pub fn ran(&self, edge: &RunEdge) -> Result<()> {
-        let insert = "INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, \
-             session = excluded.session, seq = excluded.seq, at = excluded.at";
-        self.transaction.prepare_cached(insert)?.execute((
-            edge.file,
-            &edge.caller,
-            &edge.callee,
-            edge.seen,
-            edge.session,
-            edge.seq,
-            edge.at,
-        ))?;
-        Ok(())
-    }
-
-    /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
-    pub fn finish(&self, session: i64, coded: u64) -> Result<()> {
-        let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2";
-        self.transaction
-            .prepare_cached(delete)?
-            .execute((session, LIVE_TURN))?;
-        let update = "UPDATE sessions SET coded = ?2 WHERE id = ?1";
-        self.transaction
-            .prepare_cached(update)?
-            .execute((session, coded))?;
-        Ok(())
-    }
-
-    /// Makes it so.
-    pub fn commit(self) -> Result<()> {
-        Ok(self.transaction.commit()?)
-    }
-}
-
-fn code_file(connection: &Connection, project: &Project, name: &str) -> Result<Option<i64>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT code_files.id FROM code_files JOIN projects ON projects.id = project \
-         WHERE name = ?3 AND (remote = ?2 OR root = ?1) ORDER BY remote IS ?2 DESC LIMIT 1",
-    )?;
-    let found = statement.query_row((&project.root, &project.remote, name), |row| row.get(0));
-    Ok(found.optional()?)
-}
-
-fn snapshot(connection: &Connection, file: i64) -> Result<Option<Snapshot>> {
-    let query = "SELECT at, text_hash, broken_at, symbols FROM snapshots WHERE file = ?1";
-    let mut statement = connection.prepare_cached(query)?;
-    let found = statement
-        .query_row([file], |row| {
-            Ok(Snapshot {
-                at: row.get(0)?,
-                text_hash: row.get(1)?,
-                broken_at: row.get(2)?,
-                symbols: row.get(3)?,
-            })
-        })
-        .optional()?;
-    let Some(mut snapshot) = found else {
-        return Ok(None);
-    };
-    check_unit(connection, Scope::Snapshots, file)?;
-    snapshot.symbols = decompress(&snapshot.symbols)?;
-    Ok(Some(snapshot))
 }
 
 fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRow> {

@@ -1,0 +1,265 @@
+//! Storing what was learned of source files, in one transaction.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::history::FileHistory;
+use super::snapshot::{NewSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges, prior_symbols};
+use super::{LIVE_TURN, RunEdge, SymbolRow, symbol_from_row};
+use crate::blocks::Packer;
+use crate::error::{Error, Result};
+use crate::ingest::{Project, project_row};
+use crate::open::Store;
+
+impl Store {
+    /// Begins to store what was learned of source files.
+    pub fn coding(&mut self) -> Result<Coding<'_>> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        Ok(Coding {
+            transaction,
+            packer: Packer::for_snapshots()?,
+            histories: RefCell::default(),
+        })
+    }
+}
+
+/// A transaction that stores what was learned of source files.
+pub struct Coding<'a> {
+    transaction: Transaction<'a>,
+    packer: Packer,
+    /// Histories of files that were asked for or changed; `None` for those that are damaged. Stored when all is done, so that each
+    /// is packed once.
+    histories: RefCell<BTreeMap<i64, Option<FileHistory>>>,
+}
+
+/// A file as it was last seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastSnapshot {
+    /// Whether some of it does not parse.
+    pub has_errors: bool,
+    /// Symbols in the order of the file.
+    pub symbols: Vec<PlacedSymbol>,
+}
+
+impl Coding<'_> {
+    /// The row of a source file, made if need be.
+    pub fn file(&self, project: &Project, name: &str) -> Result<i64> {
+        let project = project_row(&self.transaction, project)?;
+        let known = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
+        let mut statement = self.transaction.prepare_cached(known)?;
+        let found = statement.query_row((project, name), |row| row.get(0));
+        if let Some(id) = found.optional()? {
+            return Ok(id);
+        }
+        let insert = "INSERT INTO code_files (project, name) VALUES (?1, ?2)";
+        self.transaction
+            .prepare_cached(insert)?
+            .execute((project, name))?;
+        Ok(self.transaction.last_insert_rowid())
+    }
+
+    /// The last snapshot of a file, if it was there then.
+    pub fn last_snapshot(&self, project: &Project, name: &str) -> Result<Option<LastSnapshot>> {
+        let Some(file) = code_file(&self.transaction, project, name)? else {
+            return Ok(None);
+        };
+        self.with_history(file, |history| {
+            let last = history.last().filter(|last| !last.is_gone);
+            Ok(last.map(|last| LastSnapshot {
+                has_errors: last.has_errors,
+                symbols: last.symbols.clone(),
+            }))
+        })
+        .map(Option::flatten)
+    }
+
+    /// The only file of a project that has this name in some folder.
+    pub fn file_named(&self, project: &Project, name: &str) -> Result<Option<i64>> {
+        let project = project_row(&self.transaction, project)?;
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT MAX(id), COUNT(*) FROM code_files WHERE project = ?1 AND (name = ?2 OR substr(name, -length(?2) - 1) = '/' || ?2)",
+        )?;
+        let (id, count): (Option<i64>, u64) =
+            statement.query_row((project, name), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(id.filter(|_| count == 1))
+    }
+
+    /// Takes note that a turn moved a file. What was known of it is known of the new one.
+    pub fn moved(&self, from: i64, to: i64, (session, turn, at): (i64, i64, i64)) -> Result<()> {
+        if from == to {
+            return Ok(());
+        }
+        let update = "UPDATE code_files SET moved_from = ?1 WHERE id = ?2";
+        self.transaction
+            .prepare_cached(update)?
+            .execute((from, to))?;
+        let last = self.with_history(from, |history| Ok(history.last().cloned()))?;
+        let Some(mut last) = last.flatten().filter(|last| !last.is_gone) else {
+            return Ok(());
+        };
+        let prior = prior_symbols(&last.symbols);
+        let is_of_turn = (last.session, last.turn) == (session, turn);
+        if !is_of_turn {
+            last.changes = SymbolChanges::default();
+        }
+        (last.session, last.turn, last.at) = (session, turn, at);
+        self.with_history(to, |history| history.add_moved(&self.transaction, last))?;
+        self.with_history(from, |history| {
+            history.add_removal(&self.transaction, (session, turn, at), prior)
+        })?;
+        Ok(())
+    }
+
+    /// Adds a snapshot of a file. The snapshot of the same turn, if there is one, is replaced.
+    pub fn add_snapshot(&self, file: i64, snapshot: NewSnapshot<'_>) -> Result<()> {
+        self.with_history(file, |history| history.add(&self.transaction, snapshot))?;
+        Ok(())
+    }
+
+    /// Takes note that a file has errors that were not there when it was last seen whole.
+    pub fn broken(&self, file: i64, at: i64) -> Result<()> {
+        self.with_history(file, |history| {
+            history.set_broken(at);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Takes note that a turn deleted a file, which had these symbols.
+    pub fn gone(
+        &self,
+        file: i64,
+        (session, turn, at): (i64, i64, i64),
+        prior: Vec<PriorSymbol>,
+    ) -> Result<()> {
+        self.with_history(file, |history| {
+            history.add_removal(&self.transaction, (session, turn, at), prior)
+        })?;
+        Ok(())
+    }
+
+    /// Does something with the history of a file, which is read when it is first needed. Of a file whose history is damaged nothing is
+    /// known and nothing is stored: what is left of it must not be taken for sound.
+    fn with_history<T>(
+        &self,
+        file: i64,
+        act: impl FnOnce(&mut FileHistory) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut histories = self.histories.borrow_mut();
+        let history = match histories.entry(file) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(match FileHistory::read(&self.transaction, file) {
+                    Ok(history) => Some(history),
+                    Err(Error::DamagedPiece(_)) => None,
+                    Err(error) => return Err(error),
+                })
+            }
+        };
+        let Some(found) = history else {
+            return Ok(None);
+        };
+        match act(found) {
+            Err(Error::DamagedPiece(_)) => {
+                *history = None;
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
+    }
+
+    /// What is stored of what a turn did to a symbol.
+    pub fn known(&self, row: &SymbolRow) -> Result<Option<SymbolRow>> {
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT session, turn, file, name, kind, change, earlier, at FROM symbol_changes \
+             WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4",
+        )?;
+        let key = (row.session, row.turn, row.file, &row.name);
+        Ok(statement.query_row(key, symbol_from_row).optional()?)
+    }
+
+    /// Stores what a turn did to a symbol, in the place of what was stored before.
+    pub fn change(&self, row: &SymbolRow) -> Result<()> {
+        let insert = "INSERT OR REPLACE INTO symbol_changes (session, turn, file, name, kind, change, earlier, at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        self.transaction.prepare_cached(insert)?.execute((
+            row.session,
+            row.turn,
+            row.file,
+            &row.name,
+            row.kind,
+            row.change,
+            &row.earlier,
+            row.at,
+        ))?;
+        Ok(())
+    }
+
+    /// Removes what is stored of what a turn did to a symbol: nothing, after all.
+    pub fn unchange(&self, row: &SymbolRow) -> Result<()> {
+        let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4";
+        let key = (row.session, row.turn, row.file, &row.name);
+        self.transaction.prepare_cached(delete)?.execute(key)?;
+        Ok(())
+    }
+
+    /// Counts a call that was seen in a stack trace.
+    pub fn ran(&self, edge: &RunEdge) -> Result<()> {
+        let insert = "INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, \
+             session = excluded.session, seq = excluded.seq, at = excluded.at";
+        self.transaction.prepare_cached(insert)?.execute((
+            edge.file,
+            &edge.caller,
+            &edge.callee,
+            edge.seen,
+            edge.session,
+            edge.seq,
+            edge.at,
+        ))?;
+        Ok(())
+    }
+
+    /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
+    pub fn finish(&self, session: i64, coded: u64) -> Result<()> {
+        let query = "SELECT DISTINCT file FROM symbol_changes WHERE session = ?1 AND turn = ?2";
+        let mut statement = self.transaction.prepare_cached(query)?;
+        let seen_live = statement.query_map((session, LIVE_TURN), |row| row.get(0))?;
+        let seen_live: Vec<i64> = seen_live.collect::<rusqlite::Result<_>>()?;
+        for file in seen_live {
+            self.with_history(file, |history| {
+                history.remove_live(&self.transaction, session)
+            })?;
+        }
+        let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2";
+        self.transaction
+            .prepare_cached(delete)?
+            .execute((session, LIVE_TURN))?;
+        let update = "UPDATE sessions SET coded = ?2 WHERE id = ?1";
+        self.transaction
+            .prepare_cached(update)?
+            .execute((session, coded))?;
+        Ok(())
+    }
+
+    /// Makes it so.
+    pub fn commit(mut self) -> Result<()> {
+        for history in self.histories.take().into_values().flatten() {
+            history.store(&self.transaction, &mut self.packer)?;
+        }
+        Ok(self.transaction.commit()?)
+    }
+}
+
+fn code_file(connection: &Connection, project: &Project, name: &str) -> Result<Option<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT code_files.id FROM code_files JOIN projects ON projects.id = project \
+         WHERE name = ?3 AND (remote = ?2 OR root = ?1) ORDER BY remote IS ?2 DESC LIMIT 1",
+    )?;
+    let found = statement.query_row((&project.root, &project.remote, name), |row| row.get(0));
+    Ok(found.optional()?)
+}

@@ -1,0 +1,112 @@
+//! Source files as they were, out of stored snapshots.
+
+use std::path::Path;
+
+use backstory_memory::{Memory, SnapshotSource, SourceOutline, StoredFiles};
+use serde_json::{Map, Value, json};
+
+use super::shown;
+use crate::error::{Error, ErrorKind};
+use crate::naming::cite_turn;
+use crate::output::{DIM, local_time, rfc3339};
+use crate::printer::print_stderr;
+use crate::setting::Setting;
+
+/// So many files are named where it is not clear which is meant.
+const MAX_CANDIDATES: usize = 5;
+
+/// Returns the memory, to ask it for a file that is not on this disk.
+pub(super) fn memory_of(setting: &Setting, path: &Path) -> Result<Memory, Error> {
+    setting.memory().map_err(|_| {
+        let message = format!(
+            "{} is not on this disk, and nothing was imported yet",
+            path.display()
+        );
+        Error::new(ErrorKind::NotFound, message)
+            .hint("`backstory sweep` imports sessions from your agents' logs")
+    })
+}
+
+/// Returns a source file or those of a folder as they were at a time, by default as they were last seen.
+pub(super) fn stored_files(
+    memory: &Memory,
+    path: &Path,
+    until: Option<i64>,
+    since: Option<i64>,
+) -> Result<StoredFiles, Error> {
+    let absolute = std::env::current_dir()?.join(path);
+    let mut stored = memory.stored_outlines(&absolute, until, since)?;
+    if stored.files.is_empty() && stored.missing.is_empty() && path.is_relative() {
+        let known = memory.code_paths_ending_with(path)?;
+        match &known[..] {
+            [] => {}
+            [only] => stored = memory.stored_outlines(only, until, since)?,
+            several => return Err(ambiguous(path, several)),
+        }
+    }
+    if !stored.files.is_empty() {
+        return Ok(stored);
+    }
+    let typed = path.display();
+    let until_text = until.map_or(String::new(), |until| {
+        format!(" at or before {}", local_time(Some(until)))
+    });
+    let message = match &stored.missing[..] {
+        [] => format!("no file {typed} on this disk or in any snapshot"),
+        [only] => match only.gone_at {
+            Some(at) => format!(
+                "{typed} was deleted or moved away on {}",
+                local_time(Some(at))
+            ),
+            None => format!("no snapshot of {typed}{until_text}"),
+        },
+        several => format!(
+            "no snapshot of {} files in {typed}{until_text}",
+            several.len()
+        ),
+    };
+    let error = Error::new(ErrorKind::NotFound, message);
+    Err(match (stored.missing.is_empty(), until) {
+        (true, _) => error.hint("`backstory changes` lists the files that agents changed"),
+        (_, Some(_)) => error.hint(format!(
+            "`backstory changes --file {typed}` lists when agents changed it; without --at the last snapshot is shown"
+        )),
+        (_, None) => error.hint("use --at with an earlier date"),
+    })
+}
+
+fn ambiguous(path: &Path, known: &[std::path::PathBuf]) -> Error {
+    let message = format!("{} could be any of {} files", path.display(), known.len());
+    let named = known.iter().take(MAX_CANDIDATES);
+    Error::new(ErrorKind::NotFound, message).hints(named.map(|path| path.display().to_string()))
+}
+
+/// Says of each file which snapshot is shown, on standard error.
+pub(super) fn tell_snapshots<'f>(
+    memory: Option<&Memory>,
+    files: impl IntoIterator<Item = &'f SourceOutline>,
+) {
+    for file in files {
+        if let Some(snapshot) = &file.snapshot {
+            let SnapshotSource { session, turn, .. } = snapshot;
+            let turn = memory.map_or_else(String::new, |memory| {
+                cite_turn(memory, &session.agent, &session.session, *turn)
+            });
+            print_stderr(format_args!(
+                "{DIM}{}: snapshot of {} ({turn}){DIM:#}",
+                shown(&file.path),
+                local_time(snapshot.at)
+            ));
+        }
+    }
+}
+
+/// Adds the snapshot that an answer is from, for machines.
+pub(super) fn add_snapshot(answer: &mut Map<String, Value>, snapshot: Option<&SnapshotSource>) {
+    let at = snapshot.and_then(|snapshot| rfc3339(snapshot.at));
+    let session = snapshot.map(|snapshot| snapshot.session.session.as_str());
+    answer.insert("snapshot_at".to_string(), json!(at));
+    answer.insert("session".to_string(), json!(session));
+    let turn = snapshot.and_then(|snapshot| snapshot.turn);
+    answer.insert("turn".to_string(), json!(turn));
+}
