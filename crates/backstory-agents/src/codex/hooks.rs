@@ -1,4 +1,5 @@
-//! Hooks of Codex. It has no events for calls that fail or are denied: PostToolUse comes for calls that fail, too.
+//! Hooks of Codex. It has no events for calls that fail or are denied: PostToolUse comes for commands that fail, too, with what they printed and
+//! without their exit code, so that only the log tells that they failed.
 //!
 //! Checked against the sources of openai/codex (`codex-rs/hooks`), August 2026, and with version 0.169.0.
 
