@@ -741,7 +741,7 @@ fn a_fork_repeats_its_parent_under_the_same_keys() {
     let fork = "019f0000-0000-7000-8000-00000000000b";
     let path = PathBuf::from(format!("/home/me/.grok/sessions/%2Fw/{fork}/updates.jsonl"));
     let child = read(&path, &log(fork, 999));
-    let keys = |out: &Output| -> Vec<(EventKey, Option<i64>)> {
+    let keys = |out: &Output| -> Vec<(EventKey, Option<TimeMs>)> {
         let events = out.events.iter().map(|event| (event.key, event.at));
         events
             .chain(
@@ -753,7 +753,7 @@ fn a_fork_repeats_its_parent_under_the_same_keys() {
     };
     assert_eq!(keys(&parent).len(), 5);
     assert_eq!(keys(&parent), keys(&child));
-    assert_eq!(parent.events[0].at, Some(1_700_000_000_001));
+    assert_eq!(parent.events[0].at, Some(TimeMs::new(1_700_000_000_001)));
     assert_eq!(&*child.events[0].session, fork);
     check_invariants(&path, &log(fork, 999), &child);
 }
