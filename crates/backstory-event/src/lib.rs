@@ -8,6 +8,7 @@ mod event;
 mod ids;
 #[cfg(feature = "sqlite")]
 mod sql;
+mod symbol;
 mod telemetry;
 mod tool;
 mod view;
@@ -21,6 +22,7 @@ pub use event::{
 pub use ids::{FileId, ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, TurnNo};
 #[cfg(feature = "sqlite")]
 pub use sql::{UnknownNumber, variant_from_sql};
+pub use symbol::{SymbolChangeKind, SymbolKind};
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
 pub use tool::ToolClass;
 pub use view::{EventView, Origin};

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
+use backstory_event::TimeMs;
 use crate::record::{read_document, read_lines};
 use backstory_event::{Action, Event, Fragment};
 
