@@ -1,6 +1,8 @@
 //! Reading events back.
 
-use backstory_event::{Action, Kind, SessionId, Span, StreamId, Touch, UnknownNumber};
+use backstory_event::{
+    Action, Kind, Seq, SessionId, Span, StreamId, TimeMs, Touch, TurnNo, UnknownNumber,
+};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
@@ -14,13 +16,13 @@ use crate::open::Store;
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRow {
     /// Its number within the session, from 1.
-    pub seq: u64,
+    pub seq: Seq,
     /// The turn it belongs to; 0 before the first prompt.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// What it is.
     pub kind: Kind,
     /// When.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// The stream that holds its bytes.
     pub stream: StreamId,
     /// Where they lie.
@@ -30,9 +32,9 @@ pub struct EventRow {
     /// The tool called, or whose result this is.
     pub tool: Option<String>,
     /// For a tool result, the seq of its call.
-    pub call: Option<u64>,
+    pub call: Option<Seq>,
     /// The event it answers, where that is not the one before.
-    pub parent: Option<u64>,
+    pub parent: Option<Seq>,
     /// Whether a tool result is an error.
     pub error: bool,
     /// The exit code of the command.
@@ -43,7 +45,7 @@ pub struct EventRow {
 
 impl EventRow {
     /// An event of which nothing is known but this; its bytes lie nowhere.
-    pub fn bare(seq: u64, turn: u64, kind: Kind, at: Option<i64>) -> Self {
+    pub fn bare(seq: Seq, turn: TurnNo, kind: Kind, at: Option<TimeMs>) -> Self {
         EventRow {
             seq,
             turn,
@@ -72,11 +74,11 @@ pub enum EventRange {
     /// All of them.
     All,
     /// Those from this seq on.
-    From(u64),
+    From(Seq),
     /// One alone.
-    One(u64),
+    One(Seq),
     /// Those of one turn.
-    Turn(u64),
+    Turn(TurnNo),
     /// The last so many.
     Last(u64),
 }
@@ -95,9 +97,9 @@ pub struct ChangeRow {
     /// The remote of its project.
     pub remote: Option<String>,
     /// When the session began.
-    pub started_at: Option<i64>,
+    pub started_at: Option<TimeMs>,
     /// The event.
-    pub seq: u64,
+    pub seq: Seq,
 }
 
 const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
@@ -116,8 +118,8 @@ impl Store {
         };
         let bound = match range {
             EventRange::All => 0,
-            EventRange::From(seq) | EventRange::One(seq) => seq,
-            EventRange::Turn(turn) => turn,
+            EventRange::From(seq) | EventRange::One(seq) => seq.count(),
+            EventRange::Turn(turn) => turn.count(),
             EventRange::Last(count) => count,
         };
         let query = format!("{SELECT} WHERE session = ?1 AND {condition} ORDER BY seq");
@@ -132,9 +134,9 @@ impl Store {
     pub fn touched(
         &self,
         session: SessionId,
-        from_seq: u64,
-        to_seq: u64,
-    ) -> Result<Vec<(u64, Touch)>> {
+        from_seq: Seq,
+        to_seq: Seq,
+    ) -> Result<Vec<(Seq, Touch)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
@@ -147,7 +149,7 @@ impl Store {
     }
 
     /// The result of a tool call.
-    pub fn result_of(&self, session: SessionId, call: u64) -> Result<Option<EventRow>> {
+    pub fn result_of(&self, session: SessionId, call: Seq) -> Result<Option<EventRow>> {
         let query =
             format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&query)?;
@@ -183,7 +185,7 @@ impl Store {
     }
 
     /// The turn of an event.
-    pub fn turn_of(&self, session: SessionId, seq: i64) -> Result<Option<u32>> {
+    pub fn turn_of(&self, session: SessionId, seq: Seq) -> Result<Option<TurnNo>> {
         let query = "SELECT turn FROM events WHERE session = ?1 AND seq = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement
@@ -192,7 +194,7 @@ impl Store {
     }
 
     /// The turn that an event belongs to, and the turn's first event.
-    pub fn turn_beginning(&self, session: SessionId, seq: u64) -> Result<Option<(u64, u64)>> {
+    pub fn turn_beginning(&self, session: SessionId, seq: Seq) -> Result<Option<(TurnNo, Seq)>> {
         let query = "SELECT turn, MIN(seq) FROM events WHERE session = ?1 AND turn = \
              (SELECT turn FROM events WHERE session = ?1 AND seq = ?2) GROUP BY turn";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -201,7 +203,7 @@ impl Store {
     }
 
     /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
-    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, u64)>> {
+    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, TurnNo)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT events.session, turn FROM paths JOIN touches ON touches.path = paths.id \
              JOIN events ON events.session = touches.session AND events.seq = touches.seq \
@@ -319,7 +321,7 @@ mod tests {
         let kinds: Vec<Kind> = events.iter().map(|event| event.kind).collect();
         assert_eq!(kinds, [Kind::Prompt, Kind::System]);
         assert_eq!(damage(), ["the events of session one are damaged"]);
-        let touched = store.touched(1.into(), 1, 3).unwrap();
+        let touched = store.touched(1.into(), Seq::FIRST, Seq::new(3)).unwrap();
         assert_eq!(touched.len(), 1);
         assert_eq!(touched[0].1.action, Action::Delete);
         assert_eq!(damage().len(), 1);

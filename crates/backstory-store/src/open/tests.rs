@@ -128,7 +128,10 @@ fn check_answers(store: &Store) {
     assert_eq!(sessions.len(), rows.len());
     for session in sessions {
         let events = store.events(session.id, EventRange::All).unwrap();
-        assert_eq!(events.len() as u64, session.events - session.evicted);
+        assert_eq!(
+            events.len() as u64,
+            session.events - session.evicted.count()
+        );
         let mut bytes = store.bytes();
         for event in &events {
             bytes
