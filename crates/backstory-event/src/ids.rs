@@ -66,6 +66,9 @@ number_ids! {
 }
 
 impl Seq {
+    /// Before the first event of a session.
+    pub const ZERO: Seq = Seq(0);
+
     /// The first event of a session.
     pub const FIRST: Seq = Seq(1);
 
@@ -94,6 +97,12 @@ impl Seq {
 }
 
 impl TurnNo {
+    /// Before the first prompt of a session.
+    pub const ZERO: TurnNo = TurnNo(0);
+
+    /// The first turn of a session.
+    pub const FIRST: TurnNo = TurnNo(1);
+
     /// Returns the number of the turn after this one.
     pub const fn next(self) -> Self {
         TurnNo(self.0.saturating_add(1))
@@ -111,6 +120,9 @@ impl TurnNo {
 }
 
 impl TimeMs {
+    /// The beginning of 1970; where a time is never missing, this stands for an unknown one.
+    pub const ZERO: TimeMs = TimeMs(0);
+
     /// Before every other time.
     pub const MIN: TimeMs = TimeMs(i64::MIN);
 

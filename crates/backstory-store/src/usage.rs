@@ -215,7 +215,7 @@ impl Counted {
         let is_same_session = self.session == newer.session;
         Counted {
             usage,
-            seq: match self.seq == Seq::default() && is_same_session {
+            seq: match self.seq == Seq::ZERO && is_same_session {
                 true => newer.seq,
                 false => self.seq,
             },
@@ -243,7 +243,7 @@ impl Tally {
         if self.find(connection, key)?.is_none() {
             // The copy belongs to no event of its own, or the original's usage would show twice.
             let counted = Counted {
-                seq: Seq::default(),
+                seq: Seq::ZERO,
                 ..found.counted
             };
             let copy = TalliedResponse {
@@ -264,7 +264,7 @@ impl Tally {
     /// Returns whether a response is known with the event that it begins with.
     pub(crate) fn has_event(&self, connection: &Connection, key: EventKey) -> Result<bool> {
         let found = self.find(connection, key)?;
-        Ok(found.is_some_and(|found| found.counted.seq != Seq::default()))
+        Ok(found.is_some_and(|found| found.counted.seq != Seq::ZERO))
     }
 
     fn find(&self, connection: &Connection, key: EventKey) -> Result<Option<TalliedResponse>> {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use backstory_event::TimeMs;
 use crate::record::{read_document, read_lines};
+use backstory_event::TimeMs;
 use backstory_event::{Action, Event, Fragment};
 
 const SESSION: &str = "019f0000-0000-7000-8000-00000000000a";

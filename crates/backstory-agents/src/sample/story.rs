@@ -162,7 +162,7 @@ impl Session {
             fork: self.fork,
         };
         // How long a session takes is known once it is written, so it is written twice: the second time to end when it should.
-        let (_, ended) = sample.write(&scripted(TimeMs::default()));
+        let (_, ended) = sample.write(&scripted(TimeMs::ZERO));
         let wanted = end.minus_ms(self.hours_before * HOUR_MS);
         sample.write(&scripted(wanted.minus_ms(ended.get()))).0
     }

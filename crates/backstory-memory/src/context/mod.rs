@@ -19,7 +19,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 
@@ -75,9 +75,9 @@ pub struct ContextOptions<'a> {
     /// How they are shared.
     pub shares: Shares,
     /// Only what was over before this time, in unix milliseconds.
-    pub before: i64,
+    pub before: TimeMs,
     /// The time that ages are counted from.
-    pub now: i64,
+    pub now: TimeMs,
     /// What makes the fence one that nobody could have foreseen.
     pub nonce: [u8; 32],
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use backstory_agents::{Reader, Reading, Shape, SourceName, read_document, read_lines};
 use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Title};
 use backstory_redact::Redactor;
-use backstory_store::{RemainingFacts, RemainingStream, SessionHead};
+use backstory_store::{RemainingFacts, RemainingStream, SessionHead, TitleRank};
 use memchr::memchr;
 use memchr::memmem::Finder;
 
@@ -176,12 +176,9 @@ fn named_values(output: &Output) -> Vec<&str> {
 }
 
 /// Returns a title with its rank among others, as the store has it.
-fn ranked(title: &Title) -> (u8, &str) {
-    match title {
-        Title::Prompt(text) => (1, text),
-        Title::Generated(text) => (2, text),
-        Title::Given(text) => (3, text),
-    }
+fn ranked(title: &Title) -> (TitleRank, &str) {
+    let (Title::Prompt(text) | Title::Generated(text) | Title::Given(text)) = title;
+    (TitleRank::of(title), text)
 }
 
 /// Brings together what lines say of each session: the folder where it began, the branch where it ended, its best title.
@@ -226,7 +223,7 @@ fn remaining_facts(
         let at = place(&mut sessions, name);
         sessions[at]
             .title
-            .get_or_insert_with(|| (1, prompt.clone()));
+            .get_or_insert_with(|| (TitleRank::Prompt, prompt.clone()));
     }
     sessions
 }

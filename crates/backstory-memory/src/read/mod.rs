@@ -11,7 +11,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, SessionId, Touch};
+use backstory_event::{
+    Event, EventBody, EventKey, EventView, Kind, Origin, Seq, SessionId, Touch, TurnNo,
+};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
     SessionHead, SessionRow, Store, Stored, StreamRow,
@@ -69,7 +71,7 @@ impl Memory {
         range: EventRange,
     ) -> Result<Vec<EventView<'static>>> {
         if let EventRange::Turn(turn) = range
-            && turn > session.turns + session.live_turns
+            && turn.count() > session.turns + session.live_turns
         {
             return Err(Error::NoTurn {
                 session: session.session.clone(),
@@ -133,7 +135,7 @@ impl Memory {
 }
 
 /// What was asked in a turn; of one whose text is gone, what was noted of it.
-pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<Option<String>> {
+pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: TurnNo) -> Result<Option<String>> {
     let events = store.events(session.id, EventRange::Turn(turn))?;
     if let Some(asked) = events.iter().find(|event| event.kind == Kind::Prompt) {
         let shown = read_one(store, &mut store.bytes(), session, asked.seq)?;
@@ -159,7 +161,7 @@ pub(crate) fn visit(
     mut each: impl FnMut(EventView<'static>) -> Result<()>,
 ) -> Result<()> {
     let rows = store.events(session, range)?;
-    let mut touches: HashMap<u64, Vec<Touch>> = HashMap::new();
+    let mut touches: HashMap<Seq, Vec<Touch>> = HashMap::new();
     if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
         for (seq, touch) in store.touched(session, first.seq, last.seq)? {
             touches.entry(seq).or_default().push(touch);
@@ -193,7 +195,7 @@ pub(crate) fn read_one(
     store: &Store,
     bytes: &mut BlockReader<'_>,
     session: &SessionHead,
-    seq: u64,
+    seq: Seq,
 ) -> Result<Option<EventView<'static>>> {
     let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
         return Ok(None);

@@ -289,7 +289,7 @@ fn empty_snapshot() -> FileSnapshot {
     FileSnapshot {
         session: SessionId::default(),
         turn: None,
-        at: TimeMs::default(),
+        at: TimeMs::ZERO,
         is_gone: false,
         broken_at: None,
         has_errors: false,

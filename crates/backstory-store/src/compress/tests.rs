@@ -60,9 +60,9 @@ fn a_cap_holds_to_the_token_and_to_the_millionth() {
     store.settle(second, &failed(None)).unwrap();
     assert_eq!(store.spent(TimeMs::new(DAY_MS - 1)).unwrap().tokens(), 60);
     granted(store.reserve(&request(0, 940, 0, 0), &CAPS).unwrap());
-    assert_eq!(store.spent(TimeMs::default()).unwrap().tokens(), 1_000);
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().tokens(), 1_000);
     assert_eq!(store.give_up_reserved("interrupted").unwrap(), 2);
-    assert_eq!(store.spent(TimeMs::default()).unwrap().tokens(), 1_000);
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().tokens(), 1_000);
     let reasons = ["timeout", "interrupted"];
     let failures = store.failures(Tier::Observation, 1.into(), Seq::new(2), &reasons);
     assert_eq!(failures.unwrap(), 4);
@@ -91,10 +91,7 @@ fn a_server_that_claims_anything_breaks_no_sum() {
         };
         store.settle(id, &failed(Some(most))).unwrap();
     }
-    assert_eq!(
-        store.spent(TimeMs::default()).unwrap().input_tokens,
-        3 << 40
-    );
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().input_tokens, 3 << 40);
 }
 
 #[test]
@@ -132,7 +129,7 @@ fn no_number_of_connections_passes_a_cap() {
     assert_eq!(
         Store::open(folder.path())
             .unwrap()
-            .spent(TimeMs::default())
+            .spent(TimeMs::ZERO)
             .unwrap()
             .tokens(),
         700

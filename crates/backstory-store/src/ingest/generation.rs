@@ -121,7 +121,7 @@ impl Batch<'_> {
         for touch in &event.touches {
             self.touch(session, seq, &touch.path, touch.action)?;
         }
-        if event.kind == Kind::Prompt && turn == TurnNo::new(1) {
+        if event.kind == Kind::Prompt && turn == TurnNo::FIRST {
             let session = self.session(agent, &event.session)?;
             session.entitle(&Title::Prompt(event.body.text.clone()));
         }

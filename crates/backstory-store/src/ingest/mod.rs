@@ -220,7 +220,7 @@ impl Batch<'_> {
             slot: usage::slot(at),
             model,
             usage: response.usage,
-            seq: event.map_or(Seq::default(), |(_, seq)| seq),
+            seq: event.map_or(Seq::ZERO, |(_, seq)| seq),
             branch,
             billing,
         };
@@ -241,7 +241,7 @@ impl Batch<'_> {
         let session = self.session(agent, &record.session)?;
         let seq = match before {
             Some((origin, _)) if origin != session.id => return Ok(()),
-            before => before.map_or(Seq::default(), |(_, seq)| seq),
+            before => before.map_or(Seq::ZERO, |(_, seq)| seq),
         };
         session.changed = true;
         let id = session.id;

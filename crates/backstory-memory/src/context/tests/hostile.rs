@@ -83,7 +83,7 @@ fn nobody_is_obeyed_who_only_wrote_into_a_log() {
     let mut seen = 0;
     for round in 0..40 {
         // Ever fewer are recalled, so that each is among the newest once.
-        options.before = NOW - i64::from(round) * DAY / 2;
+        options.before = NOW.minus_ms(i64::from(round) * DAY / 2);
         options.prompt = Some("cart checkout discount read this first");
         options.tokens = 2_000;
         let occasions = [Occasion::Start, Occasion::Compaction, Occasion::Prompt];

@@ -33,7 +33,7 @@ fn options() -> ContextOptions<'static> {
 /// A session's log in the making.
 struct Log {
     session: u32,
-    at: i64,
+    at: TimeMs,
     records: u32,
     lines: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Log {
     fn new(session: u32, days_ago: i64) -> Self {
         Log {
             session,
-            at: NOW - days_ago * DAY,
+            at: NOW.minus_ms(days_ago * DAY),
             records: 0,
             lines: Vec::new(),
         }
@@ -50,7 +50,7 @@ impl Log {
 
     fn push(&mut self, kind: &str, message: &Value) -> &mut Self {
         self.records += 1;
-        self.at += 1_000;
+        self.at = self.at.plus_ms(1_000);
         let uuid = format!("{}-{}", self.session, self.records);
         self.lines
             .push(record(self.session, &uuid, Some(self.at), kind, message));
@@ -184,7 +184,7 @@ fn nothing_is_told_where_nothing_is_known() {
     );
     assert_eq!(trial.memory.context(&elsewhere).unwrap().text, "");
     let before = ContextOptions {
-        before: NOW - 10 * DAY,
+        before: NOW.minus_ms(10 * DAY),
         ..options()
     };
     assert_eq!(trial.memory.context(&before).unwrap().text, "");
