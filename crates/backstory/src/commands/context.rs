@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     Context, ContextOptions, EventType, LogEvent, Memory, Occasion, Surroundings, log_event,
     random_key,
@@ -112,7 +113,7 @@ pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
 }
 
 /// The event of a context that was made: what it took of its budget, never its text.
-pub(crate) fn budget_event(context: &Context, at: i64) -> LogEvent {
+pub(crate) fn budget_event(context: &Context, at: TimeMs) -> LogEvent {
     let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
         .with("total_tokens", context.tokens)
         .with("budget", context.budget)
