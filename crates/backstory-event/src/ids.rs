@@ -1,5 +1,6 @@
 //! Ids: numbers of different kinds cannot be mixed up.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -149,7 +150,25 @@ impl TimeMs {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionName {
     /// Name of the agent.
-    pub agent: &'static str,
+    pub agent: AgentName,
     /// The agent's own id.
     pub id: Arc<str>,
+}
+
+/// Name of an agent; stores may have sessions of agents that this program does not know.
+pub type AgentName = Cow<'static, str>;
+
+impl SessionName {
+    /// Names a session.
+    pub fn new(agent: impl Into<AgentName>, id: impl Into<Arc<str>>) -> Self {
+        SessionName {
+            agent: agent.into(),
+            id: id.into(),
+        }
+    }
+
+    /// Returns whether this is the session of an agent with this id.
+    pub fn is(&self, agent: &str, id: &str) -> bool {
+        self.agent == agent && *self.id == *id
+    }
 }

@@ -19,7 +19,9 @@ pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
     Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
-pub use ids::{FileId, ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, TurnNo};
+pub use ids::{
+    AgentName, FileId, ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, TurnNo,
+};
 #[cfg(feature = "sqlite")]
 pub use sql::{UnknownNumber, variant_from_sql};
 pub use symbol::{SymbolChangeKind, SymbolKind};

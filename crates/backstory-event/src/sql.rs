@@ -134,6 +134,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
+    use crate::ids::Seq;
 
     fn read<T: FromSql>(expression: &str) -> rusqlite::Result<T> {
         let connection = Connection::open_in_memory()?;
@@ -160,6 +161,11 @@ mod tests {
             assert!(UnknownNumber::is_cause_of(&error));
             let text = error.to_string();
             assert!(text.contains(&format!("{number} is no action on a file")));
+        }
+        for number in ["4294967296", "-1"] {
+            assert!(UnknownNumber::is_cause_of(
+                &read::<Seq>(number).unwrap_err()
+            ));
         }
         let error = read::<Kind>("'prompt'").unwrap_err();
         assert!(!UnknownNumber::is_cause_of(&error));

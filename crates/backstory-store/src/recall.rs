@@ -1,6 +1,6 @@
 //! What a new session of a project may want to know.
 
-use backstory_event::{ProjectId, SessionId, SymbolChangeKind, TimeMs, TurnNo};
+use backstory_event::{ProjectId, SessionId, SessionName, SymbolChangeKind, TimeMs, TurnNo};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::checksums::Scope;
@@ -37,6 +37,13 @@ pub struct RecalledSession {
     pub events: u64,
     /// How it ended.
     pub outcome: Option<String>,
+}
+
+impl RecalledSession {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
 }
 
 /// A symbol that a turn changed.
@@ -106,12 +113,12 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// One session, by its agent and the agent's id of it.
-    pub fn recall_session(&self, agent: &str, session: &str) -> Result<Option<RecalledSession>> {
+    /// One session, by its name.
+    pub fn recall_session(&self, name: &SessionName) -> Result<Option<RecalledSession>> {
         let select = select_recalled();
         let query = format!("{select} WHERE agent = ?1 AND sessions.session = ?2");
         let mut statement = self.connection.prepare_cached(&query)?;
-        let found = statement.query_row((agent, session), recalled_from_row);
+        let found = statement.query_row((&*name.agent, &*name.id), recalled_from_row);
         Ok(found.optional()?)
     }
 

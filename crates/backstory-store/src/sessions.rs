@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Seq, SessionId, StreamId, TimeMs, Usage};
+use backstory_event::{Seq, SessionId, SessionName, StreamId, TimeMs, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -126,6 +126,20 @@ pub struct SessionHead {
     pub machine: bool,
     /// Up to this event its text is gone.
     pub evicted: Seq,
+}
+
+impl SessionRow {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
+}
+
+impl SessionHead {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
 }
 
 /// A stream of a session.

@@ -108,7 +108,7 @@ fn step(
         return Ok(None);
     };
     let result = store.result_of(row.session, row.seq)?;
-    let Some(result) = result.filter(|result| !result.error) else {
+    let Some(result) = result.filter(|result| !result.event.error) else {
         return Ok(None);
     };
     let edits = edits.edits(&row.agent, &call, &result)?;
@@ -131,7 +131,7 @@ fn step(
         session: row.session,
         agent: row.agent.clone(),
         turn: call.turn,
-        at: result.at.or(call.at).or(row.started_at),
+        at: result.event.at.or(call.event.at).or(row.started_at),
         edits: placed,
         order: result.seq,
     }))

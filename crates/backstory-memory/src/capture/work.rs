@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use backstory_agents::hook::Happening;
-use backstory_event::{Seq, SessionId, TimeMs};
+use backstory_event::{Seq, SessionId, SessionName, TimeMs};
 use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
@@ -112,8 +112,8 @@ impl Memory {
         for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
             if let NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
                 let reason = match self.store.session_of_named_log(&path)? {
-                    Some((agent, session)) => format!(
-                        "a hook of {agent} named it as the log of session {session}; it was not read: {reason}"
+                    Some(SessionName { agent, id }) => format!(
+                        "a hook of {agent} named it as the log of session {id}; it was not read: {reason}"
                     ),
                     None => format!("a hook named it as a log; it was not read: {reason}"),
                 };

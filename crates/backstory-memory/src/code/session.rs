@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
-use backstory_event::{Change as FileChange, FileEdit, HunkLine, Seq, TimeMs, TurnNo};
-use backstory_store::{EventRange, EventRow, Store, Uncoded};
+use backstory_event::{Change as FileChange, EventView, FileEdit, HunkLine, Seq, TimeMs, TurnNo};
+use backstory_store::{EventRange, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
@@ -132,7 +132,7 @@ impl<'s> SessionReading<'s> {
             let Some(first) = rows.iter().find(|row| is_source(&row.path)) else {
                 continue;
             };
-            let event = |seq| -> Result<Option<EventRow>> {
+            let event = |seq| -> Result<Option<EventView<'static>>> {
                 Ok(self.store.events(session, EventRange::One(seq))?.pop())
             };
             let (Some(call), Some(result)) = (event(first.call)?, event(first.result)?) else {
@@ -142,7 +142,7 @@ impl<'s> SessionReading<'s> {
                 self.close_turn();
                 self.turn = Some(call.turn);
             }
-            let at = result.at.or(call.at);
+            let at = result.event.at.or(call.event.at);
             for edit in self
                 .edit_reader
                 .edits(&self.session.agent, &call, &result)?
@@ -309,7 +309,8 @@ impl<'s> SessionReading<'s> {
                 let range = EventRange::One(write.call);
                 let call = self.store.events(write.session, range)?.pop();
                 let result = self.store.result_of(write.session, write.call)?;
-                let (Some(call), Some(result)) = (call, result.filter(|result| !result.error))
+                let (Some(call), Some(result)) =
+                    (call, result.filter(|result| !result.event.error))
                 else {
                     continue;
                 };

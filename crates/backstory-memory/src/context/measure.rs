@@ -56,7 +56,7 @@ impl Memory {
             };
             let context = self.context(&ContextOptions {
                 here,
-                session: Some((row.agent.clone(), row.session.clone())),
+                session: Some(row.name()),
                 occasion: Occasion::Start,
                 prompt: None,
                 calls: false,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use backstory_event::{TimeMs, TurnNo};
+use backstory_event::{SessionName, TimeMs, TurnNo};
 use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
@@ -39,9 +39,9 @@ pub(super) struct Edit {
 }
 
 impl Past {
-    /// A session, by its agent and the agent's id of it; `None` when it is not known or cannot be told of.
-    pub(super) fn of(store: &Store, agent: &str, session: &str) -> Result<Option<Self>> {
-        match store.recall_session(agent, session)? {
+    /// A session, by its name; `None` when it is not known or cannot be told of.
+    pub(super) fn of(store: &Store, name: &SessionName) -> Result<Option<Self>> {
+        match store.recall_session(name)? {
             Some(row) => Past::load(store, row),
             None => Ok(None),
         }

@@ -148,10 +148,10 @@ impl Memory {
                 session: key.session,
                 seq: key.seq,
                 turn: row.turn,
-                kind: row.kind,
-                minute: minute(row.at),
+                kind: row.event.kind,
+                minute: minute(row.event.at),
             };
-            scope.allows(&place) && scope.allows_tool(row.tool.as_deref())
+            scope.allows(&place) && scope.allows_tool(row.event.tool.as_deref())
         }))
     }
 }

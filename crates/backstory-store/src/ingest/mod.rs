@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use backstory_event::{
     Action, Event, EventKey, Extension, Kind, Output, ProjectId, Response, Seq, SessionFacts,
-    SessionId, StreamId, TelemetryRecord, Title,
+    SessionId, SessionName, StreamId, TelemetryRecord, Title,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -40,7 +40,7 @@ pub struct Batch<'a> {
     pub(crate) transaction: Transaction<'a>,
     hot: Hot<'a>,
     names: HashMap<String, i64>,
-    sessions: HashMap<(&'static str, Arc<str>), Session>,
+    sessions: HashMap<SessionName, Session>,
     streams: HashMap<String, (i64, StreamId)>,
     /// The first byte that this batch added to each stream.
     first_offsets: HashMap<StreamId, u64>,
@@ -542,7 +542,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
-        match self.sessions.entry((agent, name.clone())) {
+        match self.sessions.entry(SessionName::new(agent, name.clone())) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
                 Ok(entry.insert(Session::load(&self.transaction, agent, name)?))

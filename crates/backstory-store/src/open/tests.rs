@@ -135,7 +135,11 @@ fn check_answers(store: &Store) {
         let mut bytes = store.bytes();
         for event in &events {
             bytes
-                .read(event.stream, event.span.offset, event.span.length)
+                .read(
+                    event.stream,
+                    event.event.span.offset,
+                    event.event.span.length,
+                )
                 .unwrap();
         }
         let digest = store.digest(session.id).unwrap();

@@ -46,7 +46,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         if arguments.project.is_none() {
             options.here = Surroundings::of_session(&session);
         }
-        options.session = Some((session.agent, session.session));
+        options.session = Some(session.name());
     }
     let started = Instant::now();
     let context = memory.context(&options)?;

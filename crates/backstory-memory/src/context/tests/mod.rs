@@ -200,14 +200,14 @@ fn who_goes_on_is_told_only_what_is_new() {
     let mut trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Resume;
-    options.session = Some(("claude-code".to_string(), id(1)));
+    options.session = Some(SessionName::new("claude-code", id(1)));
     let context = trial.memory.context(&options).unwrap();
     assert!(
         context.text.contains("[00000002#") && !context.text.contains("[00000001#"),
         "{}",
         context.text
     );
-    options.session = Some(("claude-code".to_string(), id(2)));
+    options.session = Some(SessionName::new("claude-code", id(2)));
     assert_eq!(trial.memory.context(&options).unwrap().text, "");
 }
 
@@ -216,7 +216,7 @@ fn after_compaction_a_session_is_told_what_it_did_itself() {
     let mut trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Compaction;
-    options.session = Some(("claude-code".to_string(), id(2)));
+    options.session = Some(SessionName::new("claude-code", id(2)));
     let context = trial.memory.context(&options).unwrap();
     let told = lines(&context);
     assert_eq!(
