@@ -221,7 +221,7 @@ impl Memory {
                     found.ranked.clear();
                 }
                 let turn_of = |key: VectorKey| {
-                    let turn = self.store.turn_of(key.session, key.seq.into());
+                    let turn = self.store.turn_of(key.session, key.seq);
                     turn.ok().flatten()
                 };
                 found.ranked = meaning::join(found.ranked, &near, turn_of);
