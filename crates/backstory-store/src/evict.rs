@@ -334,7 +334,7 @@ impl Evictor<'_> {
 }
 
 /// The streams of a session that no other session needs: all others that they tell of are evicted.
-fn only_of(connection: &Connection, session: SessionId) -> Result<Vec<i64>> {
+fn only_of(connection: &Connection, session: SessionId) -> Result<Vec<StreamId>> {
     let mut statement = connection.prepare_cached(
         "SELECT stream FROM session_streams AS own WHERE session = ?1 AND NOT EXISTS \
          (SELECT 1 FROM session_streams AS other JOIN sessions ON sessions.id = other.session \
