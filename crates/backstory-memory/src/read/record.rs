@@ -38,8 +38,7 @@ pub struct UsageRecord {
     pub total: u64,
     /// Requests to tools that the provider runs.
     pub server_tools: ServerTools,
-    /// Service tier, where the log says.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Service tier, where the log says; of several messages, that of the first one that names it.
     pub service_tier: Option<String>,
 }
 
@@ -266,6 +265,14 @@ impl Memory {
             .iter()
             .map(|found| (found.seq, UsageRecord::from(found)));
         Ok(records.collect())
+    }
+
+    /// Returns the tokens of all messages of a session.
+    pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
+        Ok(UsageRecord {
+            service_tier: self.store.session_service_tier(session.id)?,
+            ..UsageRecord::from(&session.usage)
+        })
     }
 
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.

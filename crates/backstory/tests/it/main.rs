@@ -26,6 +26,7 @@ mod hooks;
 mod hostile;
 mod lossless;
 mod meaning;
+mod nothing_lost;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
