@@ -51,9 +51,9 @@ impl Dice {
         items[self.below(items.len() as u64) as usize]
     }
 
-    /// A count of tokens: small, usual or huge.
+    /// A count of tokens: small, usual or huge. Above a trillion the program takes a count for damage.
     pub(super) fn count(&mut self) -> u64 {
-        let bits = self.pick(&[0, 4, 12, 20, 40]);
+        let bits = self.pick(&[0, 4, 12, 20, 38]);
         self.below(1 << bits)
     }
 
