@@ -52,6 +52,20 @@ pub struct Identity {
     pub tool_use_id: Option<String>,
 }
 
+impl Identity {
+    /// Takes over the ids that are not known yet.
+    pub fn add_missing(&mut self, more: &Identity) {
+        fn add(known: &mut Option<String>, more: &Option<String>) {
+            if known.is_none() {
+                known.clone_from(more);
+            }
+        }
+        add(&mut self.uuid, &more.uuid);
+        add(&mut self.parent_uuid, &more.parent_uuid);
+        add(&mut self.tool_use_id, &more.tool_use_id);
+    }
+}
+
 /// What happened to the conversation at an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {

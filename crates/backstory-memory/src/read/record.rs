@@ -71,6 +71,35 @@ impl From<&Usage> for UsageRecord {
     }
 }
 
+impl UsageRecord {
+    /// Adds what another message used; the service tier is that of the first one that names it.
+    pub(super) fn add(&mut self, more: &UsageRecord) {
+        let counts = [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.cache_read, more.cache_read),
+            (&mut self.cache_write, more.cache_write),
+            (&mut self.cache_write_5m, more.cache_write_5m),
+            (&mut self.cache_write_1h, more.cache_write_1h),
+            (&mut self.reasoning, more.reasoning),
+            (&mut self.total, more.total),
+            (
+                &mut self.server_tools.web_search_requests,
+                more.server_tools.web_search_requests,
+            ),
+            (
+                &mut self.server_tools.web_fetch_requests,
+                more.server_tools.web_fetch_requests,
+            ),
+        ];
+        for (count, more) in counts {
+            *count = count.saturating_add(more);
+        }
+        let tier = self.service_tier.take();
+        self.service_tier = tier.or_else(|| more.service_tier.clone());
+    }
+}
+
 impl From<&EventUsage> for UsageRecord {
     fn from(found: &EventUsage) -> Self {
         UsageRecord {
@@ -261,10 +290,13 @@ impl Memory {
             return Ok(HashMap::new());
         };
         let found = self.store.event_usage(session, first.seq, last.seq)?;
-        let records = found
-            .iter()
-            .map(|found| (found.seq, UsageRecord::from(found)));
-        Ok(records.collect())
+        let mut records: HashMap<u64, UsageRecord> = HashMap::new();
+        for found in &found {
+            // What several models used for one answer is counted apart.
+            let record = records.entry(found.seq).or_default();
+            record.add(&UsageRecord::from(found));
+        }
+        Ok(records)
     }
 
     /// Returns the tokens of all messages of a session.

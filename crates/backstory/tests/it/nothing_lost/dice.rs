@@ -7,11 +7,35 @@ const BEGIN_MS: i64 = 1_770_091_500_000;
 
 /// What names and texts may have in them.
 const ODD: [&str; 12] = [
-    "", "", "", " é", " 数据", " 🦀", " \"quoted\"", " back\\slash", " a/b", " zero\u{200b}width", " <b>", " {\"a\": [1]}",
+    "",
+    "",
+    "",
+    " é",
+    " 数据",
+    " 🦀",
+    " \"quoted\"",
+    " back\\slash",
+    " a/b",
+    " zero\u{200b}width",
+    " <b>",
+    " {\"a\": [1]}",
 ];
 
 const WORDS: [&str; 14] = [
-    "count", "the", "coins", "Münze", "räumt", "auf", "дом", "数据", "🦀🦀", "\"quoted\"", "a\\b", "two\nlines", "tab\there", "[x](y)",
+    "count",
+    "the",
+    "coins",
+    "Münze",
+    "räumt",
+    "auf",
+    "дом",
+    "数据",
+    "🦀🦀",
+    "\"quoted\"",
+    "a\\b",
+    "two\nlines",
+    "tab\there",
+    "[x](y)",
 ];
 
 /// Random values, and a clock that goes on.

@@ -10,10 +10,11 @@ mod dice;
 mod grok;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, files_below};
 use dice::Dice;
 
 /// Number of logs of each agent.
@@ -92,9 +93,7 @@ impl Session {
                     let mut actions = turn["actions"].as_array_mut().unwrap().iter_mut();
                     let action = actions.find(|action| action["call_id"] == call).unwrap();
                     action["output"] = text;
-                    action["status"] = event
-                        .remove("outcome")
-                        .expect("how the call ended");
+                    action["status"] = event.remove("outcome").expect("how the call ended");
                     if let Some(duration) = event.get("duration_ms") {
                         action["duration_ms"] = duration.clone();
                     }
@@ -111,7 +110,10 @@ impl Session {
         let shown = self.events[event].entry("usage").or_insert(Value::Null);
         add_usage(shown, usage);
         let turn = self.events[event]["turn"].as_u64().unwrap() as usize;
-        if let Some(turn) = turn.checked_sub(1).and_then(|turn| self.turns.get_mut(turn)) {
+        if let Some(turn) = turn
+            .checked_sub(1)
+            .and_then(|turn| self.turns.get_mut(turn))
+        {
             add_usage(&mut turn["usage"], usage);
         }
         add_usage(self.fields.entry("usage").or_insert(Value::Null), usage);
@@ -119,8 +121,10 @@ impl Session {
 
     /// Expects a setting of the turn.
     fn set_context(&mut self, field: &str, value: Option<&Value>) {
-        if let (Some(turn), Some(value)) = (self.turns.last_mut(), value.filter(|value| !value.is_null()))
-        {
+        if let (Some(turn), Some(value)) = (
+            self.turns.last_mut(),
+            value.filter(|value| !value.is_null()),
+        ) {
             turn["context"][field] = value.clone();
         }
     }
@@ -211,20 +215,43 @@ fn check_contains(actual: &Value, expected: &Value, how: &str) {
 /// Where a value differs from the expected one.
 fn differing(actual: &Value, expected: &Value, place: String) -> Option<String> {
     match (actual, expected) {
-        (Value::Object(actual), Value::Object(expected)) => expected.iter().find_map(|(name, expected)| {
-            let place = format!("{place}.{name}");
-            match actual.get(name) {
-                Some(actual) => differing(actual, expected, place),
-                None => Some(format!("{place} is missing, expected {expected}")),
-            }
-        }),
+        (Value::Object(actual), Value::Object(expected)) => {
+            expected.iter().find_map(|(name, expected)| {
+                let place = format!("{place}.{name}");
+                match actual.get(name) {
+                    Some(actual) => differing(actual, expected, place),
+                    None => Some(format!("{place} is missing, expected {expected}")),
+                }
+            })
+        }
         (Value::Array(actual), Value::Array(expected)) if actual.len() == expected.len() => {
             let mut pairs = actual.iter().zip(expected).enumerate();
-            pairs.find_map(|(at, (actual, expected))| differing(actual, expected, format!("{place}[{at}]")))
+            pairs.find_map(|(at, (actual, expected))| {
+                differing(actual, expected, format!("{place}[{at}]"))
+            })
         }
         _ if actual == expected => None,
         _ => Some(format!("{place} is {actual}, expected {expected}")),
     }
+}
+
+/// Reads every second log while it is half written, and then all of them as they are.
+fn sweep_growing(environment: &Environment) {
+    let files = files_below(&environment.home());
+    let is_log = |path: &&PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let growing: Vec<_> = files.iter().filter(is_log).step_by(2).collect();
+    let whole: Vec<Vec<u8>> = growing
+        .iter()
+        .map(|path| std::fs::read(path).unwrap())
+        .collect();
+    for (path, bytes) in growing.iter().zip(&whole) {
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    environment.sweep();
+    for (path, bytes) in growing.iter().zip(&whole) {
+        std::fs::write(path, bytes).unwrap();
+    }
+    environment.sweep();
 }
 
 /// Makes up logs, reads them, and compares.
@@ -239,13 +266,18 @@ fn check_agent(make: fn(&mut Dice, &Environment) -> Vec<Session>) {
         let sessions = make(&mut dice, &environment);
         made.extend(sessions.into_iter().map(|session| (how.clone(), session)));
     }
-    environment.sweep();
+    sweep_growing(&environment);
     let listed = environment.json(&["sessions", "--limit", "0"]);
     let listed: HashMap<String, Value> = listed["sessions"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|session| (session["session"].as_str().unwrap().to_string(), session.clone()))
+        .map(|session| {
+            (
+                session["session"].as_str().unwrap().to_string(),
+                session.clone(),
+            )
+        })
         .collect();
     assert_eq!(listed.len(), made.len(), "{:?}", listed.keys());
     for (how, session) in made {

@@ -31,7 +31,8 @@ impl Writer<'_> {
         }
         let todos = json!([{"content": self.dice.text("todo"), "status": "completed"}]);
         let mut twin = json!({"status": self.dice.name("status"), "durationMs": self.dice.count(), "newTodos": todos});
-        self.dice.thin_out(&mut twin, &["status", "durationMs", "newTodos"]);
+        self.dice
+            .thin_out(&mut twin, &["status", "durationMs", "newTodos"]);
         let has_twin = self.dice.percent(70);
         if has_twin {
             more["toolUseResult"] = twin.clone();
@@ -56,7 +57,11 @@ impl Writer<'_> {
                 (_, true) => "error",
                 _ => "success",
             };
-            let marks = if is_denied { json!(["denied"]) } else { json!([]) };
+            let marks = if is_denied {
+                json!(["denied"])
+            } else {
+                json!([])
+            };
             let mut event = json!({
                 "kind": "tool_result", "text": text, "tool_use_id": id, "tool": tool, "error": is_error, "marks": marks,
                 "outcome": outcome, "status": denial,
@@ -70,7 +75,13 @@ impl Writer<'_> {
             }
             events.push(event);
         }
-        let common = self.write("user", with(json!({"message": {"role": "user", "content": blocks}}), more.clone()));
+        let common = self.write(
+            "user",
+            with(
+                json!({"message": {"role": "user", "content": blocks}}),
+                more.clone(),
+            ),
+        );
         for event in events {
             self.expect_event(&common, event);
         }
@@ -90,19 +101,32 @@ impl Writer<'_> {
             "system",
             json!({"subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": metadata}),
         );
-        let item = json!({"value": {"compactMetadata": metadata}, "timestamp": boundary["timestamp"]});
+        let item =
+            json!({"value": {"compactMetadata": metadata}, "timestamp": boundary["timestamp"]});
         self.expect_telemetry("compactions", item);
         let text = self.dice.text("summary");
         let message = json!({"role": "user", "content": text});
-        let common = self.write("user", json!({"isCompactSummary": true, "message": message}));
-        self.expect_event(&common, json!({"kind": "summary", "text": text, "marks": ["compacted"]}));
+        let common = self.write(
+            "user",
+            json!({"isCompactSummary": true, "message": message}),
+        );
+        self.expect_event(
+            &common,
+            json!({"kind": "summary", "text": text, "marks": ["compacted"]}),
+        );
     }
 
     pub(super) fn write_interruption(&mut self) {
         let text = "[Request interrupted by user]";
         let content = json!([{"type": "text", "text": text}]);
-        let common = self.write("user", json!({"message": {"role": "user", "content": content}}));
-        self.expect_event(&common, json!({"kind": "system", "text": text, "marks": ["interrupted"]}));
+        let common = self.write(
+            "user",
+            json!({"message": {"role": "user", "content": content}}),
+        );
+        self.expect_event(
+            &common,
+            json!({"kind": "system", "text": text, "marks": ["interrupted"]}),
+        );
     }
 
     pub(super) fn write_api_error(&mut self) {
@@ -113,7 +137,8 @@ impl Writer<'_> {
         });
         let more = json!({"isApiErrorMessage": true, "error": self.dice.name("error"), "message": message});
         let common = self.write("assistant", more.clone());
-        let event = json!({"kind": "system", "text": text, "error": true, "stop_reason": "stop_sequence"});
+        let event =
+            json!({"kind": "system", "text": text, "error": true, "stop_reason": "stop_sequence"});
         self.expect_event(&common, event);
         let item = json!({"name": "api_error", "value": {"error": more["error"]}});
         self.expect_telemetry("other", item);
@@ -121,7 +146,10 @@ impl Writer<'_> {
 
     pub(super) fn write_hook_summary(&mut self) {
         let infos = json!([{"command": self.dice.text("hook"), "durationMs": self.dice.count()}]);
-        let common = self.write("system", json!({"subtype": "stop_hook_summary", "hookInfos": infos}));
+        let common = self.write(
+            "system",
+            json!({"subtype": "stop_hook_summary", "hookInfos": infos}),
+        );
         let item = json!({"name": "stop_hook_summary", "value": {"hookInfos": infos}, "timestamp": common["timestamp"]});
         self.expect_telemetry("other", item);
     }

@@ -215,7 +215,10 @@ impl<'a> Writer<'a> {
         }
         if self.dice.percent(50) {
             let duration = self.dice.count();
-            self.write("system", json!({"subtype": "turn_duration", "durationMs": duration}));
+            self.write(
+                "system",
+                json!({"subtype": "turn_duration", "durationMs": duration}),
+            );
             if let Some(turn) = self.session.turns.last_mut() {
                 turn["duration_ms"] = json!(duration);
             }
@@ -231,7 +234,9 @@ impl<'a> Writer<'a> {
             let data = "iVBORw0KGgo".repeat(1 + self.dice.below(90) as usize);
             let source = json!({"type": "base64", "media_type": "image/png", "data": data});
             blocks.push(json!({"type": "image", "source": source}));
-            images.push(json!({"media_type": "image/png", "source": null, "encoded_bytes": data.len()}));
+            images.push(
+                json!({"media_type": "image/png", "source": null, "encoded_bytes": data.len()}),
+            );
             texts.push("[image]".to_string());
         }
         let content = match images.is_empty() && self.dice.percent(50) {
@@ -248,14 +253,22 @@ impl<'a> Writer<'a> {
         let has_todos = more["todos"].is_array();
         let common = self.write("user", more);
         let text = texts.join("\n");
-        self.expect_event(&common, json!({"kind": "prompt", "text": text, "images": images}));
+        self.expect_event(
+            &common,
+            json!({"kind": "prompt", "text": text, "images": images}),
+        );
         if has_todos {
-            self.expect_telemetry("plan_updates", json!({"value": todos, "timestamp": common["timestamp"]}));
+            self.expect_telemetry(
+                "plan_updates",
+                json!({"value": todos, "timestamp": common["timestamp"]}),
+            );
         }
     }
 
     fn expect_telemetry(&mut self, list: &'static str, item: Value) {
-        self.session.telemetry.push((self.session.turn(), list, item));
+        self.session
+            .telemetry
+            .push((self.session.turn(), list, item));
     }
 
     /// An answer of the model: several records of one message, then what the tools gave back.
@@ -275,10 +288,16 @@ impl<'a> Writer<'a> {
             // Counts grow while it streams; the last ones count.
             let mut usage = usage.clone();
             if block + 1 < blocks && usage.is_object() {
-                usage["output_tokens"] = json!(self.dice.below(1 + usage["output_tokens"].as_u64().unwrap()));
+                usage["output_tokens"] = json!(
+                    self.dice
+                        .below(1 + usage["output_tokens"].as_u64().unwrap())
+                );
             }
             let message = json!({"id": id, "role": "assistant", "model": model, "stop_reason": stop, "content": [content], "usage": usage});
-            let common = self.write("assistant", json!({"requestId": request, "message": message}));
+            let common = self.write(
+                "assistant",
+                json!({"requestId": request, "message": message}),
+            );
             let event = with(event, json!({"model": model, "stop_reason": stop}));
             let event = self.expect_event(&common, event);
             first.get_or_insert(event);
@@ -342,10 +361,22 @@ impl<'a> Writer<'a> {
                 let (id, (tool, class)) = (self.dice.name("toolu"), self.dice.pick(&TOOLS));
                 let path = format!("/home/ada/{}", self.dice.name("file"));
                 let (input, files) = match tool {
-                    "Bash" => (json!({"command": text, "timeout": self.dice.count()}), json!([])),
-                    "Read" => (json!({"file_path": path, "limit": self.dice.count()}), json!([path])),
-                    "Edit" => (json!({"file_path": path, "old_string": "a", "new_string": text}), json!([path])),
-                    _ => (json!({"query": text, "deep": [{"more": self.dice.count()}]}), json!([])),
+                    "Bash" => (
+                        json!({"command": text, "timeout": self.dice.count()}),
+                        json!([]),
+                    ),
+                    "Read" => (
+                        json!({"file_path": path, "limit": self.dice.count()}),
+                        json!([path]),
+                    ),
+                    "Edit" => (
+                        json!({"file_path": path, "old_string": "a", "new_string": text}),
+                        json!([path]),
+                    ),
+                    _ => (
+                        json!({"query": text, "deep": [{"more": self.dice.count()}]}),
+                        json!([]),
+                    ),
                 };
                 let (said, arguments) = match tool {
                     "Bash" => (text, json!(input.to_string())),

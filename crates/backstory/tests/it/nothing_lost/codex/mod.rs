@@ -93,7 +93,10 @@ impl Writer<'_> {
     /// Writes an item of the conversation; most have an id and name their turn.
     fn write_item(&mut self, kind: &str, mut payload: Value) -> Value {
         if self.has_ids {
-            payload = with(payload, json!({"id": self.dice.name("item"), METADATA: {"turn_id": self.turn}}));
+            payload = with(
+                payload,
+                json!({"id": self.dice.name("item"), METADATA: {"turn_id": self.turn}}),
+            );
             self.dice.thin_out(&mut payload, &["id", METADATA]);
         }
         let id = payload["id"].clone();
@@ -123,7 +126,9 @@ impl Writer<'_> {
 
     fn expect_telemetry(&mut self, list: &'static str, item: Value) {
         if self.session.turn() > 0 {
-            self.session.telemetry.push((self.session.turn(), list, item));
+            self.session
+                .telemetry
+                .push((self.session.turn(), list, item));
         }
     }
 
@@ -139,7 +144,8 @@ impl Writer<'_> {
         });
         let optional = ["cli_version", "model_provider", "git", "base_instructions"];
         self.dice.thin_out(&mut meta, &optional);
-        self.session.expect_if("agent_version", meta.get("cli_version"));
+        self.session
+            .expect_if("agent_version", meta.get("cli_version"));
         self.session.expect_if("branch", meta["git"].get("branch"));
         self.session.expect("cwd", "/home/ada/till");
         self.session.expect("meta", meta.clone());
@@ -151,10 +157,14 @@ impl Writer<'_> {
         let window = self.dice.count();
         let mut started = json!({"turn_id": self.turn, "model_context_window": window});
         self.dice.thin_out(&mut started, &["model_context_window"]);
-        self.session.expect_if("context_window", started.get("model_context_window"));
+        self.session
+            .expect_if("context_window", started.get("model_context_window"));
         self.write_event("task_started", started);
         if is_first && self.dice.percent(70) {
-            let text = format!("<environment_context>\n  <cwd>{}</cwd>\n</environment_context>", self.dice.name("cwd"));
+            let text = format!(
+                "<environment_context>\n  <cwd>{}</cwd>\n</environment_context>",
+                self.dice.name("cwd")
+            );
             let content = json!([{"type": "input_text", "text": text}]);
             let common = self.write_item("message", json!({"role": "user", "content": content}));
             self.expect_event(common, json!({"kind": "system", "text": text}));
@@ -176,10 +186,14 @@ impl Writer<'_> {
     /// Writes the settings of a turn; returns those that are expected of it.
     fn write_settings(&mut self) -> Vec<(&'static str, Value)> {
         if self.dice.percent(40) {
-            let mut settings = json!({"service_tier": self.dice.name("tier"), "odd": self.dice.count()});
+            let mut settings =
+                json!({"service_tier": self.dice.name("tier"), "odd": self.dice.count()});
             self.dice.thin_out(&mut settings, &["service_tier"]);
             self.service_tier = settings.get("service_tier").cloned().unwrap_or_default();
-            let applied = self.write_event("thread_settings_applied", json!({"thread_settings": settings}));
+            let applied = self.write_event(
+                "thread_settings_applied",
+                json!({"thread_settings": settings}),
+            );
             let item = json!({"name": "thread_settings_applied", "value": settings, "timestamp": applied["timestamp"]});
             self.expect_telemetry("other", item);
         }
@@ -193,10 +207,17 @@ impl Writer<'_> {
             "approval_policy": self.dice.pick(&["never", "on-request", "untrusted"]), "sandbox_policy": sandbox,
             "effort": self.dice.name("effort"), "collaboration_mode": {"mode": self.dice.name("mode"), "settings": {}}, "summary": "auto",
         });
-        let optional = ["model", "approval_policy", "sandbox_policy", "effort", "collaboration_mode"];
+        let optional = [
+            "model",
+            "approval_policy",
+            "sandbox_policy",
+            "effort",
+            "collaboration_mode",
+        ];
         self.dice.thin_out(&mut context, &optional);
         self.write("turn_context", context.clone());
-        self.session.expect_if("permission_mode", context.get("approval_policy"));
+        self.session
+            .expect_if("permission_mode", context.get("approval_policy"));
         if context["model"].is_string() {
             self.model = context["model"].clone();
         }
@@ -210,7 +231,10 @@ impl Writer<'_> {
             ("approval_policy", context["approval_policy"].clone()),
             ("sandbox_mode", mode.cloned().unwrap_or_default()),
             ("network_access", sandbox["network_access"].clone()),
-            ("permission_mode", context["collaboration_mode"]["mode"].clone()),
+            (
+                "permission_mode",
+                context["collaboration_mode"]["mode"].clone(),
+            ),
         ]
     }
 
@@ -223,19 +247,30 @@ impl Writer<'_> {
             let data = "iVBORw0KGgo".repeat(1 + self.dice.below(90) as usize);
             content.push(json!({"type": "input_image", "image_url": format!("data:image/png;base64,{data}")}));
             shown["text"] = json!(format!("{text}\n[image]"));
-            shown["images"] = json!([{"media_type": "image/png", "source": null, "encoded_bytes": data.len()}]);
+            shown["images"] =
+                json!([{"media_type": "image/png", "source": null, "encoded_bytes": data.len()}]);
         }
-        let urls: Vec<Value> = content.iter().filter_map(|part| part.get("image_url").cloned()).collect();
-        let mut event = json!({"client_id": self.dice.name("client"), "message": text, "images": urls});
+        let urls: Vec<Value> = content
+            .iter()
+            .filter_map(|part| part.get("image_url").cloned())
+            .collect();
+        let mut event =
+            json!({"client_id": self.dice.name("client"), "message": text, "images": urls});
         self.dice.thin_out(&mut event, &["client_id"]);
         let item = json!({"role": "user", "content": content});
         let client = event.get("client_id").cloned().unwrap_or_default();
         let common = match self.dice.below(5) {
-            0 => with(self.write_event("user_message", event), json!({"uuid": client})),
+            0 => with(
+                self.write_event("user_message", event),
+                json!({"uuid": client}),
+            ),
             1 => self.write_item("message", item),
             _ => {
                 let mut common = self.write_item("message", item);
-                let second = with(self.write_event("user_message", event), json!({"uuid": client}));
+                let second = with(
+                    self.write_event("user_message", event),
+                    json!({"uuid": client}),
+                );
                 complete_ids(&mut common, &second);
                 common
             }

@@ -74,7 +74,10 @@ impl Writer<'_> {
         let status = self.dice.name("status");
         let mut item = json!({"id": self.dice.name("ws"), "status": status, "action": action});
         let id = item["id"].take();
-        let common = self.write("response_item", with(item, json!({"id": id, "type": "web_search_call"})));
+        let common = self.write(
+            "response_item",
+            with(item, json!({"id": id, "type": "web_search_call"})),
+        );
         let event = json!({
             "kind": "tool_call", "text": action.to_string(), "uuid": id, "tool_use_id": id, "tool": "web_search",
             "tool_class": "web", "status": status,
@@ -91,7 +94,8 @@ impl Writer<'_> {
         );
         let text = self.dice.name("line");
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch");
-        let item = json!({"call_id": call, "name": "apply_patch", "input": patch, "status": status});
+        let item =
+            json!({"call_id": call, "name": "apply_patch", "input": patch, "status": status});
         let common = self.write_item("custom_tool_call", item);
         let event = json!({
             "kind": "tool_call", "text": patch, "tool_use_id": call, "tool": "apply_patch", "tool_class": "write",
@@ -101,7 +105,8 @@ impl Writer<'_> {
         let text = self.dice.text("output");
         let (code, tenths) = (self.dice.below(2), self.dice.below(600));
         let seconds = tenths as f64 / 10.0;
-        let output = json!({"output": text, "metadata": {"exit_code": code, "duration_seconds": seconds}});
+        let output =
+            json!({"output": text, "metadata": {"exit_code": code, "duration_seconds": seconds}});
         let item = json!({"call_id": call, "output": output.to_string()});
         let common = self.write_item("custom_tool_call_output", item);
         let event = json!({
@@ -117,8 +122,14 @@ impl Writer<'_> {
         let (arguments, command) = match tool {
             "exec_command" => (json!({"cmd": text, "workdir": "/home/ada"}), json!(text)),
             "shell" => (json!({"command": ["bash", "-lc", text]}), json!(text)),
-            "update_plan" => (json!({"plan": [{"step": text, "status": "pending"}]}), Value::Null),
-            _ => (json!({"about": text, "deep": [{"more": self.dice.count()}]}), Value::Null),
+            "update_plan" => (
+                json!({"plan": [{"step": text, "status": "pending"}]}),
+                Value::Null,
+            ),
+            _ => (
+                json!({"about": text, "deep": [{"more": self.dice.count()}]}),
+                Value::Null,
+            ),
         };
         let item = json!({"call_id": call, "name": tool, "arguments": arguments.to_string()});
         let common = self.write_item("function_call", item);
@@ -133,7 +144,8 @@ impl Writer<'_> {
         if self.dice.percent(20) {
             let request = json!({"call_id": call, "turn_id": self.turn, "command": [text], "reason": self.dice.maybe("reason")});
             let asked = self.write_event("exec_approval_request", request.clone());
-            let item = json!({"tool_use_id": call, "value": request, "timestamp": asked["timestamp"]});
+            let item =
+                json!({"tool_use_id": call, "value": request, "timestamp": asked["timestamp"]});
             self.expect_telemetry("approvals", item);
         }
         // Some calls are never answered.
@@ -153,7 +165,9 @@ impl Writer<'_> {
                 event["exit_code"] = json!(code);
                 event["duration_ms"] = json!(1_250);
                 event["outcome"] = json!(if code == 0 { "success" } else { "error" });
-                json!(format!("Exit code: {code}\nWall time: 1.25 seconds\nOutput:\n{text}"))
+                json!(format!(
+                    "Exit code: {code}\nWall time: 1.25 seconds\nOutput:\n{text}"
+                ))
             }
         };
         if self.dice.percent(10) {
@@ -163,20 +177,34 @@ impl Writer<'_> {
             for told in ["exit_code", "duration_ms"] {
                 event.as_object_mut().unwrap().remove(told);
             }
-            let common = self.write_item("function_call_output", json!({"call_id": call, "output": event["text"]}));
+            let common = self.write_item(
+                "function_call_output",
+                json!({"call_id": call, "output": event["text"]}),
+            );
             self.expect_event(common, event);
             return;
         }
-        let common = self.write_item("function_call_output", json!({"call_id": call, "output": output}));
+        let common = self.write_item(
+            "function_call_output",
+            json!({"call_id": call, "output": output}),
+        );
         self.expect_event(common, event);
     }
 
     /// Writes what the answer used, mostly twice.
     pub(super) fn write_tokens(&mut self) {
-        let (fresh, cached, cache_write) = (self.dice.count(), self.dice.count(), self.dice.count());
+        let (fresh, cached, cache_write) =
+            (self.dice.count(), self.dice.count(), self.dice.count());
         let (output, reasoning) = (1 + self.dice.count(), self.dice.count());
         let input = fresh + cached + cache_write;
-        let last = [input, cached, cache_write, output, reasoning, input + output];
+        let last = [
+            input,
+            cached,
+            cache_write,
+            output,
+            reasoning,
+            input + output,
+        ];
         for (sum, count) in self.totals.iter_mut().zip(last) {
             *sum += count;
         }
@@ -188,14 +216,18 @@ impl Writer<'_> {
             "total_token_usage": counts(self.totals), "last_token_usage": counts(last), "model_context_window": 1 + self.dice.count(),
         });
         self.dice.thin_out(&mut info, &["model_context_window"]);
-        self.session.expect_if("context_window", info.get("model_context_window"));
+        self.session
+            .expect_if("context_window", info.get("model_context_window"));
         let limits = json!({"primary": {"used_percent": self.dice.below(100), "window_minutes": 300}, "plan_type": self.dice.maybe("plan")});
         let payload = json!({"info": info, "rate_limits": limits});
         let told = self.write_event("token_count", payload.clone());
         if self.dice.percent(50) {
             self.write_event("token_count", payload);
         }
-        let window = info.get("model_context_window").cloned().unwrap_or_default();
+        let window = info
+            .get("model_context_window")
+            .cloned()
+            .unwrap_or_default();
         let item = json!({"value": info, "context_tokens": last[5], "context_window": window, "timestamp": told["timestamp"]});
         self.expect_telemetry("token_counts", item);
         self.expect_telemetry("rate_limits", json!({"value": limits}));
@@ -215,21 +247,30 @@ impl Writer<'_> {
             let compacted = json!({"message": text, "replacement_history": [], "window_id": self.dice.name("window")});
             let common = self.write("compacted", compacted.clone());
             let item = json!({"value": {"window_id": compacted["window_id"]}, "timestamp": common["timestamp"]});
-            self.expect_event(common, json!({"kind": "summary", "text": text, "marks": ["compacted"]}));
+            self.expect_event(
+                common,
+                json!({"kind": "summary", "text": text, "marks": ["compacted"]}),
+            );
             self.expect_telemetry("compactions", item);
         }
         let (duration, first) = (self.dice.count(), self.dice.count());
         if self.dice.percent(20) {
-            let aborted = json!({"turn_id": self.turn, "reason": "interrupted", "duration_ms": duration});
+            let aborted =
+                json!({"turn_id": self.turn, "reason": "interrupted", "duration_ms": duration});
             let common = self.write_event("turn_aborted", aborted);
             let event = json!({"kind": "system", "text": "Interrupted by user", "marks": ["interrupted"], "stop_reason": "interrupted"});
             self.expect_event(common, event);
             self.session.turns.last_mut().unwrap()["duration_ms"] = json!(duration);
             return;
         }
-        let mut done = json!({"turn_id": self.turn, "duration_ms": duration, "time_to_first_token_ms": first});
-        self.dice.thin_out(&mut done, &["duration_ms", "time_to_first_token_ms"]);
-        for (field, name) in [("duration_ms", "duration_ms"), ("first_answer_ms", "time_to_first_token_ms")] {
+        let mut done =
+            json!({"turn_id": self.turn, "duration_ms": duration, "time_to_first_token_ms": first});
+        self.dice
+            .thin_out(&mut done, &["duration_ms", "time_to_first_token_ms"]);
+        for (field, name) in [
+            ("duration_ms", "duration_ms"),
+            ("first_answer_ms", "time_to_first_token_ms"),
+        ] {
             if let Some(value) = done.get(name).filter(|value| value.is_number()) {
                 self.session.turns.last_mut().unwrap()[field] = value.clone();
             }
