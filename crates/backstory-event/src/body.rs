@@ -19,6 +19,8 @@ pub struct EventBody {
     pub identity: Identity,
     /// What happened to the conversation here.
     pub marks: Marks,
+    /// Whether the command of a tool result was only started, and still runs.
+    pub in_background: bool,
     /// Status of a tool call, in the agent's own word.
     pub status: Option<String>,
     /// Why the model stopped, in the provider's own word.

@@ -44,6 +44,8 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use self::tool_class::BOOKKEEPING_TOOLS;
+
 use self::line::RolloutLine;
 use self::reading::CodexReading;
 use crate::bounds::bound_body;
@@ -111,6 +113,10 @@ impl Reader for Codex {
 
     fn tool_class(&self, tool: &str) -> ToolClass {
         tool_class::classify_tool(tool)
+    }
+
+    fn framed_output<'a>(&self, output: &'a str) -> Option<&'a str> {
+        output::framed_output(output)
     }
 }
 
