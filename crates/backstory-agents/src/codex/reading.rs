@@ -176,13 +176,21 @@ impl CodexReading {
         }
         let end = span.offset + span.length;
         for (part, entry) in (span.part..u16::MAX).zip(entries) {
-            if !self.state.is_twin(&entry, channel, end, out) {
-                self.put_one(entry, at, Span { part, ..span }, out);
+            let words = entry.words();
+            if !self.state.is_twin(&entry, &words, channel, end, out) {
+                self.put_one(entry, &words, at, Span { part, ..span }, out);
             }
         }
     }
 
-    fn put_one(&mut self, entry: Entry, at: Option<i64>, span: Span, out: &mut Output) {
+    fn put_one(
+        &mut self,
+        entry: Entry,
+        words: &[i64],
+        at: Option<i64>,
+        span: Span,
+        out: &mut Output,
+    ) {
         let Some(kind) = entry.kind else { return };
         if self.state.bare && kind == Kind::System {
             self.learn(
@@ -195,7 +203,7 @@ impl CodexReading {
         }
         let session = self.own_id();
         let (key, replay) = self.keys(kind, &entry, &session);
-        self.state.remember_unnamed(&entry, key);
+        self.state.remember_unnamed(&entry, words, key);
         let mut event = Event::new(&session, key, kind, at.or(self.state.began), span);
         event.replay = replay;
         event.tool = entry.tool;

@@ -30,8 +30,11 @@ pub(super) struct Heard(u8, i64, u8);
 pub(super) struct Unnamed(u8, i64, i64, bool, bool);
 
 impl Entry {
-    /// Returns the hashes of the words, piece by piece.
-    fn words(&self) -> Vec<i64> {
+    /// Returns the hashes of the words that another record may have, too, piece by piece.
+    pub(super) fn words(&self) -> Vec<i64> {
+        if self.voice.is_none() {
+            return Vec::new();
+        }
         let whole = std::slice::from_ref(&self.body.text);
         let pieces = match self.pieces.is_empty() {
             true => whole,
@@ -51,11 +54,12 @@ impl State {
         self.unnamed.retain(|unnamed| Some(unnamed.0) == voice);
     }
 
-    /// Returns whether an entry was given by another record already; if not, remembers its words. A twin that ends at `end` names
-    /// the events that wait for ids.
+    /// Returns whether an entry of these words was given by another record already; if not, remembers them. A twin that ends at
+    /// `end` names the events that wait for ids.
     pub(super) fn is_twin(
         &mut self,
         entry: &Entry,
+        words: &[i64],
         channel: Channel,
         end: u64,
         out: &mut Output,
@@ -64,9 +68,8 @@ impl State {
             return false;
         };
         let (voice, channel) = (voice as u8, channel as u8);
-        let words = entry.words();
         let mut all_heard = true;
-        for words in &words {
+        for words in words {
             // Each record of some words pairs with one of another channel, so that saying "yes" twice stays two prompts.
             let mut twins = self
                 .heard
@@ -82,7 +85,7 @@ impl State {
         }
         if all_heard {
             for words in words {
-                self.name_event(words, &entry.body.identity, end, out);
+                self.name_event(*words, &entry.body.identity, end, out);
             }
         }
         all_heard
@@ -98,14 +101,13 @@ impl State {
         self.heard.push_back(heard);
     }
 
-    /// Remembers an event that lacks ids.
-    pub(super) fn remember_unnamed(&mut self, entry: &Entry, key: EventKey) {
+    /// Remembers the event of some words if it lacks ids.
+    pub(super) fn remember_unnamed(&mut self, entry: &Entry, words: &[i64], key: EventKey) {
         let Identity {
             uuid, parent_uuid, ..
         } = &entry.body.identity;
         let lacks = (uuid.is_none(), parent_uuid.is_none());
-        if let (Some(voice), [words], true) = (entry.voice, &entry.words()[..], lacks.0 || lacks.1)
-        {
+        if let (Some(voice), [words], true) = (entry.voice, words, lacks.0 || lacks.1) {
             if self.unnamed.len() == MAX_UNNAMED {
                 self.unnamed.remove(0);
             }
