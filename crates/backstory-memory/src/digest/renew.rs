@@ -36,7 +36,7 @@ impl Digester {
             };
             // Put back unless events are missing in between: then they are read again at the end.
             if let Some(mut notes) = notes
-                && notes.events + 1 == first.seq
+                && notes.events.next() == first.seq
             {
                 for stored in events {
                     notes.take(&view_of_stored(stored));
@@ -117,11 +117,11 @@ pub(crate) fn notes(store: &Store, session: SessionId, agent: &str) -> Result<No
         && row.events < notes.events
     {
         // An event that is noted has changed; its turn is noted anew, unless all that is left of it are the notes.
-        if let Some((turn, first)) = store.turn_beginning(session, row.events + 1)? {
+        if let Some((turn, first)) = store.turn_beginning(session, row.events.next())? {
             notes.rewind(turn, first);
         }
     }
-    let range = EventRange::From(notes.events + 1);
+    let range = EventRange::From(notes.events.next());
     visit(store, session, agent, range, |event| {
         notes.take(&event);
         Ok(())

@@ -4,7 +4,7 @@ use backstory_agents::sample;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, claude_id, claude_path, remove_checksums};
+use crate::environment::{Environment, STORY_END, claude_id, claude_path, remove_checksums};
 
 /// A prompt, a message of two records with a tool call, and the result of the call.
 fn log() -> String {
@@ -198,7 +198,7 @@ const AS_BEFORE: &str = "UPDATE streams SET read_version = 0; DELETE FROM teleme
 #[test]
 fn an_older_store_is_completed_from_its_own_bytes() {
     let environment = till();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.sweep();
     let expected = environment.everything();
     let database = Connection::open(environment.store().join("backstory.db")).unwrap();

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::path::Path;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     CallEdge, Damage, Memory, Resolution, RunCall, SourceOutline, call_graph, repository_around,
     scan_file,
@@ -30,7 +31,7 @@ struct Searched {
     /// The memory that was asked for them, with what was found damaged there.
     memory: Option<(Memory, Vec<Damage>)>,
     /// Stack traces after this time do not count.
-    until: Option<i64>,
+    until: Option<TimeMs>,
 }
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
@@ -155,7 +156,7 @@ fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
 }
 
 /// Calls that were seen to happen, if there is a memory that knows of some.
-fn seen_calls(setting: &Setting, path: &Path, until: Option<i64>) -> Vec<RunCall> {
+fn seen_calls(setting: &Setting, path: &Path, until: Option<TimeMs>) -> Vec<RunCall> {
     let calls = memory_if_any(setting).and_then(|memory| memory.run_calls(path).ok());
     let mut calls = calls.unwrap_or_default();
     calls.retain(|call| until.is_none_or(|until| call.at <= Some(until)));

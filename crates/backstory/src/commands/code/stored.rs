@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backstory_event::TimeMs;
 use backstory_memory::{Memory, SnapshotSource, SourceOutline, StoredFiles};
 use serde_json::{Map, Value, json};
 
@@ -31,8 +32,8 @@ pub(super) fn memory_of(setting: &Setting, path: &Path) -> Result<Memory, Error>
 pub(super) fn stored_files(
     memory: &Memory,
     path: &Path,
-    until: Option<i64>,
-    since: Option<i64>,
+    until: Option<TimeMs>,
+    since: Option<TimeMs>,
 ) -> Result<StoredFiles, Error> {
     let absolute = std::env::current_dir()?.join(path);
     let mut stored = memory.stored_outlines(&absolute, until, since)?;
