@@ -133,8 +133,6 @@ impl Answer {
             } else if let Some(time) = line.strip_prefix("Wall time") {
                 answer.duration_ms =
                     leading_number(time.trim_start_matches([':', ' '])).and_then(milliseconds);
-            } else if line.starts_with(RUNNING) {
-                answer.in_background = true;
             } else if line == "Script failed" {
                 answer.error = true;
             } else if line == "Output:" && number > 0 {

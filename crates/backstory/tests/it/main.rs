@@ -20,6 +20,7 @@ mod digest;
 mod doctor;
 mod edited;
 mod forgetting;
+mod formats;
 mod fragments;
 mod growth;
 mod hooks;

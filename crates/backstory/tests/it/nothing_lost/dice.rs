@@ -144,9 +144,9 @@ pub(super) fn shown_time(at: i64) -> Value {
 
 /// An object with more fields.
 pub(super) fn with(mut record: Value, more: Value) -> Value {
-    let (Value::Object(fields), Value::Object(more)) = (&mut record, more) else {
-        panic!("no object")
+    let Value::Object(more) = more else {
+        return record;
     };
-    fields.extend(more);
+    record.as_object_mut().unwrap().extend(more);
     record
 }

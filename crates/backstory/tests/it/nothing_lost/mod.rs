@@ -59,10 +59,8 @@ impl Session {
     }
 
     /// Expects an event, with what its kind does to the turn.
-    fn push_event(&mut self, event: Value) {
-        let Value::Object(mut event) = event else {
-            panic!("no object")
-        };
+    fn push_event(&mut self, event: &Value) {
+        let mut event = event.as_object().unwrap().clone();
         let kind = event["kind"].as_str().unwrap().to_string();
         if kind == "prompt" {
             self.turns.push(json!({
@@ -93,7 +91,7 @@ impl Session {
                     let mut actions = turn["actions"].as_array_mut().unwrap().iter_mut();
                     let action = actions.find(|action| action["call_id"] == call).unwrap();
                     action["output"] = text;
-                    action["status"] = event.remove("outcome").expect("how the call ended");
+                    action["status"] = event.remove("outcome").unwrap();
                     if let Some(duration) = event.get("duration_ms") {
                         action["duration_ms"] = duration.clone();
                     }
@@ -132,7 +130,8 @@ impl Session {
     fn check(&self, environment: &Environment, listed: &HashMap<String, Value>, how: &str) {
         let how = format!("{how}, session {}", self.id);
         let listed = listed.get(&self.id);
-        let row = listed.unwrap_or_else(|| panic!("{how} is not listed"));
+        assert!(listed.is_some(), "{how} is not listed");
+        let row = listed.unwrap();
         let fields = Value::Object(self.fields.clone());
         check_contains(row, &fields, &format!("{how}: sessions"));
         let shown = environment.json(&["show", &self.id]);
@@ -161,7 +160,8 @@ impl Session {
         let shown = shown["turns"].as_array().unwrap();
         let find = |number: usize| {
             let found = shown.iter().find(|turn| turn["turn"] == number);
-            found.unwrap_or_else(|| panic!("{how}: no turn {number}"))
+            assert!(found.is_some(), "{how}: no turn {number}");
+            found.unwrap()
         };
         for (turn, number) in self.turns.iter().zip(1..) {
             check_contains(find(number), turn, &format!("{how}: turn {number}"));
@@ -203,23 +203,26 @@ fn add_usage(sum: &mut Value, more: &Value) {
 
 /// Whether a value is the expected one; an object may have more fields.
 fn contains(actual: &Value, expected: &Value) -> bool {
-    differing(actual, expected, String::new()).is_none()
+    differing(actual, expected, "").is_none()
 }
 
 fn check_contains(actual: &Value, expected: &Value, how: &str) {
-    if let Some(difference) = differing(actual, expected, String::new()) {
-        panic!("{how}{difference}");
-    }
+    let difference = differing(actual, expected, "");
+    assert!(
+        difference.is_none(),
+        "{how}{}",
+        difference.unwrap_or_default()
+    );
 }
 
 /// Where a value differs from the expected one.
-fn differing(actual: &Value, expected: &Value, place: String) -> Option<String> {
+fn differing(actual: &Value, expected: &Value, place: &str) -> Option<String> {
     match (actual, expected) {
         (Value::Object(actual), Value::Object(expected)) => {
             expected.iter().find_map(|(name, expected)| {
                 let place = format!("{place}.{name}");
                 match actual.get(name) {
-                    Some(actual) => differing(actual, expected, place),
+                    Some(actual) => differing(actual, expected, &place),
                     None => Some(format!("{place} is missing, expected {expected}")),
                 }
             })
@@ -227,7 +230,7 @@ fn differing(actual: &Value, expected: &Value, place: String) -> Option<String> 
         (Value::Array(actual), Value::Array(expected)) if actual.len() == expected.len() => {
             let mut pairs = actual.iter().zip(expected).enumerate();
             pairs.find_map(|(at, (actual, expected))| {
-                differing(actual, expected, format!("{place}[{at}]"))
+                differing(actual, expected, &format!("{place}[{at}]"))
             })
         }
         _ if actual == expected => None,

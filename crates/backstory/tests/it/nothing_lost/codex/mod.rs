@@ -34,12 +34,12 @@ struct Writer<'a> {
 /// Writes the log of a session, and that of a subagent.
 pub(super) fn make_log(dice: &mut Dice, environment: &Environment) -> Vec<Session> {
     let parent = dice.uuid();
-    let mut sessions = vec![make_rollout(dice, environment, &parent, json!("cli"))];
+    let mut sessions = vec![make_rollout(dice, environment, &parent, &json!("cli"))];
     if dice.percent(30) {
         let spawned = json!({"parent_thread_id": parent, "depth": 1});
         let source = json!({"subagent": {"thread_spawn": spawned}});
         let id = dice.uuid();
-        let mut session = make_rollout(dice, environment, &id, source);
+        let mut session = make_rollout(dice, environment, &id, &source);
         session.expect("parent", parent);
         session.expect("parent_kind", "subagent");
         sessions.push(session);
@@ -47,7 +47,7 @@ pub(super) fn make_log(dice: &mut Dice, environment: &Environment) -> Vec<Sessio
     sessions
 }
 
-fn make_rollout(dice: &mut Dice, environment: &Environment, id: &str, source: Value) -> Session {
+fn make_rollout(dice: &mut Dice, environment: &Environment, id: &str, source: &Value) -> Session {
     let path = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-00-{id}.jsonl");
     let mut session = Session::new(id);
     session.expect("agent", "codex");
@@ -76,18 +76,18 @@ fn make_rollout(dice: &mut Dice, environment: &Environment, id: &str, source: Va
 
 impl Writer<'_> {
     /// Writes a record; returns what its event has by its place.
-    fn write(&mut self, kind: &str, payload: Value) -> Value {
+    fn write(&mut self, kind: &str, payload: &Value) -> Value {
         let at = self.dice.tick();
         let record = json!({"timestamp": log_time(at), "type": kind, "payload": payload});
         self.lines.push(format!("{record}\n"));
         json!({
             "timestamp": shown_time(at), "source_path": self.path.display().to_string(), "source_line": self.lines.len(),
-            "parent_uuid": payload.get(METADATA).unwrap_or(&payload)["turn_id"], "uuid": null, "effort": null,
+            "parent_uuid": payload.get(METADATA).unwrap_or(payload)["turn_id"], "uuid": null, "effort": null,
         })
     }
 
     fn write_event(&mut self, kind: &str, payload: Value) -> Value {
-        self.write("event_msg", with(payload, json!({"type": kind})))
+        self.write("event_msg", &with(payload, json!({"type": kind})))
     }
 
     /// Writes an item of the conversation; most have an id and name their turn.
@@ -100,7 +100,7 @@ impl Writer<'_> {
             self.dice.thin_out(&mut payload, &["id", METADATA]);
         }
         let id = payload["id"].clone();
-        let common = self.write("response_item", with(payload, json!({"type": kind})));
+        let common = self.write("response_item", &with(payload, json!({"type": kind})));
         with(common, json!({"uuid": id}))
     }
 
@@ -114,7 +114,7 @@ impl Writer<'_> {
         fields.entry("marks").or_insert(json!([]));
         fields.entry("stop_reason").or_insert(Value::Null);
         fields.entry("status").or_insert(Value::Null);
-        self.session.push_event(event);
+        self.session.push_event(&event);
         let index = self.session.events.len() - 1;
         match kind.as_str() {
             "prompt" => self.answer = None,
@@ -132,7 +132,7 @@ impl Writer<'_> {
         }
     }
 
-    fn write_meta(&mut self, id: &str, source: Value) {
+    fn write_meta(&mut self, id: &str, source: &Value) {
         let git = json!({
             "branch": self.dice.name("branch"), "commit_hash": self.dice.uuid(), "repository_url": "https://example.org/till.git",
         });
@@ -149,7 +149,7 @@ impl Writer<'_> {
         self.session.expect_if("branch", meta["git"].get("branch"));
         self.session.expect("cwd", "/home/ada/till");
         self.session.expect("meta", meta.clone());
-        self.write("session_meta", meta);
+        self.write("session_meta", &meta);
     }
 
     fn write_turn(&mut self, is_first: bool) {
@@ -215,7 +215,7 @@ impl Writer<'_> {
             "collaboration_mode",
         ];
         self.dice.thin_out(&mut context, &optional);
-        self.write("turn_context", context.clone());
+        self.write("turn_context", &context);
         self.session
             .expect_if("permission_mode", context.get("approval_policy"));
         if context["model"].is_string() {

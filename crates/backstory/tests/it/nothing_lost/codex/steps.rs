@@ -76,7 +76,7 @@ impl Writer<'_> {
         let id = item["id"].take();
         let common = self.write(
             "response_item",
-            with(item, json!({"id": id, "type": "web_search_call"})),
+            &with(item, json!({"id": id, "type": "web_search_call"})),
         );
         let event = json!({
             "kind": "tool_call", "text": action.to_string(), "uuid": id, "tool_use_id": id, "tool": "web_search",
@@ -237,7 +237,7 @@ impl Writer<'_> {
             "server_tools": {"web_search_requests": std::mem::take(&mut self.web_searches), "web_fetch_requests": 0},
         });
         let answer = self.answer.take();
-        self.session.push_usage(answer.expect("an answer"), &usage);
+        self.session.push_usage(answer.unwrap(), &usage);
     }
 
     /// The end of a turn: done, stopped, or the history cut.
@@ -245,7 +245,7 @@ impl Writer<'_> {
         if self.dice.percent(20) {
             let text = self.dice.text("summary");
             let compacted = json!({"message": text, "replacement_history": [], "window_id": self.dice.name("window")});
-            let common = self.write("compacted", compacted.clone());
+            let common = self.write("compacted", &compacted);
             let item = json!({"value": {"window_id": compacted["window_id"]}, "timestamp": common["timestamp"]});
             self.expect_event(
                 common,

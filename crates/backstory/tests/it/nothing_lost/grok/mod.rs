@@ -182,7 +182,7 @@ impl Writer<'_> {
         fields.entry("marks").or_insert(json!([]));
         fields.entry("stop_reason").or_insert(Value::Null);
         fields.entry("status").or_insert(Value::Null);
-        self.session.push_event(event);
+        self.session.push_event(&event);
         let index = self.session.events.len() - 1;
         if is_answer {
             self.answer.get_or_insert(index);

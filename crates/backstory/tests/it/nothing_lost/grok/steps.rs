@@ -97,7 +97,7 @@ impl Writer<'_> {
             let common = self.write(update, json!({"content": content}));
             place.get_or_insert(common);
         }
-        let common = place.expect("a fragment");
+        let common = place.unwrap();
         self.expect_event(common, json!({"kind": kind, "text": text}));
         let entries = json!([{"content": self.dice.text("todo"), "status": "pending"}]);
         let plan = self.write("plan", json!({"entries": entries}));
@@ -238,7 +238,7 @@ impl Writer<'_> {
         let item =
             json!({"name": "turn_completed", "value": update, "timestamp": told["timestamp"]});
         self.expect_telemetry("other", item);
-        let answer = self.answer.take().expect("an answer");
+        let answer = self.answer.take().unwrap();
         for usage in shown {
             self.session.push_usage(answer, &usage);
         }
