@@ -81,6 +81,11 @@ impl Batch<'_> {
         for facts in &output.facts {
             self.complete_session(agent, facts, cursor.stream)?;
         }
+        // Texts are whole already.
+        let extensions = output.extensions.iter();
+        for extension in extensions.filter(|more| !more.is_of_content()) {
+            self.extend(extension, cursor.stream)?;
+        }
         for response in &output.responses {
             if let Some(replay) = response.replay
                 && self

@@ -95,6 +95,18 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Returns the service tier of a session's first message that names one.
+    pub fn session_service_tier(&self, session: SessionId) -> Result<Option<String>> {
+        let query = "SELECT service_tier FROM responses JOIN billing ON billing.id = responses.billing \
+             WHERE session = ?1 AND seq > 0 AND service_tier <> '' ORDER BY seq LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let mut rows = statement.query([session])?;
+        match rows.next()? {
+            Some(row) => Ok(row.optional_text(0)?),
+            None => Ok(None),
+        }
+    }
+
     /// Returns the usage of the responses that events of a session begin, in the order of the events.
     pub fn event_usage(
         &self,

@@ -85,7 +85,12 @@ pub(crate) fn local_time(at: Option<TimeMs>) -> String {
 
 /// Tokens for machines.
 pub(crate) fn usage_json(usage: &Usage) -> Value {
-    json!(UsageRecord::from(usage))
+    let mut value = json!(UsageRecord::from(usage));
+    // Counts of many messages have no tier of their own.
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("service_tier");
+    }
+    value
 }
 
 /// A number with thousands apart.

@@ -20,12 +20,14 @@ mod digest;
 mod doctor;
 mod edited;
 mod forgetting;
+mod formats;
 mod fragments;
 mod growth;
 mod hooks;
 mod hostile;
 mod lossless;
 mod meaning;
+mod nothing_lost;
 mod observations;
 #[cfg(unix)]
 mod odd_files;
