@@ -157,7 +157,7 @@ impl Unkept {
     }
 
     /// Takes what was forgotten out of what a reader remembers.
-    pub(super) fn forget_state(
+    pub(crate) fn forget_state(
         &mut self,
         connection: &Connection,
         (agent, path): (&str, &str),
