@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Output, SessionFacts, SessionId, StreamId};
+use backstory_event::{Output, SessionFacts, SessionId, StreamId, TelemetryRecord};
 use rusqlite::{OptionalExtension, Row, ToSql};
 
 use crate::blocks;
@@ -142,6 +142,12 @@ impl Batch<'_> {
         self.unkept.forget(&self.transaction, file, &mut output)?;
         self.unkept
             .forget_state(&self.transaction, file, &mut state)?;
+        if cursor.lines.is_none() {
+            // The agent's own record of a session is its first one, and not the first behind a gap.
+            for facts in &mut output.facts {
+                facts.meta = None;
+            }
+        }
         let mut superseded = HashMap::new();
         for facts in &output.facts {
             self.complete_session(agent, facts, cursor.stream, &mut superseded)?;
@@ -159,7 +165,7 @@ impl Batch<'_> {
             }
         }
         for record in &output.telemetry {
-            if self.is_session(agent, &record.session)? {
+            if self.is_session(agent, &record.session)? && !self.is_evicted(agent, record)? {
                 self.take_telemetry(agent, record, cursor.stream)?;
             }
         }
@@ -262,6 +268,17 @@ impl Batch<'_> {
         let query = "SELECT EXISTS (SELECT 1 FROM sessions WHERE agent = ?1 AND session = ?2)";
         let mut statement = self.transaction.prepare_cached(query)?;
         Ok(statement.query_row((agent, name), |row| row.get(0))?)
+    }
+
+    /// Returns whether a telemetry record follows an event that was evicted, as the records before it were.
+    fn is_evicted(&mut self, agent: &'static str, record: &TelemetryRecord) -> Result<bool> {
+        let before = match record.after {
+            Some(event) => self.find(event)?,
+            None => None,
+        };
+        let session = self.session(agent, &record.session)?.id;
+        let seq = before.map_or(0, |(_, seq)| seq);
+        self.unkept.is_evicted(&self.transaction, session, seq)
     }
 
     /// Stores the numbers of the lines in which the blocks of a piece begin.

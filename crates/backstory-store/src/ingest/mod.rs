@@ -508,7 +508,7 @@ impl Batch<'_> {
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
+    pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key], row).optional()?)
     }

@@ -67,7 +67,7 @@ impl Unkept {
         Ok(())
     }
 
-    pub(super) fn is_evicted(
+    pub(crate) fn is_evicted(
         &mut self,
         connection: &Connection,
         session: SessionId,
