@@ -75,7 +75,7 @@ fn checksum(little: bool, (mut first, mut second): (u32, u32), bytes: &[u8]) -> 
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
-    use crate::open::Store;
+    use crate::open::{PAGE_BYTES, Store};
 
     #[test]
     fn every_flipped_bit_of_a_journal_is_found() {
@@ -97,7 +97,7 @@ mod tests {
         }
         // A frame that is gone altogether, with others behind it.
         let mut damaged = whole.clone();
-        damaged[HEADER_BYTES..HEADER_BYTES + FRAME_HEADER_BYTES + 8192].fill(0);
+        damaged[HEADER_BYTES..HEADER_BYTES + FRAME_HEADER_BYTES + PAGE_BYTES as usize].fill(0);
         std::fs::write(&copy, damaged).unwrap();
         assert_eq!(first_damaged_byte(&copy), Some(HEADER_BYTES as u64));
         // An interrupted write is no damage.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::event_log::{EventType, LogEvent};
 
 /// Number of scans that one sweep logs, the last ones: a first sweep makes tens of thousands.
-const MAX_LOGGED_SCANS: usize = 200;
+const MAX_LOGGED_SCANS: usize = 100;
 
 /// What a session did to a source file, and what was found in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
