@@ -110,7 +110,11 @@ fn long_log(session: u32) -> Vec<String> {
 fn an_older_store_is_completed_from_its_own_bytes() {
     let environment = till();
     environment.write_all(sample::story(NOW));
+    // With forks and other copies.
+    environment.write_all(sample::logs(3, 900_000));
     environment.sweep();
+    let copies = "SELECT COUNT(*) FROM responses WHERE seq = 0 AND branch > 0";
+    assert!(numbers(&database(&environment), copies) > 0);
     let expected = environment.everything();
     let rows = completed_rows(&database(&environment));
     assert!(rows.contains("telemetry: "), "{rows}");
