@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::record::Record;
 use crate::time;
-use backstory_event::{EventBody, Output, Telemetry, ToolClass};
+use backstory_event::{EventBody, Output, Telemetry, TimeMs, ToolClass};
 
 /// Knows how one agent writes its sessions down.
 pub trait Reader: Sync {
@@ -23,9 +23,9 @@ pub trait Reader: Sync {
         None
     }
 
-    /// The first and the last time that a piece of a file names, in unix milliseconds. Files are read in their order, so that of
+    /// The first and the last time that a piece of a file names. Files are read in their order, so that of
     /// two that share history the older one comes first.
-    fn times(&self, piece: &[u8]) -> (Option<i64>, Option<i64>) {
+    fn times(&self, piece: &[u8]) -> (Option<TimeMs>, Option<TimeMs>) {
         times_after(b"\"timestamp\":\"", piece)
     }
 
@@ -52,7 +52,7 @@ pub trait Reader: Sync {
 }
 
 /// The times in quotes after the first and after the last mark.
-pub(crate) fn times_after(mark: &[u8], piece: &[u8]) -> (Option<i64>, Option<i64>) {
+pub(crate) fn times_after(mark: &[u8], piece: &[u8]) -> (Option<TimeMs>, Option<TimeMs>) {
     let time_at = |at: usize| {
         let text = &piece[at + mark.len()..];
         let end = memchr::memchr(b'"', text)?;

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
 use crate::injected::without_context;
 use crate::json;
-use backstory_event::{Action, Touch};
+use backstory_event::{Action, TimeMs, Touch};
 
 /// How much of a command is kept as a column; the whole of it is in the event's text.
 const COMMAND_BYTES: usize = 400;
@@ -115,7 +115,7 @@ pub(crate) struct OpenCall {
     /// The tool.
     pub(crate) tool: String,
     /// When it was called.
-    pub(crate) at: Option<i64>,
+    pub(crate) at: Option<TimeMs>,
 }
 
 impl OpenCalls {
@@ -123,7 +123,7 @@ impl OpenCalls {
     const MOST: usize = 256;
 
     /// Remembers a call.
-    pub(crate) fn open(&mut self, id: &str, tool: &str, at: Option<i64>) {
+    pub(crate) fn open(&mut self, id: &str, tool: &str, at: Option<TimeMs>) {
         if self.0.len() == Self::MOST {
             self.0.pop_front();
         }

@@ -2,43 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+pub use backstory_event::SymbolChangeKind as Change;
 use serde::Serialize;
 
 use crate::model::{Kind, Symbol};
-
-/// What became of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// It was not there.
-    New,
-    /// It does something else, or the same in another way.
-    Modified,
-    /// It is not there any more.
-    Deleted,
-    /// It has another name and does what it did.
-    Renamed,
-}
-
-impl Change {
-    /// All of them. Stores count on their order.
-    pub const ALL: [Change; 4] = [
-        Change::New,
-        Change::Modified,
-        Change::Deleted,
-        Change::Renamed,
-    ];
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Change::New => "new",
-            Change::Modified => "modified",
-            Change::Deleted => "deleted",
-            Change::Renamed => "renamed",
-        }
-    }
-}
 
 /// A symbol that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,65 +1,7 @@
 //! What is found in a source file.
 
+pub use backstory_event::SymbolKind as Kind;
 use serde::{Deserialize, Serialize};
-
-/// What a symbol is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Kind {
-    Function,
-    AsyncFunction,
-    Method,
-    AsyncMethod,
-    Class,
-    Struct,
-    Trait,
-    Interface,
-    Enum,
-}
-
-impl Kind {
-    /// All of them. Stores count on their order.
-    pub const ALL: [Kind; 9] = [
-        Kind::Function,
-        Kind::AsyncFunction,
-        Kind::Method,
-        Kind::AsyncMethod,
-        Kind::Class,
-        Kind::Struct,
-        Kind::Trait,
-        Kind::Interface,
-        Kind::Enum,
-    ];
-
-    /// Whether this is something that runs.
-    pub fn is_function(self) -> bool {
-        matches!(
-            self,
-            Kind::Function | Kind::AsyncFunction | Kind::Method | Kind::AsyncMethod
-        )
-    }
-
-    /// Returns the kind with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Function => "function",
-            Kind::AsyncFunction => "async_function",
-            Kind::Method => "method",
-            Kind::AsyncMethod => "async_method",
-            Kind::Class => "class",
-            Kind::Struct => "struct",
-            Kind::Trait => "trait",
-            Kind::Interface => "interface",
-            Kind::Enum => "enum",
-        }
-    }
-}
 
 /// A function, method or type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

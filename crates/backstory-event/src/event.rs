@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{EventBody, Image};
+use crate::ids::TimeMs;
 use crate::telemetry::TelemetryRecord;
 
 /// What a reader understood of the records it was given, in their order.
@@ -52,8 +53,8 @@ pub struct Event {
     pub parent: Option<EventKey>,
     /// Kind of event.
     pub kind: Kind,
-    /// Time in unix milliseconds, if the log says.
-    pub at: Option<i64>,
+    /// Time, if the log says.
+    pub at: Option<TimeMs>,
     /// Place of its record in the stored bytes of the source file.
     pub span: Span,
     /// The model that wrote it.
@@ -74,7 +75,13 @@ pub struct Event {
 
 impl Event {
     /// Returns an event with nothing but its place and kind.
-    pub fn new(session: &Arc<str>, key: EventKey, kind: Kind, at: Option<i64>, span: Span) -> Self {
+    pub fn new(
+        session: &Arc<str>,
+        key: EventKey,
+        kind: Kind,
+        at: Option<TimeMs>,
+        span: Span,
+    ) -> Self {
         Event {
             session: session.clone(),
             key,
@@ -229,8 +236,8 @@ pub struct Response {
     pub replay: Option<EventKey>,
     /// First event of the message that the response is; `None` when it has none, or none is known.
     pub event: Option<EventKey>,
-    /// Time in unix milliseconds.
-    pub at: Option<i64>,
+    /// Time.
+    pub at: Option<TimeMs>,
     /// The model that answered.
     pub model: Arc<str>,
     /// The git branch that was checked out.
@@ -314,7 +321,7 @@ pub struct SessionFacts {
     /// Whether no person sat before it: subagents, headless runs, memory tools.
     pub machine: Option<bool>,
     /// When it began and was last active, for formats whose records carry no time.
-    pub period: Option<(i64, i64)>,
+    pub period: Option<(TimeMs, TimeMs)>,
     /// Version of the agent.
     pub agent_version: Option<String>,
     /// Permission mode, by the agent's own name: `default`, `plan`, `bypassPermissions`, `on-request`, ….

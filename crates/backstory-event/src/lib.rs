@@ -8,6 +8,7 @@ mod event;
 mod ids;
 #[cfg(feature = "sqlite")]
 mod sql;
+mod symbol;
 mod telemetry;
 mod tool;
 mod view;
@@ -18,9 +19,12 @@ pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
     Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
 };
-pub use ids::{SessionId, StreamId};
+pub use ids::{
+    AgentName, FileId, ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, TurnNo,
+};
 #[cfg(feature = "sqlite")]
 pub use sql::{UnknownNumber, variant_from_sql};
+pub use symbol::{SymbolChangeKind, SymbolKind};
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
 pub use tool::ToolClass;
 pub use view::{EventView, Origin};

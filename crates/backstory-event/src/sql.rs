@@ -6,6 +6,7 @@ use std::fmt;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use crate::event::{Action, EventKey, Kind};
+use crate::symbol::{SymbolChangeKind, SymbolKind};
 
 /// A stored number that stands for nothing: the row is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ impl UnknownNumber {
     pub fn is_cause_of(error: &rusqlite::Error) -> bool {
         match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, cause) => cause.is::<UnknownNumber>(),
+            // No id is so large.
+            rusqlite::Error::IntegralValueOutOfRange(..) => true,
             _ => false,
         }
     }
@@ -122,6 +125,8 @@ impl FromSql for EventKey {
 
 impl_sql_enum!(Kind, "kind of event");
 impl_sql_enum!(Action, "action on a file");
+impl_sql_enum!(SymbolKind, "kind of symbol");
+impl_sql_enum!(SymbolChangeKind, "change of a symbol");
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -129,6 +134,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
+    use crate::ids::Seq;
 
     fn read<T: FromSql>(expression: &str) -> rusqlite::Result<T> {
         let connection = Connection::open_in_memory()?;
@@ -155,6 +161,11 @@ mod tests {
             assert!(UnknownNumber::is_cause_of(&error));
             let text = error.to_string();
             assert!(text.contains(&format!("{number} is no action on a file")));
+        }
+        for number in ["4294967296", "-1"] {
+            assert!(UnknownNumber::is_cause_of(
+                &read::<Seq>(number).unwrap_err()
+            ));
         }
         let error = read::<Kind>("'prompt'").unwrap_err();
         assert!(!UnknownNumber::is_cause_of(&error));

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::body::TurnContext;
 use crate::event::{EventKey, Span};
+use crate::ids::TimeMs;
 
 /// A record of a log that holds telemetry. What it says is read again from its span.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +16,8 @@ pub struct TelemetryRecord {
     pub session: Arc<str>,
     /// The event of the session before it; `None` before the first.
     pub after: Option<EventKey>,
-    /// Time in unix milliseconds.
-    pub at: Option<i64>,
+    /// Time.
+    pub at: Option<TimeMs>,
     /// Place of the record in the stored bytes.
     pub span: Span,
 }
@@ -24,8 +25,8 @@ pub struct TelemetryRecord {
 /// One thing that a telemetry record says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Telemetry {
-    /// Time in unix milliseconds.
-    pub at: Option<i64>,
+    /// Time.
+    pub at: Option<TimeMs>,
     /// What it says.
     #[serde(flatten)]
     pub item: TelemetryItem,

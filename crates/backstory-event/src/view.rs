@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::body::EventBody;
 use crate::event::{Event, EventKey, Kind, Span};
-use crate::ids::{SessionId, StreamId};
+use crate::ids::{Seq, SessionId, StreamId, TimeMs, TurnNo};
 
 /// Where an event is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +25,13 @@ pub struct EventView<'a> {
     /// Row of the session.
     pub session: SessionId,
     /// Number within the session, from 1.
-    pub seq: u64,
+    pub seq: Seq,
     /// The turn it belongs to; 0 before the first prompt.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// For a tool result, the number of its call.
-    pub call: Option<u64>,
+    pub call: Option<Seq>,
     /// Number of the event it answers, where that is not the one before.
-    pub parent: Option<u64>,
+    pub parent: Option<Seq>,
     /// Where it is known from.
     pub origin: Origin,
     /// Stream that holds its span; 0 when it lies nowhere.
@@ -44,7 +44,7 @@ pub struct EventView<'a> {
 
 impl EventView<'static> {
     /// Returns an event that lies in no stream, as hooks tell it.
-    pub fn unstored(seq: u64, turn: u64, kind: Kind, at: Option<i64>, text: String) -> Self {
+    pub fn unstored(seq: Seq, turn: TurnNo, kind: Kind, at: Option<TimeMs>, text: String) -> Self {
         let nowhere = Span {
             offset: 0,
             length: 0,

@@ -10,6 +10,7 @@
 use std::fmt::Write;
 use std::fs;
 
+use backstory_event::TimeMs;
 use backstory_memory::{Memory, Sources, SweepOptions};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::tempdir;
@@ -38,7 +39,7 @@ fn see(criterion: &mut Criterion) {
                 number += 1;
                 fs::write(&file, make(number)).expect("a file");
                 memory
-                    .see_file(&file, session, None, number as i64, None)
+                    .see_file(&file, session, None, TimeMs::new(number as i64), None)
                     .expect("a snapshot")
             });
         });

@@ -10,10 +10,12 @@ use std::fs;
 use std::path::Path;
 
 use backstory_agents::sample;
-use backstory_memory::{Memory, Query, SearchOptions, SessionFilter, Sources, SweepOptions};
+use backstory_memory::{
+    Memory, Query, SearchOptions, SessionFilter, Sources, SweepOptions, TimeMs,
+};
 
 /// When the last of the sample sessions ends: 1 June 2026, noon.
-const END: i64 = 1_780_315_200_000;
+const END: TimeMs = TimeMs::new(1_780_315_200_000);
 
 fn main() -> Result<(), Box<dyn Error>> {
     // A folder to play in; it vanishes at the end. Your own logs are not touched: nothing is read that is not named here.

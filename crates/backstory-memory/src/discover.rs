@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use backstory_agents::{Agent, LogAgent, Places, Reader, Shape};
+use backstory_event::TimeMs;
 use backstory_redact::Redactor;
 use backstory_store::{Fingerprint, Store};
 
@@ -84,7 +85,7 @@ pub struct Found {
     /// Whether it was read before and has not changed since.
     pub unchanged: bool,
     /// Sorts new files by the times in them, so that of two files that share history the older one is read first.
-    order: (i64, i64),
+    order: (TimeMs, TimeMs),
 }
 
 impl Found {
@@ -391,7 +392,7 @@ impl Walk<'_> {
             return;
         };
         let order = match unchanged {
-            true => (i64::MIN, i64::MIN),
+            true => (TimeMs::MIN, TimeMs::MIN),
             false => glance.order(reader),
         };
         if reader
@@ -538,9 +539,9 @@ impl Glance {
     }
 
     /// The first and the last time in the file.
-    fn order(&self, reader: &dyn Reader) -> (i64, i64) {
+    fn order(&self, reader: &dyn Reader) -> (TimeMs, TimeMs) {
         let (first, last) = reader.times(&self.head);
-        let first = first.unwrap_or(i64::MAX);
+        let first = first.unwrap_or(TimeMs::MAX);
         if self.is_compressed {
             return (first, first);
         }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use backstory_event::TurnNo;
+
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -63,7 +65,7 @@ pub enum Error {
         /// How many turns it has.
         turns: u64,
         /// The one asked for.
-        turn: u64,
+        turn: TurnNo,
     },
     /// No pattern has an id that begins with this.
     #[error("no pattern has an id that begins with {0:?}")]

@@ -77,8 +77,8 @@ pub use backstory_code::{
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
-    Event, EventBody, EventView, Identity, Image, Kind, Marks, Origin, SessionId, ToolClass,
-    TurnContext, Usage,
+    AgentName, Event, EventBody, EventView, FileId, Identity, Image, Kind, Marks, Origin,
+    ProjectId, Seq, SessionId, SessionName, TimeMs, ToolClass, TurnContext, TurnNo, Usage,
 };
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use backstory_agents::{AGENTS, Agent, LogLifetime, Places};
+use backstory_event::TimeMs;
 use backstory_store::Store;
 
 use crate::Memory;
@@ -38,7 +39,7 @@ pub struct AgentFiles {
     /// How many of them were forgotten, and are not read again.
     pub forgotten: u64,
     /// When the oldest of those that are not kept was last written, in unix milliseconds.
-    pub oldest_unkept_at: Option<i64>,
+    pub oldest_unkept_at: Option<TimeMs>,
 }
 
 /// When an agent deletes its logs.
@@ -52,8 +53,8 @@ pub struct LogDeletion {
 
 impl LogDeletion {
     /// Returns how many days are left at `now` before a log written at `at` is deleted; negative when it is overdue.
-    pub fn days_left(&self, at: i64, now: i64) -> i64 {
-        self.days as i64 - (now - at).div_euclid(24 * 3600 * 1000)
+    pub fn days_left(&self, at: TimeMs, now: TimeMs) -> i64 {
+        self.days as i64 - now.since(at).div_euclid(24 * 3600 * 1000)
     }
 }
 
@@ -119,7 +120,8 @@ pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Res
     unkept.sort_by_key(|found| found.fingerprint.modified_ns);
     for counts in &mut retention.agents {
         let oldest = unkept.iter().find(|found| found.agent() == counts.agent);
-        counts.oldest_unkept_at = oldest.map(|found| found.fingerprint.modified_ns / 1_000_000);
+        counts.oldest_unkept_at =
+            oldest.map(|found| TimeMs::new(found.fingerprint.modified_ns / 1_000_000));
     }
     retention.unkept = unkept.into_iter().map(Found::shown_path).collect();
     Ok(retention)

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use backstory_event::TimeMs;
 use serde_json::{Map, Value, json};
 
 use crate::Memory;
@@ -57,8 +58,13 @@ impl PassTimer {
 impl Memory {
     /// Logs a sweep that began at `now`, what it parsed, and how the store was kept within its caps. One that found nothing to do is not
     /// logged: it would take a tenth longer. Nor is one without a time: whoever uses the library without a clock keeps no log.
-    pub(crate) fn log_sweep(&self, swept: Result<&SweepReport, &Error>, now: i64, took: Duration) {
-        let at = now + took.as_millis() as i64;
+    pub(crate) fn log_sweep(
+        &self,
+        swept: Result<&SweepReport, &Error>,
+        now: TimeMs,
+        took: Duration,
+    ) {
+        let at = now.plus_ms(took.as_millis() as i64);
         let done = LogEvent::new(EventType::SweepDone, at).taking(took);
         let events = match swept {
             Err(error) => vec![done.failed(Some(error.to_string()))],
@@ -92,10 +98,10 @@ impl Memory {
     pub(crate) fn log_retention(
         &self,
         retained: Result<&RetainReport, &Error>,
-        now: i64,
+        now: TimeMs,
         took: Duration,
     ) {
-        let at = now + took.as_millis() as i64;
+        let at = now.plus_ms(took.as_millis() as i64);
         let event = match retained {
             Ok(report) => retention_event(report, at, took),
             Err(error) => LogEvent::new(EventType::RetainDone, at)
@@ -105,8 +111,8 @@ impl Memory {
         self.log_all(&[event], now);
     }
 
-    fn log_all(&self, events: &[LogEvent], now: i64) {
-        if now > 0 {
+    fn log_all(&self, events: &[LogEvent], now: TimeMs) {
+        if now > TimeMs::ZERO {
             log_events(&self.home, events);
         }
     }
@@ -134,7 +140,7 @@ fn seconds(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-fn retention_event(report: &RetainReport, at: i64, took: Duration) -> LogEvent {
+fn retention_event(report: &RetainReport, at: TimeMs, took: Duration) -> LogEvent {
     let evicted = Pass::ALL.iter();
     let evicted: Map<String, Value> = evicted
         .map(|pass| (pass.name().to_string(), report.evicted(*pass).into()))

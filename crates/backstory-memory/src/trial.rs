@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::DigestRow;
 use serde_json::{Value, json};
 
 use crate::{Caps, Memory, RetainOptions, SessionRow, Sources, SweepOptions, SweepReport};
 
 /// 2026-06-01.
-pub(crate) const NOW: i64 = 1_780_272_000_000;
+pub(crate) const NOW: TimeMs = TimeMs::new(1_780_272_000_000);
 
 pub(crate) const DAY: i64 = 24 * 3600 * 1000;
 
@@ -87,7 +87,7 @@ impl Trial {
     }
 
     /// How many events of each session its digest has.
-    fn digested(&self) -> HashMap<SessionId, u64> {
+    fn digested(&self) -> HashMap<SessionId, Seq> {
         let mut digested = HashMap::new();
         let note = |row: DigestRow| {
             digested.insert(row.session, row.events);
@@ -97,11 +97,11 @@ impl Trial {
     }
 
     /// As if a sweep had been stopped before it made digests.
-    fn undigest(&mut self, before: &HashMap<SessionId, u64>) {
+    fn undigest(&mut self, before: &HashMap<SessionId, Seq>) {
         let mut rows = Vec::new();
         self.memory.store.digests(|row| rows.push(row)).unwrap();
         for row in &mut rows {
-            row.events = before.get(&row.session).copied().unwrap_or(0);
+            row.events = before.get(&row.session).copied().unwrap_or_default();
         }
         self.memory.store.save_digests(&rows).unwrap();
     }
@@ -111,7 +111,7 @@ impl Trial {
     }
 
     pub(crate) fn evicted(&self, number: u32) -> bool {
-        self.session(number).evicted > 0
+        self.session(number).evicted > Seq::ZERO
     }
 
     /// The texts of a session's events that are there.
@@ -149,7 +149,7 @@ pub(crate) fn prompt(session: u32, number: u32, days_ago: i64, text: &str) -> St
     record(
         session,
         &format!("{session}-{number}"),
-        Some(NOW - days_ago * DAY + i64::from(number) * 1000),
+        Some(NOW.plus_ms(i64::from(number) * 1000 - days_ago * DAY)),
         "user",
         &message,
     )
@@ -158,11 +158,15 @@ pub(crate) fn prompt(session: u32, number: u32, days_ago: i64, text: &str) -> St
 pub(crate) fn record(
     session: u32,
     uuid: &str,
-    at: Option<i64>,
+    at: Option<TimeMs>,
     kind: &str,
     message: &Value,
 ) -> String {
-    let at = at.map(|at| jiff::Timestamp::from_millisecond(at).unwrap().to_string());
+    let at = at.map(|at| {
+        jiff::Timestamp::from_millisecond(at.get())
+            .unwrap()
+            .to_string()
+    });
     let line = json!({
         "type": kind, "uuid": uuid, "sessionId": id(session), "timestamp": at, "cwd": "/home/ada/shop", "message": message,
     });

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use serde::{Deserialize, Serialize};
 
 use backstory_redact::Redactor;
@@ -26,7 +27,7 @@ pub struct UnreadLog {
     /// Why.
     pub reason: String,
     /// When that was first noticed, in unix milliseconds.
-    pub since: i64,
+    pub since: TimeMs,
 }
 
 impl Memory {
@@ -46,10 +47,10 @@ impl Memory {
         discovery: &Discovery,
         redactor: Option<&Redactor>,
         problems: &[Problem],
-        now: i64,
+        now: TimeMs,
     ) -> Result<()> {
         let before = self.unread_logs()?;
-        let since: HashMap<&Path, i64> = before
+        let since: HashMap<&Path, TimeMs> = before
             .iter()
             .map(|log| (log.path.as_path(), log.since))
             .collect();

@@ -80,7 +80,7 @@ fn key(row: &UsageRow, by: UsageBy, zone: &TimeZone) -> String {
     let date = || {
         let at = row
             .slot_at
-            .and_then(|at| Timestamp::from_millisecond(at).ok())?;
+            .and_then(|at| Timestamp::from_millisecond(at.get()).ok())?;
         Some(zone.to_datetime(at).date())
     };
     let unknown = || "unknown".to_string();

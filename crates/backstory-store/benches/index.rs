@@ -46,8 +46,8 @@ fn event(number: u32, text: &str) -> IndexedEvent {
     IndexedEvent {
         place: Place {
             session: (number / 100).into(),
-            seq: number % 100 + 1,
-            turn: number % 100 / 10,
+            seq: (number % 100 + 1).into(),
+            turn: (number % 100 / 10).into(),
             kind: Kind::Reply,
             minute: number,
         },

@@ -51,7 +51,7 @@ fn writer(folder: &Path) -> VectorWriter {
 fn key(row: usize) -> VectorKey {
     VectorKey {
         session: ((row / SESSION_ROWS) as u32).into(),
-        seq: (row % SESSION_ROWS) as u32,
+        seq: ((row % SESSION_ROWS) as u32).into(),
         chunk: 0,
     }
 }

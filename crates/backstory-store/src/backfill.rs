@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Output, SessionFacts, SessionId, StreamId, TelemetryRecord};
+use backstory_event::{Output, Seq, SessionFacts, SessionId, StreamId, TelemetryRecord};
 use rusqlite::{OptionalExtension, Row, ToSql};
 
 use crate::blocks;
@@ -107,7 +107,7 @@ impl Store {
     pub fn sessions_with_events_in(
         &self,
         stream: StreamId,
-    ) -> Result<Vec<(SessionId, String, u64)>> {
+    ) -> Result<Vec<(SessionId, String, Seq)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, agent, evicted FROM session_streams AS link JOIN sessions ON sessions.id = link.session \
              WHERE link.stream = ?1 AND EXISTS (SELECT 1 FROM events WHERE events.session = id AND events.stream = ?1) ORDER BY id",
@@ -277,7 +277,7 @@ impl Batch<'_> {
             None => None,
         };
         let session = self.session(agent, &record.session)?.id;
-        let seq = before.map_or(0, |(_, seq)| seq);
+        let seq = before.map_or(Seq::ZERO, |(_, seq)| seq);
         self.unkept.is_evicted(&self.transaction, session, seq)
     }
 

@@ -1,12 +1,13 @@
 //! The distilled tier: what was noted of each session.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use rusqlite::{OptionalExtension, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
 use crate::checksums::{Scope, check_unit};
 use crate::error::{Error, Result};
 use crate::index;
+use crate::ingest::TitleRank;
 use crate::open::Store;
 
 /// A session whose digest lacks its last events.
@@ -16,8 +17,8 @@ pub struct Undigested {
     pub session: SessionId,
     /// The agent.
     pub agent: String,
-    /// How many of its events the digest has.
-    pub digested: u64,
+    /// Its events up to this one are in the digest.
+    pub digested: Seq,
     /// How many it has.
     pub events: u64,
 }
@@ -28,7 +29,7 @@ pub struct DigestRow {
     /// The session's row.
     pub session: SessionId,
     /// Events up to this seq are in it.
-    pub events: u64,
+    pub events: Seq,
     /// How the session ended.
     pub outcome: String,
     /// What people recognise the session by, if it has no title but its first line.
@@ -107,18 +108,18 @@ impl Store {
                 "INSERT INTO notes (session, notes) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET notes = excluded.notes",
             )?;
             let mut entitle = transaction.prepare_cached(
-                "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title_rank <= 1 AND title IS NOT ?2 RETURNING events",
+                "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title_rank <= ?3 AND title IS NOT ?2 RETURNING events",
             )?;
             for digest in digests {
                 let notes = packer.compress(&digest.notes)?;
                 insert.execute((digest.session, digest.events, &digest.outcome))?;
                 note.execute((digest.session, notes))?;
                 let Some(title) = &digest.title else { continue };
-                let renamed: Option<u64> = entitle
-                    .query_row((digest.session, title), |row| row.get(0))
+                let renamed: Option<Seq> = entitle
+                    .query_row((digest.session, title, TitleRank::Prompt), |row| row.get(0))
                     .optional()?;
                 if let Some(events) = renamed {
-                    index::mark_changed(&transaction, digest.session, events + 1)?;
+                    index::mark_changed(&transaction, digest.session, events.next())?;
                 }
             }
         }

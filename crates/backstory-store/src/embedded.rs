@@ -1,6 +1,6 @@
 //! Which events have vectors.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use rusqlite::OptionalExtension;
 
 use crate::error::Result;
@@ -12,7 +12,7 @@ pub struct Unembedded {
     /// The session's row.
     pub session: SessionId,
     /// Its events up to this one have vectors.
-    pub embedded: u64,
+    pub embedded: Seq,
     /// How many events it has.
     pub events: u64,
     /// Whether it has vectors that are not true any more.
@@ -25,9 +25,9 @@ pub struct Embedded {
     /// The session's row.
     pub session: SessionId,
     /// The first of the events.
-    pub first: u64,
+    pub first: Seq,
     /// The last.
-    pub last: u64,
+    pub last: Seq,
     /// How many bytes they had.
     pub bytes: u64,
 }
@@ -62,14 +62,14 @@ impl Store {
     }
 
     /// Up to which event a session has vectors of a model.
-    pub fn embedded_to(&self, model: &str, session: SessionId) -> Result<u64> {
+    pub fn embedded_to(&self, model: &str, session: SessionId) -> Result<Seq> {
         let query = "SELECT events FROM embedded WHERE model = ?1 AND session = ?2";
         let found = self
             .connection
             .prepare_cached(query)?
             .query_row((model, session), |row| row.get(0))
             .optional()?;
-        Ok(found.unwrap_or(0))
+        Ok(found.unwrap_or_default())
     }
 
     /// Takes note that these events have vectors of a model, but for sessions that changed while they were being read.

@@ -1,5 +1,6 @@
 //! What Backstory did, and how long it took: the rows behind the view `event_log`.
 
+use backstory_event::TimeMs;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::error::Result;
@@ -8,8 +9,8 @@ use crate::open::Store;
 /// Row of the event log.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoggedEvent {
-    /// Time in unix milliseconds.
-    pub at: i64,
+    /// Time.
+    pub at: TimeMs,
     /// The agent's own id of the session.
     pub session_id: Option<String>,
     /// Name of what happened, as `hook.capture`.
@@ -36,7 +37,7 @@ pub struct LoggedRun {
     /// What of it: the event that a hook was called for.
     pub event: Option<String>,
     /// When it was last done.
-    pub last_at: i64,
+    pub last_at: TimeMs,
     /// How often, as far back as is known.
     pub count: u64,
 }
@@ -92,14 +93,14 @@ impl Store {
     }
 
     /// Time of the row that was logged first.
-    pub fn first_logged_at(&self) -> Result<Option<i64>> {
+    pub fn first_logged_at(&self) -> Result<Option<TimeMs>> {
         let query = "SELECT at FROM logged_events ORDER BY id LIMIT 1";
         let first = self.connection.query_row(query, [], |row| row.get(0));
         Ok(first.optional()?)
     }
 
     /// Deletes events of before `at`.
-    pub fn prune_log(&self, at: i64) -> Result<usize> {
+    pub fn prune_log(&self, at: TimeMs) -> Result<usize> {
         let delete = "DELETE FROM logged_events WHERE at < ?1";
         Ok(self.connection.execute(delete, [at])?)
     }

@@ -1,6 +1,12 @@
 //! Reading events back.
 
-use backstory_event::{Action, Kind, SessionId, Span, StreamId, Touch, UnknownNumber};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use backstory_event::{
+    Action, Event, EventKey, EventView, Origin, Seq, SessionId, Span, StreamId, TimeMs, Touch,
+    TurnNo, UnknownNumber,
+};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::blocks::{self, BlockReader};
@@ -10,73 +16,17 @@ use crate::ingest::Project;
 use crate::lossy::LossyRow;
 use crate::open::Store;
 
-/// An event as the store has it; its text lies in the stored bytes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventRow {
-    /// Its number within the session, from 1.
-    pub seq: u64,
-    /// The turn it belongs to; 0 before the first prompt.
-    pub turn: u64,
-    /// What it is.
-    pub kind: Kind,
-    /// When.
-    pub at: Option<i64>,
-    /// The stream that holds its bytes.
-    pub stream: StreamId,
-    /// Where they lie.
-    pub span: Span,
-    /// The model that wrote it.
-    pub model: Option<String>,
-    /// The tool called, or whose result this is.
-    pub tool: Option<String>,
-    /// For a tool result, the seq of its call.
-    pub call: Option<u64>,
-    /// The event it answers, where that is not the one before.
-    pub parent: Option<u64>,
-    /// Whether a tool result is an error.
-    pub error: bool,
-    /// The exit code of the command.
-    pub exit_code: Option<i64>,
-    /// How long the tool took.
-    pub duration_ms: Option<i64>,
-}
-
-impl EventRow {
-    /// An event of which nothing is known but this; its bytes lie nowhere.
-    pub fn bare(seq: u64, turn: u64, kind: Kind, at: Option<i64>) -> Self {
-        EventRow {
-            seq,
-            turn,
-            kind,
-            at,
-            stream: StreamId::default(),
-            span: Span {
-                offset: 0,
-                length: 0,
-                part: 0,
-            },
-            model: None,
-            tool: None,
-            call: None,
-            parent: None,
-            error: false,
-            exit_code: None,
-            duration_ms: None,
-        }
-    }
-}
-
 /// Which events of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventRange {
     /// All of them.
     All,
     /// Those from this seq on.
-    From(u64),
+    From(Seq),
     /// One alone.
-    One(u64),
+    One(Seq),
     /// Those of one turn.
-    Turn(u64),
+    Turn(TurnNo),
     /// The last so many.
     Last(u64),
 }
@@ -95,9 +45,9 @@ pub struct ChangeRow {
     /// The remote of its project.
     pub remote: Option<String>,
     /// When the session began.
-    pub started_at: Option<i64>,
+    pub started_at: Option<TimeMs>,
     /// The event.
-    pub seq: u64,
+    pub seq: Seq,
 }
 
 const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
@@ -105,8 +55,9 @@ const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, 
      LEFT JOIN names AS tools ON tools.id = events.tool";
 
 impl Store {
-    /// Events of a session in their order. Rows of unknown kinds are left out and named by [`Store::take_damage`].
-    pub fn events(&self, session: SessionId, range: EventRange) -> Result<Vec<EventRow>> {
+    /// Events of a session in their order, without bodies and touched files. Rows of unknown kinds are left out and named by
+    /// [`Store::take_damage`].
+    pub fn events(&self, session: SessionId, range: EventRange) -> Result<Vec<EventView<'static>>> {
         let condition = match range {
             EventRange::All => "?2 = 0",
             EventRange::From(_) => "seq >= ?2",
@@ -116,15 +67,15 @@ impl Store {
         };
         let bound = match range {
             EventRange::All => 0,
-            EventRange::From(seq) | EventRange::One(seq) => seq,
-            EventRange::Turn(turn) => turn,
+            EventRange::From(seq) | EventRange::One(seq) => seq.count(),
+            EventRange::Turn(turn) => turn.count(),
             EventRange::Last(count) => count,
         };
         let query = format!("{SELECT} WHERE session = ?1 AND {condition} ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&query)?;
         // SQLite's integers are signed; no session has more events.
         let bound = bound.min(i64::MAX as u64);
-        let rows = statement.query_map((session, bound), event_from_row)?;
+        let rows = statement.query_map((session, bound), |row| event_from_row(session, row))?;
         self.sound_rows(rows, Scope::Events, session.into())
     }
 
@@ -132,9 +83,9 @@ impl Store {
     pub fn touched(
         &self,
         session: SessionId,
-        from_seq: u64,
-        to_seq: u64,
-    ) -> Result<Vec<(u64, Touch)>> {
+        from_seq: Seq,
+        to_seq: Seq,
+    ) -> Result<Vec<(Seq, Touch)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, paths.path, action FROM touches JOIN paths ON paths.id = touches.path \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq, paths.path",
@@ -146,12 +97,12 @@ impl Store {
         self.sound_rows(rows, Scope::Events, session.into())
     }
 
-    /// The result of a tool call.
-    pub fn result_of(&self, session: SessionId, call: u64) -> Result<Option<EventRow>> {
+    /// The result of a tool call, without its body.
+    pub fn result_of(&self, session: SessionId, call: Seq) -> Result<Option<EventView<'static>>> {
         let query =
             format!("{SELECT} WHERE session = ?1 AND seq > ?2 AND call = ?2 ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&query)?;
-        let rows = statement.query_map((session, call), event_from_row)?;
+        let rows = statement.query_map((session, call), |row| event_from_row(session, row))?;
         Ok(self.sound_rows(rows, Scope::Events, session.into())?.pop())
     }
 
@@ -183,7 +134,7 @@ impl Store {
     }
 
     /// The turn of an event.
-    pub fn turn_of(&self, session: SessionId, seq: i64) -> Result<Option<u32>> {
+    pub fn turn_of(&self, session: SessionId, seq: Seq) -> Result<Option<TurnNo>> {
         let query = "SELECT turn FROM events WHERE session = ?1 AND seq = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement
@@ -192,7 +143,7 @@ impl Store {
     }
 
     /// The turn that an event belongs to, and the turn's first event.
-    pub fn turn_beginning(&self, session: SessionId, seq: u64) -> Result<Option<(u64, u64)>> {
+    pub fn turn_beginning(&self, session: SessionId, seq: Seq) -> Result<Option<(TurnNo, Seq)>> {
         let query = "SELECT turn, MIN(seq) FROM events WHERE session = ?1 AND turn = \
              (SELECT turn FROM events WHERE session = ?1 AND seq = ?2) GROUP BY turn";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -201,7 +152,7 @@ impl Store {
     }
 
     /// Turns in which a file was touched whose path ends with this, or has it between two slashes: session and turn.
-    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, u64)>> {
+    pub fn turns_touching(&self, file: &str) -> Result<Vec<(SessionId, TurnNo)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT events.session, turn FROM paths JOIN touches ON touches.path = paths.id \
              JOIN events ON events.session = touches.session AND events.seq = touches.seq \
@@ -265,32 +216,41 @@ impl Store {
     }
 }
 
-fn event_from_row(row: &Row<'_>) -> rusqlite::Result<EventRow> {
-    Ok(EventRow {
-        seq: row.get(0)?,
-        turn: row.get(1)?,
-        kind: row.get(2)?,
-        at: row.get(3)?,
-        stream: row.get(4)?,
-        span: Span {
-            offset: row.get(5)?,
-            length: row.get(6)?,
-            part: row.get(7)?,
-        },
-        model: row.optional_text(8)?,
+/// The event of a row, without what lies in the stored bytes and in other tables.
+fn event_from_row(session: SessionId, row: &Row<'_>) -> rusqlite::Result<EventView<'static>> {
+    let span = Span {
+        offset: row.get(5)?,
+        length: row.get(6)?,
+        part: row.get(7)?,
+    };
+    let event = Event {
+        model: row.optional_text(8)?.map(Into::into),
         tool: row.optional_text(9)?,
-        call: row.get(10)?,
-        parent: row.get(11)?,
         error: row.get::<_, Option<i64>>(12)?.is_some(),
         exit_code: row.get(13)?,
         duration_ms: row.get(14)?,
+        ..Event::new(&Arc::default(), EventKey(0), row.get(2)?, row.get(3)?, span)
+    };
+    Ok(EventView {
+        session,
+        seq: row.get(0)?,
+        turn: row.get(1)?,
+        call: row.get(10)?,
+        parent: row.get(11)?,
+        origin: Origin::Log,
+        stream: row.get(4)?,
+        event: Cow::Owned(event),
+        damage: None,
     })
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use backstory_event::{Kind, SymbolChangeKind, SymbolKind};
+
     use super::*;
+    use crate::code::SymbolFilter;
     use crate::compress::Tier;
     use crate::queue::{ItemFilter, ItemState};
 
@@ -308,7 +268,10 @@ mod tests {
                  INSERT INTO touches (path, session, seq, action) VALUES (1, 1, 1, 2), (1, 1, 3, 3);
                  INSERT INTO queue (id, key, kind, session, at, state) VALUES (1, 1, 0, 1, 0, 0), (2, 2, 4, 1, 0, 9);
                  INSERT INTO compressions (at, day, tier, model, state, input_tokens, output_tokens, micro_usd)
-                   VALUES (0, 0, 1, 'm', 0, 0, 0, 0), (0, 0, 2, 'm', 0, 0, 0, 0);",
+                   VALUES (0, 0, 1, 'm', 0, 0, 0, 0), (0, 0, 2, 'm', 0, 0, 0, 0);
+                 INSERT INTO projects (id, root) VALUES (1, '/shop'); INSERT INTO code_files (id, project, name) VALUES (1, 1, 'a.py');
+                 INSERT INTO symbol_changes (session, turn, file, name, kind, change)
+                   VALUES (1, -1, 1, 'a', 2, 3), (1, 1, 1, 'b', 9, 0), (1, 1, 1, 'c', 0, 4), (1, 4294967296, 1, 'd', 0, 0);",
             )
             .unwrap();
         let damage = || -> Vec<String> {
@@ -316,10 +279,10 @@ mod tests {
             damage.map(|damage| damage.to_string()).collect()
         };
         let events = store.events(1.into(), EventRange::All).unwrap();
-        let kinds: Vec<Kind> = events.iter().map(|event| event.kind).collect();
+        let kinds: Vec<Kind> = events.iter().map(|view| view.event.kind).collect();
         assert_eq!(kinds, [Kind::Prompt, Kind::System]);
         assert_eq!(damage(), ["the events of session one are damaged"]);
-        let touched = store.touched(1.into(), 1, 3).unwrap();
+        let touched = store.touched(1.into(), Seq::FIRST, Seq::new(3)).unwrap();
         assert_eq!(touched.len(), 1);
         assert_eq!(touched[0].1.action, Action::Delete);
         assert_eq!(damage().len(), 1);
@@ -333,6 +296,18 @@ mod tests {
         let mut tiers = Vec::new();
         store.compressions(|found| tiers.push(found.tier)).unwrap();
         assert_eq!(tiers, [Tier::Summary]);
+        assert_eq!(damage().len(), 1);
+        let changes = store.symbol_changes(&SymbolFilter::default()).unwrap();
+        let known: Vec<_> = changes
+            .iter()
+            .map(|row| (row.turn, row.kind, row.change))
+            .collect();
+        let expected = (None, Some(SymbolKind::Method), SymbolChangeKind::Renamed);
+        assert_eq!(known, [expected]);
+        assert_eq!(damage(), ["the rows of session one are damaged"]);
+        let names = store.changed_names(1.into()).unwrap();
+        let names: Vec<&str> = names.iter().map(|changed| changed.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
         assert_eq!(damage().len(), 1);
     }
 }

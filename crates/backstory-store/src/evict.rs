@@ -3,7 +3,7 @@
 //! Of an evicted session remain its row, its digest, its tokens and the keys of its events, so that a copy of its log is known
 //! for what it is and does not bring it back.
 
-use backstory_event::{SessionId, StreamId};
+use backstory_event::{Seq, SessionId, StreamId, TimeMs};
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -34,9 +34,9 @@ pub struct Evictable {
     /// The agent's own id of it.
     pub name: String,
     /// When its last event was, as far as the log tells.
-    pub ended_at: Option<i64>,
+    pub ended_at: Option<TimeMs>,
     /// When the files that tell of it were last written.
-    pub written_at: Option<i64>,
+    pub written_at: Option<TimeMs>,
     /// How many of its events are there.
     pub events: u64,
     /// About how many bytes of the database only it needs.
@@ -262,7 +262,7 @@ pub(crate) fn remove_rows(
          head_length = 0, head_hash = zeroblob(32) WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
         [session],
     )?;
-    index::mark(connection, session, 1)
+    index::mark(connection, session, Seq::FIRST)
 }
 
 /// Evicts sessions, one transaction each.
@@ -279,7 +279,7 @@ impl Evictor<'_> {
     }
 
     /// Evicts a session: its events, and the stored bytes that no other session needs. What it was observed to do is kept.
-    pub fn evict(&mut self, session: SessionId, now: i64, observations: &[u8]) -> Result<()> {
+    pub fn evict(&mut self, session: SessionId, now: TimeMs, observations: &[u8]) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Immediate)?;
         observations::keep(&transaction, session, observations)?;
@@ -295,7 +295,7 @@ impl Evictor<'_> {
         transaction
             .prepare_cached("UPDATE sessions SET evicted = events, evicted_at = ?2 WHERE id = ?1")?
             .execute((session, now))?;
-        index::mark(&transaction, session, 1)?;
+        index::mark(&transaction, session, Seq::FIRST)?;
         let mut unused: HashMap<i64, u64> = HashMap::new();
         for stream in only_of(&transaction, session)? {
             for table in ["block_lines", "backfill"] {
@@ -334,7 +334,7 @@ impl Evictor<'_> {
 }
 
 /// The streams of a session that no other session needs: all others that they tell of are evicted.
-fn only_of(connection: &Connection, session: SessionId) -> Result<Vec<i64>> {
+fn only_of(connection: &Connection, session: SessionId) -> Result<Vec<StreamId>> {
     let mut statement = connection.prepare_cached(
         "SELECT stream FROM session_streams AS own WHERE session = ?1 AND NOT EXISTS \
          (SELECT 1 FROM session_streams AS other JOIN sessions ON sessions.id = other.session \

@@ -6,7 +6,7 @@ mod rewrite;
 use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_event::{EventKey, SessionId, StreamId};
+use backstory_event::{EventKey, ProjectId, SessionId, StreamId};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::code::remove_snapshots;
@@ -424,7 +424,7 @@ impl Forgetting<'_> {
     /// Gives projects that only forgotten sessions worked in by that path the folder of another session.
     fn move_projects(&self) -> Result<()> {
         let is_below = |folder: &str, root: &str| Path::new(folder).starts_with(root);
-        let mut projects: Vec<(i64, String)> = Vec::new();
+        let mut projects: Vec<(ProjectId, String)> = Vec::new();
         self.each("SELECT id, root FROM projects", |row| {
             projects.push((row.get(0)?, row.get(1)?));
             Ok(())

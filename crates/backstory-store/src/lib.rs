@@ -44,7 +44,7 @@ pub use check::Health;
 pub use checksums::{AnswerRows, Damage, DamagedPiece, Verification};
 pub use code::{
     Answered, CallRecord, CallRow, ChangeType, CodeFile, Coding, FileSnapshot, FunctionRow,
-    LIVE_TURN, LastSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol, PriorSymbol, RunEdge,
+    LastSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol, PriorSymbol, RunEdge,
     SnapshotFilter, SymbolChanges, SymbolFilter, SymbolRecord, SymbolRow, Uncoded, WriteRow,
 };
 pub use compress::{
@@ -55,14 +55,14 @@ pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
 pub use event_log::{LoggedEvent, LoggedRun};
-pub use events::{ChangeRow, EventRange, EventRow};
+pub use events::{ChangeRow, EventRange};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingFacts, RemainingStream};
 pub use index::{
     IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
     Unindexed, Word, words,
 };
-pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken};
+pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken, TitleRank};
 pub use meta::{MetaEquals, MetaPlace};
 pub use open::{Store, is_store_entry, lock_file, try_lock_file};
 pub use queue::{

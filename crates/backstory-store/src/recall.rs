@@ -1,11 +1,12 @@
 //! What a new session of a project may want to know.
 
-use backstory_event::SessionId;
+use backstory_event::{ProjectId, SessionId, SessionName, SymbolChangeKind, TimeMs, TurnNo};
 use rusqlite::{OptionalExtension, Row};
 
-use crate::code::FileSnapshot;
+use crate::checksums::Scope;
+use crate::code::{FileSnapshot, StoredTurn};
 use crate::error::Result;
-use crate::ingest::Project;
+use crate::ingest::{Project, TitleRank};
 use crate::lossy::LossyRow;
 use crate::open::Store;
 
@@ -21,7 +22,7 @@ pub struct RecalledSession {
     /// What people called it, or asked first. What a program called it is none: that has read what tools said.
     pub title: Option<String>,
     /// The row of its project.
-    pub project: Option<i64>,
+    pub project: Option<ProjectId>,
     /// The root of its project.
     pub root: Option<String>,
     /// The folder that it worked in.
@@ -29,7 +30,7 @@ pub struct RecalledSession {
     /// The git branch.
     pub branch: Option<String>,
     /// When it was last active.
-    pub last_at: i64,
+    pub last_at: TimeMs,
     /// How many prompts its log has.
     pub turns: u64,
     /// How many events its log has.
@@ -38,27 +39,39 @@ pub struct RecalledSession {
     pub outcome: Option<String>,
 }
 
+impl RecalledSession {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
+}
+
 /// A symbol that a turn changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedName {
-    /// The turn; -1 as long as its log has not been swept.
-    pub turn: i64,
+    /// The turn; `None` as long as its log has not been swept.
+    pub turn: Option<TurnNo>,
     /// The file, below the root of its project.
     pub file: String,
     /// The symbol.
     pub name: String,
-    /// What became of it, by the number that the writer gave it.
-    pub change: u8,
+    /// What became of it.
+    pub change: SymbolChangeKind,
 }
 
-const SELECT: &str = "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN 2 THEN NULL ELSE title END, sessions.project, root, \
+fn select_recalled() -> String {
+    let generated = TitleRank::Generated as u8;
+    format!(
+        "SELECT sessions.id, agent, sessions.session, CASE title_rank WHEN {generated} THEN NULL ELSE title END, sessions.project, root, \
      cwd, branch, \
      COALESCE(MAX(ended_at, captured_at), ended_at, captured_at), turns, sessions.events, outcome FROM sessions \
-     LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id";
+     LEFT JOIN projects ON projects.id = sessions.project LEFT JOIN digests ON digests.session = sessions.id"
+    )
+}
 
 impl Store {
     /// The row of a project that is known, and the root that it has there: by its remote, for clones are one, else by its root.
-    pub fn known_project(&self, project: &Project) -> Result<Option<(i64, String)>> {
+    pub fn known_project(&self, project: &Project) -> Result<Option<(ProjectId, String)>> {
         let query = "SELECT id, root FROM projects WHERE remote = ?1 OR root = ?2 ORDER BY remote IS NOT ?1 LIMIT 1";
         let mut statement = self.connection.prepare_cached(query)?;
         let found = statement.query_row((&project.remote, &project.root), |row| row.try_into());
@@ -84,13 +97,14 @@ impl Store {
     /// named.
     pub fn recall_sessions(
         &self,
-        project: i64,
+        project: ProjectId,
         branch: Option<&str>,
-        before: i64,
+        before: TimeMs,
         limit: usize,
     ) -> Result<Vec<RecalledSession>> {
+        let select = select_recalled();
         let query = format!(
-            "{SELECT} WHERE project = ?1 AND machine = 0 AND parent_kind IS NOT 'subagent' AND (ended_at < ?2 OR (ended_at IS NULL AND \
+            "{select} WHERE project = ?1 AND machine = 0 AND parent_kind IS NOT 'subagent' AND (ended_at < ?2 OR (ended_at IS NULL AND \
              captured_at < ?2)) AND (?3 IS NULL OR branch = ?3) ORDER BY ended_at DESC LIMIT ?4"
         );
         let mut statement = self.connection.prepare_cached(&query)?;
@@ -99,16 +113,17 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// One session, by its agent and the agent's id of it.
-    pub fn recall_session(&self, agent: &str, session: &str) -> Result<Option<RecalledSession>> {
-        let query = format!("{SELECT} WHERE agent = ?1 AND sessions.session = ?2");
+    /// One session, by its name.
+    pub fn recall_session(&self, name: &SessionName) -> Result<Option<RecalledSession>> {
+        let select = select_recalled();
+        let query = format!("{select} WHERE agent = ?1 AND sessions.session = ?2");
         let mut statement = self.connection.prepare_cached(&query)?;
-        let found = statement.query_row((agent, session), recalled_from_row);
+        let found = statement.query_row((&*name.agent, &*name.id), recalled_from_row);
         Ok(found.optional()?)
     }
 
     /// The last snapshot of a file of a project.
-    pub fn snapshot_named(&self, project: i64, name: &str) -> Result<Option<FileSnapshot>> {
+    pub fn snapshot_named(&self, project: ProjectId, name: &str) -> Result<Option<FileSnapshot>> {
         let query = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
         let mut statement = self.connection.prepare_cached(query)?;
         let file = statement.query_row((project, name), |row| row.get(0));
@@ -118,20 +133,20 @@ impl Store {
         }
     }
 
-    /// The symbols that turns of a session changed.
+    /// The symbols that turns of a session changed. Rows of unknown changes are left out and named by [`Store::take_damage`].
     pub fn changed_names(&self, session: SessionId) -> Result<Vec<ChangedName>> {
         let query = "SELECT turn, code_files.name, symbol_changes.name, change FROM symbol_changes \
              JOIN code_files ON code_files.id = symbol_changes.file WHERE session = ?1 AND symbol_changes.name != ''";
         let mut statement = self.connection.prepare_cached(query)?;
         let rows = statement.query_map([session], |row| {
             Ok(ChangedName {
-                turn: row.get(0)?,
+                turn: row.get::<_, StoredTurn>(0)?.0,
                 file: row.get(1)?,
                 name: row.text(2)?,
                 change: row.get(3)?,
             })
         })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.sound_rows(rows, Scope::Sessions, session.into())
     }
 }
 
@@ -145,7 +160,7 @@ fn recalled_from_row(row: &Row<'_>) -> rusqlite::Result<RecalledSession> {
         root: row.optional_text(5)?,
         cwd: row.optional_text(6)?,
         branch: row.optional_text(7)?,
-        last_at: row.get::<_, Option<i64>>(8)?.unwrap_or_default(),
+        last_at: row.get::<_, Option<TimeMs>>(8)?.unwrap_or_default(),
         turns: row.get(9)?,
         events: row.get(10)?,
         outcome: row.get(11)?,

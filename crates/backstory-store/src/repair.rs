@@ -12,6 +12,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::checksums::{Damage, DamagedPiece};
 use crate::error::Result;
 use crate::evict;
+use crate::ingest::TitleRank;
 use crate::open::Store;
 use crate::schema::Lifetime;
 
@@ -109,10 +110,10 @@ impl Store {
         evict::remove_rows(&transaction, session, Lifetime::Repair)?;
         // Whatever the logs tell of the session is learned again.
         transaction.execute(
-            "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = 0, parent = NULL, \
+            "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, title = NULL, title_rank = ?2, parent = NULL, \
              parent_kind = NULL, parent_seq = NULL, project = NULL, cwd = NULL, branch = NULL, started_at = NULL, ended_at = NULL, \
              machine = 0, compressed = 0, agent_version = NULL, permission_mode = NULL, context_window = NULL WHERE id = ?1",
-            [session],
+            (session, TitleRank::Nowhere),
         )?;
         transaction.execute("DELETE FROM damaged WHERE session = ?1", [session])?;
         Ok(transaction.commit()?)

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::Result;
 use crate::lossy::LossyRow;
 use crate::open::Store;
-use crate::sessions::{SELECT, SessionRow, session_from_row};
+use crate::sessions::{SessionRow, select_sessions, session_from_row};
 
 /// The least of an id that is shown, in characters.
 const MIN_ID_CHARACTERS: usize = 8;
@@ -57,8 +57,9 @@ impl Store {
             return Ok(Vec::new());
         };
         // Those that begin with a whole id are not meant, nor are the subagents of the first.
+        let select = select_sessions();
         let query = format!(
-            "{SELECT} WHERE {BEGINS} AND {is_agent} AND (sessions.session = ?3 OR \
+            "{select} WHERE {BEGINS} AND {is_agent} AND (sessions.session = ?3 OR \
              (?3 != ?1 AND substr(sessions.session, 1, length(?3) + 1) != ?3 || '/')) \
              ORDER BY sessions.session, agent LIMIT {MAX_MATCHES}"
         );

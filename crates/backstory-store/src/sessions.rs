@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{SessionId, StreamId, Usage};
+use backstory_event::{Seq, SessionId, SessionName, StreamId, TimeMs, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::lossy::LossyRow;
 use crate::meta::MetaEquals;
 use crate::open::Store;
+use crate::queue::ItemKind;
 use crate::usage::usage_from_row;
 
 /// A session.
@@ -30,9 +31,9 @@ pub struct SessionRow {
     /// The git branch.
     pub branch: Option<String>,
     /// When its first event was.
-    pub started_at: Option<i64>,
+    pub started_at: Option<TimeMs>,
     /// When its last event was.
-    pub ended_at: Option<i64>,
+    pub ended_at: Option<TimeMs>,
     /// How many prompts.
     pub turns: u64,
     /// How many events.
@@ -46,7 +47,7 @@ pub struct SessionRow {
     /// How: `subagent` or `fork`.
     pub parent_kind: Option<String>,
     /// The last event of the parent that its history goes on from.
-    pub parent_seq: Option<u64>,
+    pub parent_seq: Option<Seq>,
     /// Whether no person sat before it.
     pub machine: bool,
     /// How it ended, as far as its digest tells.
@@ -54,17 +55,17 @@ pub struct SessionRow {
     /// Whether it is never evicted.
     pub pinned: bool,
     /// Up to this event its text is gone; 0 when all of it is there.
-    pub evicted: u64,
+    pub evicted: Seq,
     /// When it went.
-    pub evicted_at: Option<i64>,
+    pub evicted_at: Option<TimeMs>,
     /// Prompts that hooks captured and its log has not told yet.
     pub live_turns: u64,
     /// Events that hooks captured and its log has not told yet.
     pub live_events: u64,
     /// When a hook last told of it.
-    pub captured_at: Option<i64>,
+    pub captured_at: Option<TimeMs>,
     /// When a hook told that it ended.
-    pub closed_at: Option<i64>,
+    pub closed_at: Option<TimeMs>,
     /// Version of the agent, the last one.
     pub agent_version: Option<String>,
     /// Permission mode, the last one, by the agent's own name.
@@ -89,9 +90,9 @@ pub struct SessionFilter {
     /// On this branch.
     pub branch: Option<String>,
     /// Active at or after this time.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
     /// Begun at or before this time.
-    pub until: Option<i64>,
+    pub until: Option<TimeMs>,
     /// Children of this session.
     pub parent: Option<String>,
     /// Without those that no person sat before.
@@ -118,13 +119,27 @@ pub struct SessionHead {
     /// The git branch.
     pub branch: Option<String>,
     /// When its first event was.
-    pub started_at: Option<i64>,
+    pub started_at: Option<TimeMs>,
     /// When its last event was.
-    pub ended_at: Option<i64>,
+    pub ended_at: Option<TimeMs>,
     /// Whether no person sat before it.
     pub machine: bool,
     /// Up to this event its text is gone.
-    pub evicted: u64,
+    pub evicted: Seq,
+}
+
+impl SessionRow {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
+}
+
+impl SessionHead {
+    /// Returns its name.
+    pub fn name(&self) -> SessionName {
+        SessionName::new(self.agent.clone(), self.session.as_str())
+    }
 }
 
 /// A stream of a session.
@@ -142,8 +157,11 @@ pub struct StreamRow {
     pub redactions: u64,
 }
 
-/// Selects what [`session_from_row`] reads.
-pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
+/// A statement that selects what [`session_from_row`] reads.
+pub(crate) fn select_sessions() -> String {
+    let (prompt, tool_use) = (ItemKind::Prompt as u8, ItemKind::ToolUse as u8);
+    format!(
+        "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
      (SELECT json_group_array(name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
@@ -155,8 +173,10 @@ pub(crate) const SELECT: &str = "SELECT sessions.id, agent, sessions.session, ti
      LEFT JOIN (SELECT session AS id, SUM(input) AS input, SUM(output) AS output, SUM(cache_read) AS cache_read, \
        SUM(cache_write) AS cache_write, SUM(reasoning) AS reasoning, SUM(cache_write_1h) AS cache_write_1h, \
        SUM(web_searches) AS web_searches, SUM(web_fetches) AS web_fetches FROM usage GROUP BY session) AS used ON used.id = sessions.id \
-     LEFT JOIN (SELECT session AS id, SUM(kind = 0) AS turns, SUM(IIF(kind = 1 AND seq IS NULL, 2, 1)) AS events FROM queue \
-       WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id";
+     LEFT JOIN (SELECT session AS id, SUM(kind = {prompt}) AS turns, SUM(IIF(kind = {tool_use} AND seq IS NULL, 2, 1)) AS events FROM queue \
+       WHERE body IS NOT NULL GROUP BY session) AS live ON live.id = sessions.id"
+    )
+}
 
 impl SessionFilter {
     /// Whether all sessions pass.
@@ -207,10 +227,10 @@ impl SessionFilter {
             add("branch = ?", branch.clone().into());
         }
         if let Some(since) = filter.since {
-            add("ended_at >= ?", since.into());
+            add("ended_at >= ?", i64::from(since).into());
         }
         if let Some(until) = filter.until {
-            add("started_at <= ?", until.into());
+            add("started_at <= ?", i64::from(until).into());
         }
         if let Some(parent) = &filter.parent {
             add("parent = ?", parent.clone().into());
@@ -242,8 +262,9 @@ impl Store {
         };
         // Agents start sessions in which nobody ever asks anything; hooks hear of them, logs do not.
         let is_listed = "(sessions.events > 0 OR live.turns > 0)";
+        let select = select_sessions();
         let query = format!(
-            "{SELECT} WHERE {conditions} AND {is_listed} ORDER BY ended_at DESC, sessions.session{limit}"
+            "{select} WHERE {conditions} AND {is_listed} ORDER BY ended_at DESC, sessions.session{limit}"
         );
         let mut statement = self.connection.prepare(&query)?;
         let rows = statement.query_map(params_from_iter(values), session_from_row)?;

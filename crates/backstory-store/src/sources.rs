@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::StreamId;
+use backstory_event::{SessionName, StreamId};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::backfill::READ_VERSION;
@@ -121,12 +121,15 @@ impl Store {
     }
 
     /// Returns the agent and the id of the session that a hook named this log for, the newest one of those in the queue.
-    pub fn session_of_named_log(&self, path: &str) -> Result<Option<(String, String)>> {
+    pub fn session_of_named_log(&self, path: &str) -> Result<Option<SessionName>> {
         let query = "SELECT agent, session FROM sessions WHERE transcript = ?1 AND id IN (SELECT session FROM queue) \
              ORDER BY captured_at DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(query)?;
-        let row = statement.query_row([path], |row| Ok((row.get(0)?, row.get(1)?)));
-        Ok(row.optional()?)
+        let name = |row: &Row<'_>| {
+            let (agent, id): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok(SessionName::new(agent, id))
+        };
+        Ok(statement.query_row([path], name).optional()?)
     }
 
     /// Where reading of a file stopped.

@@ -1,6 +1,6 @@
 //! Where telemetry records lie.
 
-use backstory_event::{SessionId, Span, StreamId};
+use backstory_event::{Seq, SessionId, Span, StreamId, TimeMs};
 use rusqlite::{Connection, Row};
 
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::open::Store;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TelemetryRow {
     /// The event before it; 0 before the first.
-    pub seq: u64,
+    pub seq: Seq,
     /// The stream that holds it.
     pub stream: StreamId,
     /// First byte.
@@ -24,14 +24,14 @@ impl Store {
     pub fn telemetry(
         &self,
         session: SessionId,
-        from_seq: u64,
-        to_seq: u64,
+        from_seq: Seq,
+        to_seq: Seq,
     ) -> Result<Vec<TelemetryRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, stream, offset, length FROM telemetry WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 \
              ORDER BY seq, stream, offset",
         )?;
-        let bounds = (session, from_seq, to_seq.min(i64::MAX as u64));
+        let bounds = (session, from_seq, to_seq);
         let rows = statement.query_map(bounds, telemetry_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -46,8 +46,8 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Returns the numbers of a session's events that have a time, each with that, in unix milliseconds.
-    pub fn event_times(&self, session: SessionId) -> Result<Vec<(u64, i64)>> {
+    /// Returns the numbers of a session's events that have a time, each with that.
+    pub fn event_times(&self, session: SessionId) -> Result<Vec<(Seq, TimeMs)>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, at FROM events WHERE session = ?1 AND at IS NOT NULL ORDER BY seq",
         )?;
@@ -69,7 +69,7 @@ fn telemetry_from_row(row: &Row<'_>) -> rusqlite::Result<TelemetryRow> {
 pub(crate) fn insert(
     connection: &Connection,
     session: SessionId,
-    seq: u64,
+    seq: Seq,
     stream: StreamId,
     span: Span,
 ) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, SessionId, Usage};
+use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -38,7 +38,7 @@ pub struct UsageRow {
     /// Number of thresholds for long contexts that the input exceeds: 200,000 and 272,000 tokens.
     pub context_tier: u8,
     /// Beginning of the slot; `None` when the log does not say.
-    pub slot_at: Option<i64>,
+    pub slot_at: Option<TimeMs>,
     /// The tokens.
     pub usage: Usage,
 }
@@ -47,7 +47,7 @@ pub struct UsageRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventUsage {
     /// Number of the event in its session.
-    pub seq: u64,
+    pub seq: Seq,
     /// Tokens and server-side tools.
     pub usage: Usage,
     /// Service tier, where the log says.
@@ -81,7 +81,7 @@ impl Store {
                 model: row.text(3)?,
                 slot_at: Some(row.get::<_, i64>(4)?)
                     .filter(|slot| *slot != NO_SLOT)
-                    .map(|slot| slot * SLOT_MS),
+                    .map(|slot| TimeMs::new(slot * SLOT_MS)),
                 usage: usage_from_row(row, 5)?,
                 branch: row.optional_text(13)?,
                 billing: Billing {
@@ -99,15 +99,15 @@ impl Store {
     pub fn event_usage(
         &self,
         session: SessionId,
-        from_seq: u64,
-        to_seq: u64,
+        from_seq: Seq,
+        to_seq: Seq,
     ) -> Result<Vec<EventUsage>> {
         let query = format!(
             "SELECT seq, {USAGE_COLUMNS}, service_tier FROM responses LEFT JOIN billing ON billing.id = responses.billing \
              WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 AND seq > 0 ORDER BY seq"
         );
         let mut statement = self.connection.prepare_cached(&query)?;
-        let bounds = (session, from_seq, to_seq.min(i64::MAX as u64));
+        let bounds = (session, from_seq, to_seq);
         let rows = statement.query_map(bounds, |row| {
             Ok(EventUsage {
                 seq: row.get(0)?,
@@ -123,8 +123,8 @@ impl Store {
 const NO_SLOT: i64 = i64::MIN;
 
 /// Returns the slot of a time.
-pub(crate) fn slot(at: Option<i64>) -> i64 {
-    at.map_or(NO_SLOT, |at| at.div_euclid(SLOT_MS))
+pub(crate) fn slot(at: Option<TimeMs>) -> i64 {
+    at.map_or(NO_SLOT, |at| at.get().div_euclid(SLOT_MS))
 }
 
 pub(crate) fn usage_from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
@@ -148,7 +148,7 @@ pub(crate) struct Counted {
     pub(crate) model: i64,
     pub(crate) usage: Usage,
     /// First event of its message, the branch and the billing: 0 when not known.
-    pub(crate) seq: i64,
+    pub(crate) seq: Seq,
     pub(crate) branch: i64,
     pub(crate) billing: i64,
 }
@@ -180,7 +180,7 @@ impl Counted {
         let columns = columns(&self.usage);
         let mut numbers = vec![key.0, self.session.into(), self.slot, self.model];
         numbers.extend(&columns[..5]);
-        numbers.push(self.seq);
+        numbers.push(self.seq.into());
         numbers.extend(&columns[5..]);
         numbers.extend([self.branch, self.billing]);
         hash_numbers(&numbers)
@@ -199,7 +199,7 @@ impl Counted {
     /// Returns whether this is a response as versions before details stored it.
     fn is_older_copy(&self, complete: &Counted) -> bool {
         let tokens = |counted: &Counted| columns(&counted.usage)[..5].to_vec();
-        (self.seq, self.branch, self.billing) == (0, 0, 0)
+        (self.seq, self.branch, self.billing) == (Seq::ZERO, 0, 0)
             && (self.session, self.slot, self.model)
                 == (complete.session, complete.slot, complete.model)
             && tokens(self) == tokens(complete)
@@ -224,7 +224,10 @@ impl Counted {
         let is_same_session = self.session == newer.session;
         Counted {
             usage,
-            seq: first(self.seq, if is_same_session { newer.seq } else { 0 }),
+            seq: match self.seq == Seq::ZERO && is_same_session {
+                true => newer.seq,
+                false => self.seq,
+            },
             branch: first(self.branch, newer.branch),
             billing: match grown && newer.billing != 0 {
                 true => newer.billing,
@@ -248,7 +251,7 @@ impl Tally {
         };
         // The copy belongs to no event of its own, or the original's usage would show twice.
         let counted = Counted {
-            seq: 0,
+            seq: Seq::ZERO,
             ..found.counted
         };
         let known = self.find(connection, key)?;
@@ -275,7 +278,7 @@ impl Tally {
     /// Returns whether a response is known with the event that it begins with.
     pub(crate) fn has_event(&self, connection: &Connection, key: EventKey) -> Result<bool> {
         let found = self.find(connection, key)?;
-        Ok(found.is_some_and(|found| found.counted.seq != 0))
+        Ok(found.is_some_and(|found| found.counted.seq != Seq::ZERO))
     }
 
     fn find(&self, connection: &Connection, key: EventKey) -> Result<Option<TalliedResponse>> {
@@ -338,7 +341,7 @@ impl Tally {
                 session.into(),
                 slot,
                 model,
-                counted.seq,
+                counted.seq.into(),
                 branch,
                 billing,
             ];

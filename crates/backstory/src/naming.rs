@@ -1,5 +1,6 @@
 //! How turns are named and told in a line.
 
+use backstory_event::TurnNo;
 use backstory_memory::Memory;
 
 use crate::output::one_line;
@@ -15,7 +16,12 @@ pub(crate) fn short_id(memory: &Memory, agent: &str, session: &str) -> String {
 }
 
 /// Returns `SESSION#TURN`, short.
-pub(crate) fn cite_turn(memory: &Memory, agent: &str, session: &str, turn: Option<u64>) -> String {
+pub(crate) fn cite_turn(
+    memory: &Memory,
+    agent: &str,
+    session: &str,
+    turn: Option<TurnNo>,
+) -> String {
     let id = short_id(memory, agent, session);
     match turn {
         Some(turn) => format!("{id}#{turn}"),

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+use backstory_event::TimeMs;
 use backstory_memory::{Usage, UsageRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
@@ -65,15 +66,15 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
 }
 
 /// A time for machines.
-pub(crate) fn rfc3339(at: Option<i64>) -> Option<String> {
-    Timestamp::from_millisecond(at?)
+pub(crate) fn rfc3339(at: Option<TimeMs>) -> Option<String> {
+    Timestamp::from_millisecond(at?.get())
         .ok()
         .map(|time| time.to_string())
 }
 
 /// A time for people, in their zone.
-pub(crate) fn local_time(at: Option<i64>) -> String {
-    let Some(time) = at.and_then(|at| Timestamp::from_millisecond(at).ok()) else {
+pub(crate) fn local_time(at: Option<TimeMs>) -> String {
+    let Some(time) = at.and_then(|at| Timestamp::from_millisecond(at.get()).ok()) else {
         return "-".to_string();
     };
     time.to_zoned(TimeZone::system())
@@ -177,17 +178,17 @@ pub(crate) fn print_table(out: &mut impl Write, table: &Table) -> Result<(), Err
 }
 
 /// Parses a time that a person typed: `2w` ago, a date in their zone, or a whole RFC 3339 time.
-pub(crate) fn parse_time(text: &str, now: i64) -> Result<i64, Error> {
+pub(crate) fn parse_time(text: &str, now: TimeMs) -> Result<TimeMs, Error> {
     let wrong = || {
         Error::usage(format!("{text:?} is no time"))
             .hint("write 12h, 3d, 2w, 2026-01-31 or 2026-01-31T10:00:00Z")
     };
     if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time.as_millisecond());
+        return Ok(TimeMs::new(time.as_millisecond()));
     }
     if let Ok(date) = text.parse::<jiff::civil::Date>() {
         let midnight = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
-        return Ok(midnight.timestamp().as_millisecond());
+        return Ok(TimeMs::new(midnight.timestamp().as_millisecond()));
     }
     let (number, unit) = text.split_at(
         text.find(|character: char| !character.is_ascii_digit())
@@ -204,7 +205,7 @@ pub(crate) fn parse_time(text: &str, now: i64) -> Result<i64, Error> {
     let number: i64 = number.parse().map_err(|_| wrong())?;
     number
         .checked_mul(hours * 3_600_000)
-        .map(|age| now - age)
+        .map(|age| now.minus_ms(age))
         .ok_or_else(wrong)
 }
 
@@ -231,11 +232,11 @@ mod tests {
 
     #[test]
     fn times_that_people_type() {
-        let now = 1_800_000_000_000;
-        assert_eq!(parse_time("2d", now).unwrap(), now - 2 * 86_400_000);
+        let now = TimeMs::new(1_800_000_000_000);
+        assert_eq!(parse_time("2d", now).unwrap(), now.minus_ms(2 * 86_400_000));
         assert_eq!(
             parse_time("2026-01-31T10:00:00Z", now).unwrap(),
-            1_769_853_600_000
+            TimeMs::new(1_769_853_600_000)
         );
         for wrong in ["", "d", "soon", "3x", "99999999999999999999d"] {
             assert!(parse_time(wrong, now).is_err(), "{wrong}");

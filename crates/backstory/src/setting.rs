@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use backstory_memory::{Memory, Places, Sources, Spool};
 use etcetera::BaseStrategy;
 
@@ -205,9 +206,9 @@ impl Setting {
     }
 }
 
-/// Now, in unix milliseconds.
-pub(crate) fn now() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
+/// The time now.
+pub(crate) fn now() -> TimeMs {
+    TimeMs::new(jiff::Timestamp::now().as_millisecond())
 }
 
 /// Set for every agent that Backstory runs: its sessions are not to be remembered.

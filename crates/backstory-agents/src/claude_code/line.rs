@@ -14,7 +14,7 @@ use super::twin::Twin;
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
 use crate::shared::{is_true, kept, string};
 use crate::time::milliseconds;
-use backstory_event::{Kind, TurnContext};
+use backstory_event::{Kind, TimeMs, TurnContext};
 
 /// A line, with every value still raw: an odd type in one field must not cost the record.
 #[derive(Debug, Default, Deserialize)]
@@ -105,7 +105,7 @@ pub(super) struct Line<'a> {
     pub(super) json: &'a str,
     /// The timestamp, once somebody asked.
     #[serde(skip)]
-    parsed_time: OnceCell<Option<i64>>,
+    parsed_time: OnceCell<Option<TimeMs>>,
 }
 
 /// What a `progress` record carries of a subagent.
@@ -169,7 +169,7 @@ impl<'a> Line<'a> {
         string(self.git_branch).filter(|branch| !matches!(&**branch, "" | "HEAD"))
     }
 
-    pub(super) fn at(&self) -> Option<i64> {
+    pub(super) fn at(&self) -> Option<TimeMs> {
         let parse = || string(self.timestamp).and_then(|time| milliseconds(&time));
         *self.parsed_time.get_or_init(parse)
     }

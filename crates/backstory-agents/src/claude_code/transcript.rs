@@ -200,7 +200,7 @@ impl Transcript {
                 event.exit_code = outcome.exit_code;
                 let elapsed = opened
                     .as_ref()
-                    .and_then(|opened| Some(event.at? - opened.at?))
+                    .and_then(|opened| Some(event.at?.since(opened.at?)))
                     .filter(|elapsed| *elapsed >= 0);
                 event.duration_ms = outcome.duration_ms.or(elapsed);
                 event.tool = opened.map(|opened| opened.tool);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::object::Object;
 use crate::{json, time};
+use backstory_event::TimeMs;
 
 /// Where items of the model's conversation name their turn.
 const METADATA: &str = "internal_chat_message_metadata_passthrough";
@@ -19,7 +20,7 @@ pub(super) struct RolloutLine<'a> {
     /// Id of the turn that the record names as its own.
     pub(super) turn_id: Option<String>,
     /// Time of the record in unix milliseconds.
-    pub(super) at: Option<i64>,
+    pub(super) at: Option<TimeMs>,
 }
 
 impl<'a> RolloutLine<'a> {

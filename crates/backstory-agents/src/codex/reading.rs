@@ -14,7 +14,7 @@ use crate::object::Object;
 use crate::reader::Reading;
 use crate::record::Record;
 use crate::shared::LastName;
-use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Span, TelemetryRecord};
+use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Span, TelemetryRecord, TimeMs};
 
 /// One rollout being read.
 pub(super) struct CodexReading {
@@ -159,7 +159,7 @@ impl CodexReading {
         &mut self,
         entries: Vec<Entry>,
         channel: Channel,
-        at: Option<i64>,
+        at: Option<TimeMs>,
         span: Span,
         out: &mut Output,
     ) {
@@ -179,7 +179,7 @@ impl CodexReading {
         }
     }
 
-    fn put_one(&mut self, entry: Entry, at: Option<i64>, span: Span, out: &mut Output) {
+    fn put_one(&mut self, entry: Entry, at: Option<TimeMs>, span: Span, out: &mut Output) {
         let Some(kind) = entry.kind else { return };
         if self.state.bare && kind == Kind::System {
             self.learn(

@@ -10,7 +10,7 @@ use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
 use crate::object::Object;
 use crate::time;
-use backstory_event::{Billing, EventKey, Output, Response, SessionFacts, Title, Usage};
+use backstory_event::{Billing, EventKey, Output, Response, SessionFacts, TimeMs, Title, Usage};
 
 /// What a response is put down to when the log names no model.
 const UNKNOWN_MODEL: &str = "unknown";
@@ -117,7 +117,7 @@ impl CodexReading {
         }
     }
 
-    fn read_token_count(&mut self, event: &Object<'_>, at: Option<i64>, out: &mut Output) {
+    fn read_token_count(&mut self, event: &Object<'_>, at: Option<TimeMs>, out: &mut Output) {
         self.state
             .limits_told(event.get("rate_limits").map(RawValue::get));
         // Without it the event is only about rate limits.

@@ -9,7 +9,7 @@ use super::message::essence;
 use super::usage::Counts;
 use crate::reader::trailing_uuid;
 use crate::shared::OpenCalls;
-use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, Title};
+use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, TimeMs, Title};
 
 /// The app's record of a call comes right after the call's result.
 const RECENT_CALLS: usize = 32;
@@ -31,7 +31,7 @@ pub(super) struct State {
     /// Whether this is a log of the time before envelopes, in which only the first line has a time.
     pub(super) bare: bool,
     /// When the session began.
-    pub(super) began: Option<i64>,
+    pub(super) began: Option<TimeMs>,
     /// The model of the turn.
     pub(super) model: Option<String>,
     /// How many prompts there were.

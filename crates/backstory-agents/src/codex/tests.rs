@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use super::Codex;
 use crate::reader::{Places, Reader, Shape, SourceName};
 use crate::record::{read_document, read_lines};
-use backstory_event::{Action, Event, Output, ParentKind, Title};
+use backstory_event::{Action, Event, Output, ParentKind, TimeMs, Title};
 
 const OWN: &str = "11111111-aaaa-bbbb-cccc-000000000001";
 const PARENT: &str = "22222222-aaaa-bbbb-cccc-000000000002";
@@ -269,7 +269,7 @@ fn a_session_from_its_first_record_to_a_reply() {
 #[test]
 fn times_and_session_are_on_every_event() {
     let out = read(&[meta(OWN, ""), said("user", "Hello")]);
-    assert_eq!(out.events[0].at, Some(1_767_323_045_678));
+    assert_eq!(out.events[0].at, Some(TimeMs::new(1_767_323_045_678)));
     assert_eq!(&*out.events[0].session, OWN);
 }
 
@@ -1004,7 +1004,8 @@ fn logs_without_envelopes() {
     assert!(
         out.events
             .iter()
-            .all(|event| event.at == Some(1_751_328_000_000) && *event.session == *PARENT)
+            .all(|event| event.at == Some(TimeMs::new(1_751_328_000_000))
+                && *event.session == *PARENT)
     );
 }
 

@@ -74,7 +74,7 @@ impl Session {
         let call = self.state.calls.close(id);
         let took = call
             .as_ref()
-            .and_then(|call| note.at?.checked_sub(call.at?))
+            .and_then(|call| Some(note.at?.since(call.at?)))
             .filter(|took| *took > 0);
         let (body, outcome) = result_body(note);
         let mut event = Event::new(

@@ -13,7 +13,7 @@ use super::{Line, Session, span_of};
 use crate::bounds::bound_context;
 use crate::record::Record;
 use crate::shared::{is_true, string};
-use backstory_event::{Output, SessionFacts, Span, TelemetryItem, TurnContext};
+use backstory_event::{Output, SessionFacts, Span, TelemetryItem, TimeMs, TurnContext};
 
 /// Grok's own name, in its hooks, for a session in which nothing is asked.
 const UNASKED_MODE: &str = "bypassPermissions";
@@ -73,7 +73,7 @@ pub(super) struct BegunTurn {
     /// Where the record of its beginning lies.
     offset: u64,
     length: u64,
-    at: Option<i64>,
+    at: Option<TimeMs>,
 }
 
 impl Session {
@@ -172,8 +172,8 @@ fn yolo_mode(fields: &Fields<'_>, name: &str) -> Option<&'static str> {
 /// Times of a turn that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct TurnTimes {
-    began: Option<i64>,
-    first_answer: Option<i64>,
+    began: Option<TimeMs>,
+    first_answer: Option<TimeMs>,
 }
 
 /// Returns what an event says. Of the events within a turn, which have records of their own, only the times count.
@@ -189,9 +189,9 @@ pub(super) fn items(
         name: kind.clone(),
         value: parse_value(json),
     };
-    let since_began = |moment: Option<i64>| {
+    let since_began = |moment: Option<TimeMs>| {
         let (at, began) = moment.zip(times.began)?;
-        Some(at.saturating_sub(began).max(0))
+        Some(at.since(began).max(0))
     };
     match kind.as_str() {
         "turn_ended" => vec![

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use backstory_event::TimeMs;
 use serde_json::value::RawValue;
 
 use crate::shared::string;
@@ -62,7 +63,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A time, as text or as a number.
-    pub(super) fn time(&self, names: &[&str]) -> Option<i64> {
+    pub(super) fn time(&self, names: &[&str]) -> Option<TimeMs> {
         names
             .iter()
             .find_map(|name| moment(self.0.get(*name).copied()))
@@ -84,7 +85,7 @@ pub(super) fn integer(raw: Option<&RawValue>) -> Option<i64> {
 }
 
 /// A point in time, in unix milliseconds. Zero is what programs write when they do not know.
-pub(super) fn moment(raw: Option<&RawValue>) -> Option<i64> {
+pub(super) fn moment(raw: Option<&RawValue>) -> Option<TimeMs> {
     match string(raw) {
         Some(text) => time::milliseconds(&text),
         None => number(raw)

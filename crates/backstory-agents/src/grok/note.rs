@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::Line;
 use super::fields::{Fields, integer, moment};
 use crate::shared::{items, kept, string};
-use backstory_event::Kind;
+use backstory_event::{Kind, TimeMs};
 
 /// Whether the first line of a file is one of this log.
 pub(super) fn begins(first: &str) -> bool {
@@ -40,7 +40,7 @@ pub(super) struct Note<'a> {
     #[serde(skip)]
     pub(super) meta: Meta<'a>,
     #[serde(skip)]
-    pub(super) at: Option<i64>,
+    pub(super) at: Option<TimeMs>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -17,7 +17,7 @@ use crate::reader::Reading;
 use crate::record::{Record, read_document, read_lines};
 use crate::shared::{is_true, string};
 use backstory_event::{
-    Event, EventKey, Output, SessionFacts, Span, Telemetry, TelemetryItem, TelemetryRecord,
+    Event, EventKey, Output, SessionFacts, Span, Telemetry, TelemetryItem, TelemetryRecord, TimeMs,
     TurnContext,
 };
 
@@ -79,7 +79,7 @@ impl Session {
     pub(super) fn put_telemetry(
         &self,
         session: &Arc<str>,
-        at: Option<i64>,
+        at: Option<TimeMs>,
         span: Span,
         out: &mut Output,
     ) {
@@ -260,10 +260,7 @@ fn note_items(note: &Note<'_>) -> Vec<TelemetryItem> {
 /// The end of a turn: how long it took, why it ended, and what it cost.
 fn turn_end(note: &Note<'_>, mut value: Value) -> Vec<TelemetryItem> {
     let began = moment(note.meta.turn_start_ms);
-    let duration_ms = note
-        .at
-        .zip(began)
-        .and_then(|(at, began)| at.checked_sub(began));
+    let duration_ms = note.at.zip(began).map(|(at, began)| at.since(began));
     let end = TelemetryItem::TurnEnd {
         duration_ms: duration_ms.filter(|duration| *duration >= 0),
         first_answer_ms: None,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::*;
 use crate::record::{read_document, read_lines};
+use backstory_event::TimeMs;
 use backstory_event::{Action, Event, Fragment};
 
 const SESSION: &str = "019f0000-0000-7000-8000-00000000000a";
@@ -741,7 +742,7 @@ fn a_fork_repeats_its_parent_under_the_same_keys() {
     let fork = "019f0000-0000-7000-8000-00000000000b";
     let path = PathBuf::from(format!("/home/me/.grok/sessions/%2Fw/{fork}/updates.jsonl"));
     let child = read(&path, &log(fork, 999));
-    let keys = |out: &Output| -> Vec<(EventKey, Option<i64>)> {
+    let keys = |out: &Output| -> Vec<(EventKey, Option<TimeMs>)> {
         let events = out.events.iter().map(|event| (event.key, event.at));
         events
             .chain(
@@ -753,7 +754,7 @@ fn a_fork_repeats_its_parent_under_the_same_keys() {
     };
     assert_eq!(keys(&parent).len(), 5);
     assert_eq!(keys(&parent), keys(&child));
-    assert_eq!(parent.events[0].at, Some(1_700_000_000_001));
+    assert_eq!(parent.events[0].at, Some(TimeMs::new(1_700_000_000_001)));
     assert_eq!(&*child.events[0].session, fork);
     check_invariants(&path, &log(fork, 999), &child);
 }
@@ -873,11 +874,11 @@ fn check_summary(summary: &str, expect: &str) {
 fn summary_facts() {
     check_summary(
         r#"{"info":{"id":"s","cwd":"/w"},"session_summary":"sum","generated_title":"Title","title_is_manual":false,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:09Z","last_active_at":"2026-01-01T00:00:05Z","head_branch":"main","git_root_dir":"/w","git_remotes":["git@x:y.git"]}"#,
-        r#"facts title: Some(Generated("Title")), cwd: Some("/w"), branch: Some("main"), repository: Some("/w"), remote: Some("git@x:y.git"), period: Some((1767225600000, 1767225605000))"#,
+        r#"facts title: Some(Generated("Title")), cwd: Some("/w"), branch: Some("main"), repository: Some("/w"), remote: Some("git@x:y.git"), period: Some((TimeMs(1767225600000), TimeMs(1767225605000)))"#,
     );
     check_summary(
         r#"{"info":{"cwd":"/w"},"generated_title":"Mine","title_is_manual":true,"parent_session_id":"p","git_remotes":[{"name":"o","url":"u"}],"created_at":7}"#,
-        r#"facts title: Some(Given("Mine")), cwd: Some("/w"), remote: Some("u"), parent: Some(Parent { session: "p", kind: Fork }), period: Some((7000, 7000))"#,
+        r#"facts title: Some(Given("Mine")), cwd: Some("/w"), remote: Some("u"), parent: Some(Parent { session: "p", kind: Fork }), period: Some((TimeMs(7000), TimeMs(7000)))"#,
     );
     check_summary(
         r#"{"info":{},"session_summary":"","session_kind":"subagent_fork","parent_session_id":"p","hidden":1}"#,
@@ -889,7 +890,7 @@ fn summary_facts() {
     );
     check_summary(
         r#"{"id":"s","cwd":"/w","firstPrompt":"hi","createdAt":"2026-01-01T00:00:00Z"}"#,
-        r#"facts title: Some(Prompt("hi")), cwd: Some("/w"), period: Some((1767225600000, 1767225600000))"#,
+        r#"facts title: Some(Prompt("hi")), cwd: Some("/w"), period: Some((TimeMs(1767225600000), TimeMs(1767225600000)))"#,
     );
 }
 

@@ -23,7 +23,7 @@ use crate::record::Record;
 use crate::shared::{is_true, kept, string};
 use backstory_event::{
     Event, EventBody, EventKey, Extension, Kind, Output, Parent, ParentKind, SessionFacts, Span,
-    Title,
+    TimeMs, Title,
 };
 
 /// Text that is streaming, and the event that it goes to.
@@ -36,7 +36,7 @@ pub(super) struct Run {
     told: bool,
     /// Where the first fragment lies, and when it came.
     pub(super) offset: u64,
-    at: Option<i64>,
+    at: Option<TimeMs>,
     pub(super) mark: Mark,
     /// What the first fragment says beside its text, until the event is put out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! Fields that agents call differently and sometimes give in another type.
 
+use backstory_event::TimeMs;
 use serde_json::value::RawValue;
 
 use crate::object::{Object, string};
@@ -109,7 +110,7 @@ pub(crate) fn number(object: &Object<'_>, names: &[&str]) -> Option<f64> {
 }
 
 /// The first of these fields that is a point in time, as text or as a number, in unix milliseconds.
-pub(crate) fn time(object: &Object<'_>, names: &[&str]) -> Option<i64> {
+pub(crate) fn time(object: &Object<'_>, names: &[&str]) -> Option<TimeMs> {
     names.iter().find_map(|name| {
         let raw = object.get(name)?;
         // Zero is what programs write when they do not know.

@@ -23,6 +23,7 @@ pub(crate) mod tool;
 use std::borrow::Cow;
 use std::fmt;
 
+use backstory_event::TimeMs;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use self::dialect::{ContextMoment, HookDialect};
@@ -55,7 +56,7 @@ pub struct HookInput {
     /// The folder that the agent works in.
     pub cwd: Option<String>,
     /// When, in unix milliseconds, where the agent tells.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What happened.
     pub happening: Happening,
 }

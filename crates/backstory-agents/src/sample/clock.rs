@@ -1,5 +1,6 @@
 //! The time inside a generated session.
 
+use backstory_event::TimeMs;
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
@@ -7,16 +8,16 @@ use super::random::Random;
 
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
-/// A clock that moves only when told to. Unix milliseconds.
+/// A clock that moves only when told to.
 #[derive(Clone)]
 pub(crate) struct Clock {
-    pub(crate) now: i64,
+    pub(crate) now: TimeMs,
 }
 
 impl Clock {
     /// Moves on by a random part of `low..high` milliseconds.
     pub(crate) fn wait(&mut self, random: &mut Random, low: u64, high: u64) {
-        self.now += random.between(low, high) as i64;
+        self.now = self.now.plus_ms(random.between(low, high) as i64);
     }
 
     /// The time as agents write it: `2026-10-02T09:15:03.120Z`.
@@ -30,6 +31,6 @@ impl Clock {
     }
 }
 
-fn timestamp(milliseconds: i64) -> Timestamp {
-    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
+fn timestamp(time: TimeMs) -> Timestamp {
+    Timestamp::from_millisecond(time.get()).unwrap_or(Timestamp::UNIX_EPOCH)
 }

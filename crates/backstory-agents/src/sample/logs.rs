@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use super::random::Random;
 use super::scene::PROJECTS;
 use super::{SampleFile, SampleLogs, SessionPlan, images};
+use backstory_event::TimeMs;
 
 /// Half of real sessions are smaller than this.
 const MEDIAN_BYTES: u64 = 150_000;
 /// No generated session is larger.
 const MAX_SESSION_BYTES: u64 = 6_000_000;
 /// The first session starts here (2026-03-01T08:00:00Z); later ones follow some hours apart.
-const FIRST_START: i64 = 1_772_352_000_000;
+const FIRST_START: TimeMs = TimeMs::new(1_772_352_000_000);
 
 /// The generator: files of the session made last, and what has been written so far.
 pub(crate) struct Logs {
@@ -21,7 +22,7 @@ pub(crate) struct Logs {
     wanted: u64,
     median: u64,
     agents: Vec<AgentLogs>,
-    start: i64,
+    start: TimeMs,
     ready: VecDeque<SampleFile>,
 }
 
@@ -68,7 +69,8 @@ impl Logs {
         let agent = agent_behind(&mut self.agents, written)?;
         let number = agent.sessions;
         agent.sessions += 1;
-        self.start += self.random.between(600_000, 14_400_000) as i64;
+        let pause = self.random.between(600_000, 14_400_000) as i64;
+        self.start = self.start.plus_ms(pause);
         let (cwd, language) = *self.random.any(PROJECTS);
         let files = agent.sample.generate(&mut SessionPlan {
             random: &mut self.random,

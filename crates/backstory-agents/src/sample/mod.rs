@@ -24,6 +24,7 @@ use self::scene::Scene;
 use self::step::{Step, Transcript};
 use self::text::Language;
 use crate::agents::{AGENTS, Agent};
+use backstory_event::TimeMs;
 
 /// One generated source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +48,15 @@ pub(crate) trait SampleLogs: Sync {
     fn generate(&self, plan: &mut SessionPlan<'_>) -> Vec<SampleFile>;
 
     /// Writes a session in which this happens. Returns its files, that with most of the session first, and when it ended.
-    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, i64);
+    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, TimeMs);
 }
 
 /// A session that is to be generated.
 pub(crate) struct SessionPlan<'a> {
     pub(crate) random: &'a mut Random,
     pub(crate) images: &'a mut Images,
-    /// When it starts, in unix milliseconds.
-    pub(crate) start: i64,
+    /// When it starts.
+    pub(crate) start: TimeMs,
     /// Number of sessions of the agent before it.
     pub(crate) number: usize,
     pub(crate) cwd: &'static str,
@@ -67,8 +68,8 @@ pub(crate) struct SessionPlan<'a> {
 /// A session in which is fixed what happens.
 pub(crate) struct ScriptedSession<'a> {
     pub(crate) seed: u64,
-    /// When it starts, in unix milliseconds.
-    pub(crate) start: i64,
+    /// When it starts.
+    pub(crate) start: TimeMs,
     pub(crate) cwd: &'a str,
     pub(crate) branch: &'static str,
     /// Title, for agents that give one.
@@ -119,8 +120,8 @@ pub(crate) fn fill(scene: &mut Scene, out: &mut dyn Transcript, limit: usize) {
 
 /// The sessions shown by `sweep --sample`: a few days of work on two small projects, with all agents that have samples.
 ///
-/// `end` is the time, in Unix milliseconds, at which the last of them ends; the others lie in the days before it.
-pub fn story(end: i64) -> Vec<SampleFile> {
+/// `end` is the time at which the last of them ends; the others lie in the days before it.
+pub fn story(end: TimeMs) -> Vec<SampleFile> {
     story::files(end)
 }
 

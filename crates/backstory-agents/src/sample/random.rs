@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use backstory_event::TimeMs;
+
 /// Sizes of a log-normal distribution (sigma 1.3) with a long tail, as percent of the median, at
 /// seventeen evenly spaced quantiles.
 const LOG_NORMAL_PERCENT: [u64; 17] = [
@@ -77,11 +79,11 @@ impl Random {
         uuid_text(high >> 16, 0x4000 | (high & 0xfff), low)
     }
 
-    /// An identifier in the shape of a version 7 UUID, made at `milliseconds`.
-    pub(crate) fn uuid_at(&mut self, milliseconds: i64) -> String {
+    /// An identifier in the shape of a version 7 UUID, made at `time`.
+    pub(crate) fn uuid_at(&mut self, time: TimeMs) -> String {
         let (high, low) = (self.next(), self.next());
         uuid_text(
-            milliseconds as u64 & 0xffff_ffff_ffff,
+            time.get() as u64 & 0xffff_ffff_ffff,
             0x7000 | (high & 0xfff),
             low,
         )

@@ -8,6 +8,7 @@ mod shop;
 use super::step::Step;
 use super::{SampleFile, SampleLogs, ScriptedSession, ScriptedSubagent};
 use crate::agents::{AGENTS, Agent};
+use backstory_event::TimeMs;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -128,7 +129,7 @@ const EXTRA_SESSION: Session = Session {
 };
 
 /// The files of the story, which ends at `end`. Every agent that has samples is in it.
-pub(crate) fn files(end: i64) -> Vec<SampleFile> {
+pub(crate) fn files(end: TimeMs) -> Vec<SampleFile> {
     let mut files = Vec::new();
     for (number, session) in (0..).zip(SESSIONS) {
         let sample = Agent::find(session.agent).and_then(|agent| agent.sample);
@@ -149,8 +150,8 @@ pub(crate) fn files(end: i64) -> Vec<SampleFile> {
 
 impl Session {
     /// Writes the session as the `number`th of the story, which ends at `end`.
-    fn write(&self, sample: &dyn SampleLogs, number: u64, end: i64) -> Vec<SampleFile> {
-        let scripted = |start: i64| ScriptedSession {
+    fn write(&self, sample: &dyn SampleLogs, number: u64, end: TimeMs) -> Vec<SampleFile> {
+        let scripted = |start: TimeMs| ScriptedSession {
             seed: 2_026 + number,
             start,
             cwd: self.cwd,
@@ -161,8 +162,8 @@ impl Session {
             fork: self.fork,
         };
         // How long a session takes is known once it is written, so it is written twice: the second time to end when it should.
-        let (_, ended) = sample.write(&scripted(0));
-        let wanted = end - self.hours_before * HOUR_MS;
-        sample.write(&scripted(wanted - ended)).0
+        let (_, ended) = sample.write(&scripted(TimeMs::ZERO));
+        let wanted = end.minus_ms(self.hours_before * HOUR_MS);
+        sample.write(&scripted(wanted.minus_ms(ended.get()))).0
     }
 }

@@ -1,13 +1,14 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use backstory_event::TimeMs;
 use serde_json::Value;
 
 use super::{SampleFile, SampleLogs, logs, story};
 use crate::agents::AGENTS;
 
 const MEGABYTE: u64 = 1_000_000;
-const STORY_END: i64 = 1_790_000_000_000;
+const STORY_END: TimeMs = TimeMs::new(1_790_000_000_000);
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
@@ -265,7 +266,7 @@ fn the_story_has_all_agents_and_ends_in_time() {
     ] {
         assert!(text.contains(part), "no {part}");
     }
-    let times: Vec<i64> = files
+    let times: Vec<TimeMs> = files
         .iter()
         .flat_map(values)
         .filter_map(|value| time(&value))
@@ -275,7 +276,7 @@ fn the_story_has_all_agents_and_ends_in_time() {
     assert!(
         times
             .iter()
-            .all(|time| (STORY_END - week..=STORY_END).contains(time))
+            .all(|time| (STORY_END.minus_ms(week)..=STORY_END).contains(time))
     );
 }
 
@@ -308,10 +309,10 @@ fn values(file: &SampleFile) -> Vec<Value> {
     lines.split(|byte| *byte == b'\n').map(parse).collect()
 }
 
-fn time(value: &Value) -> Option<i64> {
+fn time(value: &Value) -> Option<TimeMs> {
     match &value["timestamp"] {
-        Value::Number(seconds) => Some(seconds.as_i64()? * 1_000),
-        Value::String(stamp) => Some(stamp.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
+        Value::Number(seconds) => Some(TimeMs::new(seconds.as_i64()? * 1_000)),
+        Value::String(stamp) => crate::time::milliseconds(stamp),
         _ => None,
     }
 }

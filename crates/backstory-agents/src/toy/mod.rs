@@ -18,7 +18,8 @@ use crate::retention::LogLifetime;
 use crate::shared::kept;
 use crate::time;
 use backstory_event::{
-    Event, EventBody, EventKey, Identity, Kind, Output, SessionFacts, Span, Title, ToolClass,
+    Event, EventBody, EventKey, Identity, Kind, Output, SessionFacts, Span, TimeMs, Title,
+    ToolClass,
 };
 
 /// What every record begins with.
@@ -49,7 +50,7 @@ impl Reader for Toy {
         self.named(path).filter(|_| head.starts_with(MARK))
     }
 
-    fn times(&self, piece: &[u8]) -> (Option<i64>, Option<i64>) {
+    fn times(&self, piece: &[u8]) -> (Option<TimeMs>, Option<TimeMs>) {
         times_after(b"\"time\":\"", piece)
     }
 

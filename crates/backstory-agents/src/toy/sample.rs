@@ -6,6 +6,7 @@ use crate::sample::random::Random;
 use crate::sample::scene::Scene;
 use crate::sample::step::{Step, Transcript};
 use crate::sample::{SampleFile, SampleLogs, ScriptedSession, SessionPlan, fill, play};
+use backstory_event::TimeMs;
 
 /// Samples of Toy.
 pub(crate) struct ToySample;
@@ -28,7 +29,7 @@ impl SampleLogs for ToySample {
         vec![out.finish()]
     }
 
-    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, i64) {
+    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, TimeMs) {
         let mut out = ToyLog::new(session.random(), session.start);
         out.open(session.cwd, session.branch, session.title);
         play(&mut out, session.steps);
@@ -47,7 +48,7 @@ struct ToyLog {
 }
 
 impl ToyLog {
-    fn new(mut random: Random, start: i64) -> Self {
+    fn new(mut random: Random, start: TimeMs) -> Self {
         ToyLog {
             session: random.uuid_at(start),
             random,

@@ -13,7 +13,7 @@ mod tests;
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_event::{Change, SessionId};
+use backstory_event::{Change, SessionId, TimeMs, TurnNo};
 use backstory_store::AnswerRows;
 
 use self::steps::Step;
@@ -46,7 +46,7 @@ pub struct BlamedLine {
     /// Which of the turns wrote it; `None` when no agent did.
     pub turn: Option<usize>,
     /// When it was written.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
 }
 
 /// A turn that wrote lines.
@@ -57,7 +57,7 @@ pub struct BlamedTurn {
     /// The agent.
     pub agent: String,
     /// The turn's number.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// What was asked in it.
     pub prompt: Option<String>,
 }
@@ -98,7 +98,7 @@ impl Memory {
     /// The turns behind the steps that lines are by.
     fn told(&self, text: &str, lines: &[Line], steps: &[Step]) -> Result<Blame> {
         let mut turns: Vec<BlamedTurn> = Vec::new();
-        let mut known: HashMap<(SessionId, u64), usize> = HashMap::new();
+        let mut known: HashMap<(SessionId, TurnNo), usize> = HashMap::new();
         let mut blamed = Vec::new();
         for (text, line) in text.lines().zip(lines) {
             let step = line.by.and_then(|by| steps.get(by as usize));

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_event::{FileEdit, SessionId};
+use backstory_event::{FileEdit, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{ChangeRow, EventRange, Store};
 
 use super::target::Target;
@@ -21,13 +21,13 @@ pub(super) struct Step {
     /// The agent.
     pub(super) agent: String,
     /// The turn.
-    pub(super) turn: u64,
+    pub(super) turn: TurnNo,
     /// When it was done.
-    pub(super) at: Option<i64>,
+    pub(super) at: Option<TimeMs>,
     /// What it did: to which file, where that went, and how.
     pub(super) edits: Vec<(Place, Option<Place>, FileEdit)>,
     /// Its place in the session.
-    order: u64,
+    order: Seq,
 }
 
 #[cfg(test)]
@@ -37,10 +37,10 @@ impl Step {
         Step {
             session: 1.into(),
             agent: String::new(),
-            turn: 1,
+            turn: TurnNo::FIRST,
             at: None,
             edits: vec![(from, to, edit)],
-            order: 0,
+            order: Seq::ZERO,
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn find(
     names: &mut Vec<String>,
 ) -> Result<Vec<Step>> {
     let mut edits = EditReader::new(store);
-    let mut steps: BTreeMap<(SessionId, u64), Option<Step>> = BTreeMap::new();
+    let mut steps: BTreeMap<(SessionId, Seq), Option<Step>> = BTreeMap::new();
     let mut asked: HashSet<String> = HashSet::new();
     let mut next = 0;
     while let Some(name) = names.get(next).cloned() {
@@ -86,10 +86,10 @@ pub(super) fn find(
 /// By time; within a session never back, whatever its clock said.
 fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     steps.sort_by_key(|step| (step.session, step.order));
-    let mut latest: HashMap<SessionId, i64> = HashMap::new();
-    let mut timed: Vec<(i64, Step)> = Vec::new();
+    let mut latest: HashMap<SessionId, TimeMs> = HashMap::new();
+    let mut timed: Vec<(TimeMs, Step)> = Vec::new();
     for step in steps {
-        let latest = latest.entry(step.session).or_insert(i64::MIN);
+        let latest = latest.entry(step.session).or_insert(TimeMs::MIN);
         *latest = step.at.unwrap_or(*latest).max(*latest);
         timed.push((*latest, step));
     }
@@ -108,7 +108,7 @@ fn step(
         return Ok(None);
     };
     let result = store.result_of(row.session, row.seq)?;
-    let Some(result) = result.filter(|result| !result.error) else {
+    let Some(result) = result.filter(|result| !result.event.error) else {
         return Ok(None);
     };
     let edits = edits.edits(&row.agent, &call, &result)?;
@@ -131,7 +131,7 @@ fn step(
         session: row.session,
         agent: row.agent.clone(),
         turn: call.turn,
-        at: result.at.or(call.at).or(row.started_at),
+        at: result.event.at.or(call.event.at).or(row.started_at),
         edits: placed,
         order: result.seq,
     }))

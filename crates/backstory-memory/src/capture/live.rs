@@ -1,7 +1,7 @@
 //! What was captured of a session and its log has not told yet, as events behind those of the log.
 
 use backstory_agents::hook::Happening;
-use backstory_event::{EventView, Kind, SessionId};
+use backstory_event::{EventView, Kind, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{ItemFilter, ItemKind, LiveSession, Store};
 
 use crate::error::Result;
@@ -25,8 +25,8 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
     items.sort_by_key(|item| (item.at, item.id));
     let mut live = Live {
         session: session.session,
-        turn: session.turns,
-        seq: session.events,
+        turn: TurnNo::last_of(session.turns),
+        seq: Seq::last_of(session.events),
         events: Vec::new(),
     };
     for item in items {
@@ -37,14 +37,16 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
                 ItemKind::ToolUse => Kind::ToolResult,
                 ItemKind::Reply | ItemKind::Summary => Kind::Reply,
             };
-            live.turn += u64::from(kind == Kind::Prompt);
+            if kind == Kind::Prompt {
+                live.turn = live.turn.next();
+            }
             let view = live.push(kind, item.at, String::new());
             view.damage = Some(damage.to_string().into());
             continue;
         }
         match serde_json::from_slice(body) {
             Ok(Happening::Prompted { text, .. }) => {
-                live.turn += 1;
+                live.turn = live.turn.next();
                 live.push(Kind::Prompt, item.at, text);
             }
             Ok(
@@ -80,7 +82,7 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
                 let text = format!("[{bytes}{OMITTED}");
                 match item.kind {
                     ItemKind::Prompt => {
-                        live.turn += 1;
+                        live.turn = live.turn.next();
                         live.push(Kind::Prompt, item.at, text);
                     }
                     ItemKind::ToolUse => {
@@ -103,14 +105,14 @@ pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<Ev
 
 struct Live {
     session: SessionId,
-    turn: u64,
-    seq: u64,
+    turn: TurnNo,
+    seq: Seq,
     events: Vec<EventView<'static>>,
 }
 
 impl Live {
-    fn push(&mut self, kind: Kind, at: i64, text: String) -> &mut EventView<'static> {
-        self.seq += 1;
+    fn push(&mut self, kind: Kind, at: TimeMs, text: String) -> &mut EventView<'static> {
+        self.seq = self.seq.next();
         self.events.push(EventView {
             session: self.session,
             ..EventView::unstored(self.seq, self.turn, kind, Some(at), text)

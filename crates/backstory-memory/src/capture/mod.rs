@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use backstory_agents::hook::{EventContent, Happening, HookInput};
 use backstory_event::EventKey;
-use backstory_event::{Action, SessionId};
+use backstory_event::{Action, SessionId, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ const LARGE_FILE: u64 = 256 << 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
     /// When.
-    pub at: i64,
+    pub at: TimeMs,
     /// Tells captures apart that are alike.
     nonce: u64,
     /// What it told.
@@ -59,10 +59,12 @@ pub struct Capture {
 
 impl Capture {
     /// What was told at this time.
-    pub fn new(input: HookInput, now: i64) -> Self {
+    pub fn new(input: HookInput, now: TimeMs) -> Self {
         let mut nonce = [0; 8];
         nonce.copy_from_slice(&random_key()[..8]);
-        let told = input.at.filter(|at| (at - now).abs() < MOST_SKEW_MS);
+        let told = input
+            .at
+            .filter(|at| at.since(now).saturating_abs() < MOST_SKEW_MS);
         Capture {
             at: told.unwrap_or(now),
             nonce: u64::from_le_bytes(nonce),

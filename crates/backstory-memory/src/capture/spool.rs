@@ -98,7 +98,7 @@ impl Spool {
         if json.len() as u64 > MAX_CAPTURE_BYTES {
             json = serde_json::to_vec(&cleaned.marker(json.len() as u64))?;
         }
-        let name = format!("{:015}-{:016x}", cleaned.at.max(0), cleaned.nonce);
+        let name = format!("{:015}-{:016x}", cleaned.at.get().max(0), cleaned.nonce);
         self.put_file(&name, &json)
     }
 
@@ -121,7 +121,7 @@ impl Spool {
     pub fn put_trace(&self, capture: &Capture) -> io::Result<()> {
         let agent = capture.input.agent.name;
         let event = &capture.input.event;
-        let name = format!("{:015}-{agent}-{event}.{LOST}", capture.at.max(0));
+        let name = format!("{:015}-{agent}-{event}.{LOST}", capture.at.get().max(0));
         let mut problem = io::Error::from(io::ErrorKind::NotFound);
         for number in 0..self.folders.len() {
             let made = self

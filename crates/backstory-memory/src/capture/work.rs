@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use backstory_agents::hook::Happening;
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, SessionName, TimeMs};
 use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
@@ -51,7 +51,7 @@ impl WorkReport {
 impl Memory {
     /// Works off what is to be done by `now`. Only one process does at a time; the others find nothing to do. `options` say how
     /// logs are swept, and where the agents keep them. May be stopped at any instant.
-    pub fn work_queue(&mut self, options: &SweepOptions, now: i64) -> Result<WorkReport> {
+    pub fn work_queue(&mut self, options: &SweepOptions, now: TimeMs) -> Result<WorkReport> {
         let mut report = WorkReport::default();
         if !self.store.has_work(now)? {
             return Ok(report);
@@ -82,7 +82,7 @@ impl Memory {
             }
             self.store.finish_items(&outcomes)?;
         }
-        self.store.prune_items(now - REMEMBERED_MS)?;
+        self.store.prune_items(now.minus_ms(REMEMBERED_MS))?;
         Ok(report)
     }
 
@@ -112,8 +112,8 @@ impl Memory {
         for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
             if let NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
                 let reason = match self.store.session_of_named_log(&path)? {
-                    Some((agent, session)) => format!(
-                        "a hook of {agent} named it as the log of session {session}; it was not read: {reason}"
+                    Some(SessionName { agent, id }) => format!(
+                        "a hook of {agent} named it as the log of session {id}; it was not read: {reason}"
                     ),
                     None => format!("a hook named it as a log; it was not read: {reason}"),
                 };
@@ -125,7 +125,7 @@ impl Memory {
     }
 
     /// Whether there is something to do by `now`.
-    pub fn has_work(&self, now: i64) -> Result<bool> {
+    pub fn has_work(&self, now: TimeMs) -> Result<bool> {
         Ok(self.store.has_work(now)?)
     }
 
@@ -143,7 +143,7 @@ impl Memory {
         session: Option<SessionId>,
         items: &[Item],
         options: &SweepOptions,
-        now: i64,
+        now: TimeMs,
     ) -> Result<Vec<(i64, ItemOutcome)>> {
         let told = session
             .map(|session| self.store.told_transcript(session))
@@ -205,16 +205,16 @@ impl Memory {
         let (Some(first), Some(last)) = (times().min(), times().max()) else {
             return Ok(Vec::new());
         };
-        let (first, last) = (first - SAME_TIME_MS, last + SAME_TIME_MS);
+        let (first, last) = (first.minus_ms(SAME_TIME_MS), last.plus_ms(SAME_TIME_MS));
         Ok(self.store.unclaimed_events(session, first, last)?)
     }
 }
 
 /// The event that an item turns out to be, by what it is and when it was, for items that came after the log was read or have no name. It is
 /// no other item's then.
-fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<u64> {
+fn claim(unclaimed: &mut Vec<ToldEvent>, item: &Item) -> Option<Seq> {
     let tool = tool_of(item);
-    let distance = |event: &ToldEvent| (event.at - item.at).abs();
+    let distance = |event: &ToldEvent| event.at.since(item.at).saturating_abs();
     let (place, _) = unclaimed
         .iter()
         .enumerate()
@@ -254,9 +254,9 @@ fn log_of(
     }
 }
 
-fn later(item: &Item, now: i64, error: String) -> ItemOutcome {
+fn later(item: &Item, now: TimeMs, error: String) -> ItemOutcome {
     ItemOutcome::Later {
-        not_before: now + (FIRST_WAIT_MS << item.attempts.min(16)),
+        not_before: now.plus_ms(FIRST_WAIT_MS << item.attempts.min(16)),
         error,
     }
 }

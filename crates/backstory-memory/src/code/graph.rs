@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Call, MAX_BYTES, Resolution, UnresolvedReason};
+use backstory_event::{FileId, TimeMs};
 
 use super::files::Here;
 use super::scan::SourceOutline;
@@ -25,7 +26,7 @@ pub struct RunCall {
     /// How often it was seen.
     pub seen: u64,
     /// When it was seen last.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
 }
 
 /// A symbol of a file: places in the list of files and of its symbols.
@@ -100,12 +101,12 @@ impl Memory {
     pub fn run_calls(&self, path: &Path) -> Result<Vec<RunCall>> {
         let here = Here::around(&real(path));
         let files = self.store.code_files()?;
-        let paths: HashMap<i64, _> = files
+        let paths: HashMap<FileId, _> = files
             .iter()
             .map(|file| (file.id, here.path_of(file)))
             .filter(|(_, path)| path.starts_with(here.base()))
             .collect();
-        let ids: Vec<i64> = paths.keys().copied().collect();
+        let ids: Vec<FileId> = paths.keys().copied().collect();
         let mut calls: Vec<RunCall> = Vec::new();
         for edge in self.store.run_edges(&ids)? {
             if let Some(path) = paths.get(&edge.file) {

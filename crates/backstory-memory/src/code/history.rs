@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use backstory_event::Seq;
 use backstory_store::{Store, Uncoded};
 
 use super::runs::{Run, Runs, read_runs, save_runs};
@@ -35,7 +36,7 @@ pub(crate) fn renew(
         progress(pending.len() - rest.len(), pending.len());
         let mut events = 0;
         let enough = rest.iter().position(|session| {
-            events += session.events - session.coded;
+            events += session.events - session.coded.count();
             events >= TOGETHER
         });
         let (together, after) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
@@ -121,7 +122,7 @@ fn store_all(
             save(&coding, session.session, fact)?;
         }
         save_runs(&coding, session, &seen.unwrap_or(reading.runs))?;
-        coding.finish(session.session, session.events)?;
+        coding.finish(session.session, Seq::last_of(session.events))?;
     }
     Ok(coding.commit()?)
 }

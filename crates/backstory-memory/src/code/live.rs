@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use backstory_code::{MAX_BYTES, Parsed};
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs};
 use backstory_redact::Redactor;
-use backstory_store::LIVE_TURN;
 
 use super::files::SourceFile;
 use super::save::save;
@@ -39,7 +38,7 @@ impl Memory {
         path: &Path,
         session: SessionId,
         before: Option<&str>,
-        at: i64,
+        at: TimeMs,
         redactor: Option<&Redactor>,
     ) -> Result<Seen> {
         Ok(self.scan_written(path, session, before, at, redactor)?.0)
@@ -51,7 +50,7 @@ impl Memory {
         path: &Path,
         session: SessionId,
         before: Option<&str>,
-        at: i64,
+        at: TimeMs,
         redactor: Option<&Redactor>,
     ) -> Result<(Seen, Option<FileScan>)> {
         let started = Instant::now();
@@ -101,7 +100,7 @@ impl Memory {
         };
         let step = Step::Edited(Edited {
             file,
-            turn: LIVE_TURN,
+            turn: None,
             at: Some(at),
             before,
             after: State::Seen(after),

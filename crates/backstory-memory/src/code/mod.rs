@@ -28,7 +28,6 @@ pub(crate) use history::renew;
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
 pub(crate) use runs::Runs;
-pub(crate) use save::change_of as change_from_number;
 pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_folder};
 pub use scanned::FileScan;
 pub(crate) use snapshot::functions_of;

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Change, Kind};
-use backstory_event::SessionId;
+use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
 use super::files::Here;
-use super::save::{change_of, kind_of};
 use crate::Memory;
 use crate::error::Result;
 use crate::place::real;
@@ -23,7 +22,7 @@ pub struct ChangeFilter {
     /// Of this session, by its row.
     pub session: Option<SessionId>,
     /// Not before this time.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
     /// Of this file, or of those in this folder, under whatever names they had.
     pub path: Option<PathBuf>,
     /// At most of so many turns, the newest first; 0 is all.
@@ -36,9 +35,9 @@ pub struct TurnChanges {
     /// The session.
     pub session: SessionHead,
     /// The turn; `None` as long as its log has not been swept.
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
     /// When it last changed one.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What was asked in it.
     pub prompt: Option<String>,
     /// The files.
@@ -92,9 +91,9 @@ pub struct LifeEvent {
     /// The session.
     pub session: SessionHead,
     /// The turn; `None` as long as its log has not been swept.
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
     /// When.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What was asked in the turn.
     pub prompt: Option<String>,
     /// What became of the symbol.
@@ -114,7 +113,7 @@ impl Memory {
             since: filter.since,
         })?;
         let mut order = Vec::new();
-        let mut turns: HashMap<(SessionId, i64), Vec<SymbolRow>> = HashMap::new();
+        let mut turns: HashMap<(SessionId, Option<TurnNo>), Vec<SymbolRow>> = HashMap::new();
         for row in rows {
             let key = (row.session, row.turn);
             let rows = turns.entry(key).or_default();
@@ -134,7 +133,7 @@ impl Memory {
             let (Some(head), Some(rows)) = (heads.get(&key.0), turns.remove(&key)) else {
                 continue;
             };
-            let turn = u64::try_from(key.1).ok();
+            let turn = key.1;
             told.push(TurnChanges {
                 session: head.clone(),
                 turn,
@@ -155,7 +154,7 @@ impl Memory {
             files,
             ..SymbolFilter::default()
         })?;
-        let mut lives: Vec<(i64, Vec<&SymbolRow>)> = Vec::new();
+        let mut lives: Vec<(FileId, Vec<&SymbolRow>)> = Vec::new();
         let mut taken = HashSet::new();
         for (place, row) in rows.iter().enumerate() {
             if row.name.is_empty() || !is_named(&row.name, name) || taken.contains(&place) {
@@ -175,19 +174,19 @@ impl Memory {
                 let Some(head) = heads.get(&row.session) else {
                     continue;
                 };
-                let turn = u64::try_from(row.turn).ok();
+                let turn = row.turn;
                 changes.push(LifeEvent {
                     session: head.clone(),
                     turn,
                     at: row.at,
                     prompt: self.asked(head, turn)?,
-                    change: change_of(row.change),
+                    change: row.change,
                     earlier: row.earlier.clone(),
                 });
             }
             told.push(SymbolLife {
                 name: newest.name.clone(),
-                kind: newest.kind.and_then(kind_of),
+                kind: newest.kind,
                 root: file.project.root.clone(),
                 file: file.name.clone(),
                 changes,
@@ -198,7 +197,7 @@ impl Memory {
 
     /// Files at a path or below it that were last seen in the middle of an edit, with errors that were not there before: their names, and
     /// when that was. What is told of their functions is from before.
-    pub fn broken_files(&self, path: &Path) -> Result<Vec<(String, i64)>> {
+    pub fn broken_files(&self, path: &Path) -> Result<Vec<(String, TimeMs)>> {
         let known = self.known_files()?;
         let here = files_at(path, &known);
         let broken = self.store.broken_files()?.into_iter();
@@ -208,24 +207,24 @@ impl Memory {
             .collect())
     }
 
-    fn asked(&self, head: &SessionHead, turn: Option<u64>) -> Result<Option<String>> {
+    fn asked(&self, head: &SessionHead, turn: Option<TurnNo>) -> Result<Option<String>> {
         match turn {
             Some(turn) => prompt(&self.store, head, turn),
             None => Ok(None),
         }
     }
 
-    pub(super) fn known_files(&self) -> Result<BTreeMap<i64, CodeFile>> {
+    pub(super) fn known_files(&self) -> Result<BTreeMap<FileId, CodeFile>> {
         let files = self.store.code_files()?.into_iter();
         Ok(files.map(|file| (file.id, file)).collect())
     }
 }
 
 /// The known files at a path or below it, with those that they were before they were moved.
-pub(super) fn files_at(path: &Path, known: &BTreeMap<i64, CodeFile>) -> Vec<i64> {
+pub(super) fn files_at(path: &Path, known: &BTreeMap<FileId, CodeFile>) -> Vec<FileId> {
     let path = real(path);
     let here = Here::around(&path);
-    let mut found: Vec<i64> = known
+    let mut found: Vec<FileId> = known
         .values()
         .filter(|file| here.path_of(file).starts_with(&path))
         .map(|file| file.id)
@@ -245,8 +244,8 @@ fn is_named(qualified: &str, name: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-fn files_of(known: &BTreeMap<i64, CodeFile>, rows: &[SymbolRow]) -> Vec<FileSymbols> {
-    let mut files: BTreeMap<i64, FileSymbols> = BTreeMap::new();
+fn files_of(known: &BTreeMap<FileId, CodeFile>, rows: &[SymbolRow]) -> Vec<FileSymbols> {
+    let mut files: BTreeMap<FileId, FileSymbols> = BTreeMap::new();
     for row in rows {
         let Some(file) = known.get(&row.file) else {
             continue;
@@ -258,13 +257,13 @@ fn files_of(known: &BTreeMap<i64, CodeFile>, rows: &[SymbolRow]) -> Vec<FileSymb
             symbols: Vec::new(),
         });
         if row.name.is_empty() {
-            told.change = change_of(row.change);
+            told.change = row.change;
             continue;
         }
         told.symbols.push(ChangedSymbol {
             name: row.name.clone(),
-            kind: row.kind.and_then(kind_of),
-            change: change_of(row.change),
+            kind: row.kind,
+            change: row.change,
             earlier: row.earlier.clone(),
         });
     }
@@ -278,7 +277,7 @@ fn files_of(known: &BTreeMap<i64, CodeFile>, rows: &[SymbolRow]) -> Vec<FileSymb
 fn life<'r>(
     rows: &'r [SymbolRow],
     newest: usize,
-    known: &BTreeMap<i64, CodeFile>,
+    known: &BTreeMap<FileId, CodeFile>,
     taken: &mut HashSet<usize>,
 ) -> Vec<&'r SymbolRow> {
     let mut life = Vec::new();

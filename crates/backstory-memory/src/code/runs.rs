@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
-use backstory_event::{Kind, SessionId};
+use backstory_event::{FileId, Kind, Seq, SessionId, TimeMs};
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};
@@ -18,8 +18,8 @@ pub(super) struct Run {
     /// The caller; empty for the file itself.
     caller: String,
     callee: String,
-    seq: u64,
-    at: Option<i64>,
+    seq: Seq,
+    at: Option<TimeMs>,
 }
 
 /// Gathers them while a sweep stores events, which saves reading all answers again.
@@ -30,8 +30,8 @@ pub(crate) struct Runs {
 
 /// What was seen in a stretch of a session.
 struct Fed {
-    first: u64,
-    last: u64,
+    first: Seq,
+    last: Seq,
     runs: Vec<Run>,
 }
 
@@ -41,12 +41,12 @@ impl Runs {
         for stored in &taken.events {
             let fed = self.fed.entry(stored.session).or_insert_with(|| Fed {
                 first: stored.seq,
-                last: stored.seq - 1,
+                last: stored.seq.previous(),
                 runs: Vec::new(),
             });
             // With a gap it is of no use.
-            if fed.last + 1 != stored.seq {
-                fed.last = 0;
+            if fed.last.next() != stored.seq {
+                fed.last = Seq::ZERO;
                 continue;
             }
             fed.last = stored.seq;
@@ -63,7 +63,7 @@ impl Runs {
     /// What was seen in the events of a session that were not looked at; `None` when not all of them came by.
     pub(super) fn take(&mut self, session: &Uncoded) -> Option<Vec<Run>> {
         let fed = self.fed.remove(&session.session)?;
-        let is_whole = fed.first <= session.coded + 1 && fed.last == session.events;
+        let is_whole = fed.first <= session.coded.next() && fed.last.count() == session.events;
         is_whole.then_some(fed.runs)
     }
 }
@@ -71,7 +71,7 @@ impl Runs {
 /// What is seen when all of them are read again.
 pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
-    let range = EventRange::From(session.coded + 1);
+    let range = EventRange::From(session.coded.next());
     visit(store, session.session, &session.agent, range, |event| {
         if event.event.kind == Kind::ToolResult {
             look(event.text(), event.seq, event.event.at, &mut runs);
@@ -82,7 +82,7 @@ pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
 }
 
 /// The calls in the traces of a text.
-fn look(text: &str, seq: u64, at: Option<i64>, runs: &mut Vec<Run>) {
+fn look(text: &str, seq: Seq, at: Option<TimeMs>, runs: &mut Vec<Run>) {
     for trace in traces(text) {
         for pair in trace.windows(2) {
             let [caller, callee] = pair else { continue };
@@ -125,7 +125,7 @@ pub(super) fn save_runs(coding: &Coding<'_>, session: &Uncoded, runs: &[Run]) ->
         return Ok(());
     };
     let mut files = Files::of(session);
-    let mut edges: BTreeMap<(i64, &str, &str), RunEdge> = BTreeMap::new();
+    let mut edges: BTreeMap<(FileId, &str, &str), RunEdge> = BTreeMap::new();
     for run in runs {
         let file = match files.locate(&run.file) {
             // Java tells no folders.

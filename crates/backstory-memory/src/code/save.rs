@@ -1,6 +1,6 @@
 //! Storing what was learned.
 
-use backstory_code::{Change, Kind, SymbolChange};
+use backstory_code::{Change, SymbolChange};
 use backstory_event::SessionId;
 use backstory_store::{Coding, NewSnapshot, SymbolRow};
 
@@ -25,7 +25,7 @@ pub(super) fn save(coding: &Coding<'_>, session: SessionId, fact: &Fact) -> Resu
                 file,
                 name: String::new(),
                 kind: None,
-                change: number(*change),
+                change: *change,
                 earlier: None,
                 at: *at,
             };
@@ -69,8 +69,8 @@ pub(super) fn save(coding: &Coding<'_>, session: SessionId, fact: &Fact) -> Resu
 fn symbol_row(file: &SymbolRow, symbol: &SymbolChange) -> SymbolRow {
     SymbolRow {
         name: symbol.name.clone(),
-        kind: Some(kind_number(symbol.kind)),
-        change: number(symbol.change),
+        kind: Some(symbol.kind),
+        change: symbol.change,
         earlier: symbol.earlier.clone(),
         ..file.clone()
     }
@@ -79,7 +79,7 @@ fn symbol_row(file: &SymbolRow, symbol: &SymbolChange) -> SymbolRow {
 /// A turn that is looked at in pieces, because the log grew meanwhile, is told as one.
 fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
     let mut row = row.clone();
-    let now = change_of(row.change);
+    let now = row.change;
     if let (Change::Renamed, Some(earlier)) = (now, &row.earlier) {
         let before = SymbolRow {
             name: earlier.clone(),
@@ -87,14 +87,14 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
         };
         if let Some(known) = coding.known(&before)? {
             coding.unchange(&before)?;
-            if change_of(known.change) == Change::New {
-                row.change = number(Change::New);
+            if known.change == Change::New {
+                row.change = Change::New;
                 row.earlier = None;
             }
         }
     }
     let known = coding.known(&row)?;
-    let now = match (known.map(|known| change_of(known.change)), now) {
+    let now = match (known.map(|known| known.change), now) {
         (Some(Change::New), Change::Deleted) => {
             coding.unchange(&row)?;
             return Ok(());
@@ -102,30 +102,9 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
         (Some(Change::New), Change::Modified) => Change::New,
         (Some(Change::Renamed), Change::Modified) => return Ok(()),
         (Some(Change::Deleted), Change::New) => Change::Modified,
-        _ => change_of(row.change),
+        _ => row.change,
     };
-    row.change = number(now);
+    row.change = now;
     coding.change(&row)?;
     Ok(())
-}
-
-/// What a stored number stands for.
-pub(crate) fn change_of(number: u8) -> Change {
-    let known = Change::ALL.get(usize::from(number));
-    known.copied().unwrap_or(Change::Modified)
-}
-
-fn number(change: Change) -> u8 {
-    let place = Change::ALL.iter().position(|known| *known == change);
-    place.unwrap_or_default() as u8
-}
-
-/// What a stored number stands for.
-pub(super) fn kind_of(number: u8) -> Option<Kind> {
-    Kind::ALL.get(usize::from(number)).copied()
-}
-
-fn kind_number(kind: Kind) -> u8 {
-    let place = Kind::ALL.iter().position(|known| *known == kind);
-    place.unwrap_or_default() as u8
 }

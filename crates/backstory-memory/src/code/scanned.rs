@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use backstory_code::{Call, Change, Outline, Resolution, SymbolChange};
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs};
 use backstory_store::Store;
 
 use super::files::SourceFile;
@@ -71,7 +71,7 @@ impl FileScan {
     }
 
     /// The events of the log: the scan, and the call graph if it was made.
-    pub fn events(&self, at: i64) -> Vec<LogEvent> {
+    pub fn events(&self, at: TimeMs) -> Vec<LogEvent> {
         let (edges, unresolved) = self.calls.unzip();
         let begin = |event_type| {
             let mut event = LogEvent::new(event_type, at)

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
-use backstory_event::{Change as FileChange, FileEdit, HunkLine};
-use backstory_store::{EventRange, EventRow, Store, Uncoded};
+use backstory_event::{Change as FileChange, EventView, FileEdit, HunkLine, Seq, TimeMs, TurnNo};
+use backstory_store::{EventRange, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
@@ -34,16 +34,16 @@ pub(super) enum Step {
     Moved {
         from: SourceFile,
         to: SourceFile,
-        turn: i64,
-        at: Option<i64>,
+        turn: Option<TurnNo>,
+        at: Option<TimeMs>,
     },
 }
 
 /// What all edits of a file in one turn did together.
 pub(super) struct Edited {
     pub(super) file: SourceFile,
-    pub(super) turn: i64,
-    pub(super) at: Option<i64>,
+    pub(super) turn: Option<TurnNo>,
+    pub(super) at: Option<TimeMs>,
     /// What it was before.
     pub(super) before: State,
     /// What it is now.
@@ -76,7 +76,7 @@ struct Open {
     before_text: Option<String>,
     fragments: Vec<SymbolChange>,
     is_deleted: bool,
-    at: Option<i64>,
+    at: Option<TimeMs>,
 }
 
 /// Reads what a session did since it was last looked at.
@@ -88,7 +88,7 @@ pub(super) struct SessionReading<'s> {
     interner: Interner,
     lanes: HashMap<SourceFile, Lane>,
     /// The turn at hand, and what it changed, in the order in which it began to.
-    turn: i64,
+    turn: Option<TurnNo>,
     open: Vec<Open>,
     trees: &'s mut Trees,
     /// Bytes that may still be parsed. When there are none left, files count as not understood.
@@ -105,7 +105,7 @@ impl<'s> SessionReading<'s> {
             files: Files::of(session),
             interner: Interner::default(),
             lanes: HashMap::new(),
-            turn: 0,
+            turn: Some(TurnNo::ZERO),
             open: Vec::new(),
             trees,
             parsable: BASE_PARSED_BYTES,
@@ -132,17 +132,17 @@ impl<'s> SessionReading<'s> {
             let Some(first) = rows.iter().find(|row| is_source(&row.path)) else {
                 continue;
             };
-            let event = |seq| -> Result<Option<EventRow>> {
+            let event = |seq| -> Result<Option<EventView<'static>>> {
                 Ok(self.store.events(session, EventRange::One(seq))?.pop())
             };
             let (Some(call), Some(result)) = (event(first.call)?, event(first.result)?) else {
                 continue;
             };
-            if self.turn != call.turn as i64 {
+            if self.turn != Some(call.turn) {
                 self.close_turn();
-                self.turn = call.turn as i64;
+                self.turn = Some(call.turn);
             }
-            let at = result.at.or(call.at);
+            let at = result.event.at.or(call.event.at);
             for edit in self
                 .edit_reader
                 .edits(&self.session.agent, &call, &result)?
@@ -154,7 +154,7 @@ impl<'s> SessionReading<'s> {
         Ok(self.steps)
     }
 
-    fn edit(&mut self, mut edit: FileEdit, call: u64, at: Option<i64>) -> Result<()> {
+    fn edit(&mut self, mut edit: FileEdit, call: Seq, at: Option<TimeMs>) -> Result<()> {
         let Some(file) = self.files.locate(&edit.path) else {
             return Ok(());
         };
@@ -188,8 +188,8 @@ impl<'s> SessionReading<'s> {
         file: &SourceFile,
         language: &'static Language,
         edit: &mut FileEdit,
-        call: u64,
-        at: Option<i64>,
+        call: Seq,
+        at: Option<TimeMs>,
     ) -> Result<()> {
         let mut lane = self.lanes.remove(file).unwrap_or_default();
         if let Some(before) = edit.before.take() {
@@ -300,7 +300,7 @@ impl<'s> SessionReading<'s> {
 
     /// Finds the text of a file in what was written to it before, in this session and in earlier ones of its project, under this name
     /// and under those that it had.
-    fn recall(&mut self, lane: &mut Lane, path: &str, call: u64) -> Result<()> {
+    fn recall(&mut self, lane: &mut Lane, path: &str, call: Seq) -> Result<()> {
         let mut steps: Vec<FileEdit> = Vec::new();
         let mut from = Some((path.to_string(), self.session.session, call));
         while let Some((path, session, call)) = from.take() {
@@ -309,7 +309,8 @@ impl<'s> SessionReading<'s> {
                 let range = EventRange::One(write.call);
                 let call = self.store.events(write.session, range)?.pop();
                 let result = self.store.result_of(write.session, write.call)?;
-                let (Some(call), Some(result)) = (call, result.filter(|result| !result.error))
+                let (Some(call), Some(result)) =
+                    (call, result.filter(|result| !result.event.error))
                 else {
                     continue;
                 };

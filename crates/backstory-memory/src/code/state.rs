@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use backstory_code::{Change, Outline, compare};
+use backstory_event::{FileId, TimeMs};
 use backstory_store::{SymbolFilter, SymbolRow};
 
 use super::files::Here;
-use super::save::change_of;
 use super::scan::SourceOutline;
 use super::snapshot::symbols_of;
 use crate::Memory;
@@ -40,17 +40,17 @@ impl FileState {
 
 impl Memory {
     /// What became of the symbols of these files since a time, by agents or by anybody.
-    pub fn code_states(&self, files: &[SourceOutline], since: i64) -> Result<Vec<FileState>> {
+    pub fn code_states(&self, files: &[SourceOutline], since: TimeMs) -> Result<Vec<FileState>> {
         let known = self.store.code_files()?;
         let changes = self.store.symbol_changes(&SymbolFilter {
             since: Some(since),
             ..SymbolFilter::default()
         })?;
-        let mut by_file: HashMap<i64, Vec<&SymbolRow>> = HashMap::new();
+        let mut by_file: HashMap<FileId, Vec<&SymbolRow>> = HashMap::new();
         for row in &changes {
             by_file.entry(row.file).or_default().push(row);
         }
-        let mut rows_of: HashMap<PathBuf, HashMap<PathBuf, i64>> = HashMap::new();
+        let mut rows_of: HashMap<PathBuf, HashMap<PathBuf, FileId>> = HashMap::new();
         let mut states = Vec::new();
         for file in files {
             let path = real(&file.path);
@@ -76,7 +76,7 @@ impl Memory {
     }
 
     /// What differs from how it was last seen was changed by somebody else since.
-    fn since_seen(&self, file: i64, outline: &Outline, state: &mut FileState) -> Result<()> {
+    fn since_seen(&self, file: FileId, outline: &Outline, state: &mut FileState) -> Result<()> {
         if let Some(snapshot) = self.store.file_snapshot(file, None)?
             && !snapshot.is_gone
         {
@@ -91,17 +91,18 @@ impl Memory {
 }
 
 /// When a file was written last.
-fn changed_at(path: &Path) -> Option<i64> {
+fn changed_at(path: &Path) -> Option<TimeMs> {
     let modified = std::fs::metadata(path).ok()?.modified().ok()?;
     let since_epoch = modified.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since_epoch.as_millis()).ok()
+    let milliseconds = i64::try_from(since_epoch.as_millis()).ok()?;
+    Some(TimeMs::new(milliseconds))
 }
 
 /// What several turns did to symbols together; rows come the newest first.
 pub(super) fn together(rows: &[&SymbolRow]) -> HashMap<String, Change> {
     let mut changes = HashMap::new();
     for row in rows.iter().rev() {
-        let now = change_of(row.change);
+        let now = row.change;
         let change = changes.entry(row.name.clone()).or_insert(now);
         // What is new and was then changed is new; what came back is only another.
         *change = match (*change, now) {

@@ -1,9 +1,10 @@
 //! Source files as they were: answers out of stored snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Change, Language};
+use backstory_event::{FileId, TimeMs, TurnNo};
 use backstory_store::{
     CallRow, ChangeType, CodeFile, Error as StoreError, FileSnapshot, FunctionRow, SessionHead,
     SnapshotFilter, SymbolFilter, SymbolRow,
@@ -22,11 +23,11 @@ use crate::place::{normal, real};
 #[derive(Debug, Clone, PartialEq)]
 pub struct SnapshotSource {
     /// When it was; `None` if the log does not tell.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// The session that changed the file.
     pub session: SessionHead,
     /// The turn; `None` as long as its log has not been imported.
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
 }
 
 /// Source files as they were.
@@ -46,7 +47,7 @@ pub struct MissingFile {
     /// Its path.
     pub path: PathBuf,
     /// When it was deleted or moved away; `None` if it was not seen before that time.
-    pub gone_at: Option<i64>,
+    pub gone_at: Option<TimeMs>,
 }
 
 /// Which rows of `function_map` or `call_graph` are asked for.
@@ -57,9 +58,9 @@ pub struct CodeRowFilter {
     /// Of this session, by the agent's own id.
     pub session: Option<String>,
     /// Not before this time.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
     /// Not after this time.
-    pub until: Option<i64>,
+    pub until: Option<TimeMs>,
 }
 
 impl Memory {
@@ -68,8 +69,8 @@ impl Memory {
     pub fn stored_outlines(
         &self,
         path: &Path,
-        until: Option<i64>,
-        since: Option<i64>,
+        until: Option<TimeMs>,
+        since: Option<TimeMs>,
     ) -> Result<StoredFiles> {
         let known = self.known_files()?;
         let path = real(&normal(path));
@@ -106,20 +107,32 @@ impl Memory {
                 language,
                 outline: Ok(outline_of(&snapshot.symbols, snapshot.has_errors)),
                 snapshot: Some(SnapshotSource {
-                    at: Some(snapshot.at).filter(|at| *at > 0),
+                    at: Some(snapshot.at).filter(|at| *at > TimeMs::ZERO),
                     session: head.clone(),
-                    turn: u64::try_from(snapshot.turn).ok(),
+                    turn: snapshot.turn,
                 }),
             });
         }
         Ok(stored)
     }
 
-    /// Returns the paths of known source files that end with this one, part by part.
+    /// Returns the paths of known source files, and of folders with some, that end with this one, part by part.
     pub fn code_paths_ending_with(&self, end: &Path) -> Result<Vec<PathBuf>> {
         let files = self.store.code_files()?;
-        let paths = files.iter().map(full_path);
-        Ok(paths.filter(|path| path.ends_with(end)).collect())
+        let mut found = BTreeSet::new();
+        for file in &files {
+            let path = full_path(file);
+            let ending = path.ancestors().filter(|path| path.ends_with(end));
+            found.extend(ending.last().map(Path::to_path_buf));
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Returns the folders of the projects of this name.
+    pub fn projects_named(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let projects = self.store.projects_named(name)?;
+        let roots = projects.into_iter().map(|project| project.root.into());
+        Ok(roots.collect())
     }
 
     /// Symbols of all snapshots: the rows of `function_map`.
@@ -148,9 +161,9 @@ impl Memory {
     /// The last snapshot of a file up to a time, by the name that it had then.
     fn snapshot_of<'f>(
         &self,
-        known: &'f BTreeMap<i64, CodeFile>,
+        known: &'f BTreeMap<FileId, CodeFile>,
         file: &'f CodeFile,
-        until: Option<i64>,
+        until: Option<TimeMs>,
     ) -> Result<Option<(&'f CodeFile, FileSnapshot)>> {
         let mut file = file;
         for _ in 0..MOST_MOVES {
@@ -171,7 +184,12 @@ impl Memory {
         Ok(None)
     }
 
-    fn changed_between(&self, file: i64, since: i64, until: Option<i64>) -> Result<FileState> {
+    fn changed_between(
+        &self,
+        file: FileId,
+        since: TimeMs,
+        until: Option<TimeMs>,
+    ) -> Result<FileState> {
         let rows = self.store.symbol_changes(&SymbolFilter {
             files: Some(vec![file]),
             since: Some(since),

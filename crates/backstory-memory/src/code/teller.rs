@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use backstory_code::{Change, Outline, SymbolChange, compare};
+use backstory_event::{TimeMs, TurnNo};
 use backstory_store::Coding;
 
 use super::files::SourceFile;
@@ -17,34 +18,34 @@ pub(super) enum Fact {
     /// A turn changed a file and these symbols of it.
     Changed {
         file: SourceFile,
-        turn: i64,
-        at: Option<i64>,
+        turn: Option<TurnNo>,
+        at: Option<TimeMs>,
         change: Change,
         symbols: Vec<SymbolChange>,
     },
     /// A turn left a file like this.
     Seen {
         file: SourceFile,
-        turn: i64,
-        at: i64,
+        turn: Option<TurnNo>,
+        at: TimeMs,
         before: Option<Arc<Outline>>,
         outline: Arc<Outline>,
     },
     /// A file has errors that were not there before.
-    Broken { file: SourceFile, at: i64 },
+    Broken { file: SourceFile, at: TimeMs },
     /// A turn removed a file.
     Gone {
         file: SourceFile,
-        turn: i64,
-        at: i64,
+        turn: Option<TurnNo>,
+        at: TimeMs,
         before: Option<Arc<Outline>>,
     },
     /// A turn gave a file another name.
     Moved {
         file: SourceFile,
         to: SourceFile,
-        turn: i64,
-        at: i64,
+        turn: Option<TurnNo>,
+        at: TimeMs,
     },
 }
 

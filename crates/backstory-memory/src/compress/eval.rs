@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_store::{
     Compression, CompressionState, EventRange, LiveSession, Scores, Spending, Tier,
 };
@@ -75,7 +75,7 @@ impl Memory {
     /// Compares the models that wrote so far.
     pub fn evaluate_compressors(&self) -> Result<Evaluation> {
         let mut tiers: BTreeMap<Tier, BTreeMap<String, Tally>> = BTreeMap::new();
-        let mut observed: HashMap<SessionId, HashSet<u64>> = HashMap::new();
+        let mut observed: HashMap<SessionId, HashSet<Seq>> = HashMap::new();
         self.store.compressions(|row| {
             if let (Tier::Observation, CompressionState::Done, Some(session), Some(seq)) =
                 (row.tier, row.state, row.session, row.seq)
@@ -105,7 +105,7 @@ impl Memory {
     }
 
     /// How the built-in compressor does on the same items, as far as their text is there.
-    fn built_in(&self, observed: &HashMap<SessionId, HashSet<u64>>) -> Result<ModelScores> {
+    fn built_in(&self, observed: &HashMap<SessionId, HashSet<Seq>>) -> Result<ModelScores> {
         let mut tally = Tally::default();
         let heads = self.store.session_heads(observed.keys().copied())?;
         for (session, calls) in observed {
@@ -116,7 +116,7 @@ impl Memory {
             let row = LiveSession {
                 session: *session,
                 turns: 0,
-                events: u64::from(u32::MAX),
+                events: Seq::MAX.count(),
             };
             observed_items(
                 &self.store,

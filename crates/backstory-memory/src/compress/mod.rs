@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use backstory_event::{Seq, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{
     MetCap, SessionRow, Spending, SpendingCaps, Store, lock_file, try_lock_file,
@@ -56,7 +57,7 @@ pub struct CompressOptions<'a> {
     /// How often and how long it is tried to get one answer.
     pub retry: Retry,
     /// The time, in unix milliseconds.
-    pub now: &'a dyn Fn() -> i64,
+    pub now: &'a dyn Fn() -> TimeMs,
     /// Waits.
     pub sleep: &'a dyn Fn(Duration),
 }
@@ -67,7 +68,7 @@ pub struct CompressScope {
     /// Only this one.
     pub session: Option<SessionRow>,
     /// Those active since; else since a model was first let write.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
 }
 
 /// How far it is.
@@ -176,7 +177,7 @@ struct Run<'a> {
     ask: Ask<'a>,
     redactor: &'a Redactor,
     options: &'a CompressOptions<'a>,
-    since: i64,
+    since: TimeMs,
     began: Instant,
     late_in_a_row: u32,
     report: CompressReport,
@@ -264,12 +265,12 @@ fn price_of(model: &str, options: &CompressOptions<'_>) -> Result<Price> {
 }
 
 /// From when on sessions are offered; the first run says so for all that come.
-fn since(store: &Store, options: &CompressOptions<'_>) -> Result<i64> {
-    let first = store.setting(SINCE, || (options.now)().to_le_bytes().to_vec())?;
+fn since(store: &Store, options: &CompressOptions<'_>) -> Result<TimeMs> {
+    let first = store.setting(SINCE, || (options.now)().get().to_le_bytes().to_vec())?;
     Ok(match &options.scope {
         CompressScope {
             session: Some(_), ..
-        } => i64::MIN,
+        } => TimeMs::MIN,
         CompressScope {
             since: Some(since), ..
         } => *since,
@@ -277,12 +278,12 @@ fn since(store: &Store, options: &CompressOptions<'_>) -> Result<i64> {
     })
 }
 
-fn moment(kept: &[u8]) -> i64 {
-    kept.try_into().map_or(0, i64::from_le_bytes)
+fn moment(kept: &[u8]) -> TimeMs {
+    TimeMs::new(kept.try_into().map_or(0, i64::from_le_bytes))
 }
 
 /// Which of the models writes of an item: always the same, and half of all items each of two.
-fn model_of<'a>(models: &'a [String], session: &str, seq: u64) -> Option<&'a str> {
+fn model_of<'a>(models: &'a [String], session: &str, seq: Seq) -> Option<&'a str> {
     let hash = blake3::hash(format!("{session}#{seq}").as_bytes());
     let at = usize::from(hash.as_bytes()[0]) % models.len().max(1);
     models.get(at).map(String::as_str)
@@ -296,14 +297,14 @@ mod tests {
     fn two_models_take_half_each_and_the_same_half_again() {
         let models = ["a".to_string(), "b".to_string()];
         let taken = |models| {
-            let items = (0..1_000).map(|seq| model_of(models, "0000-4000", seq));
+            let items = (0..1_000).map(|seq| model_of(models, "0000-4000", Seq::new(seq)));
             items.collect::<Vec<_>>()
         };
         let halves = taken(&models[..]);
         assert_eq!(halves, taken(&models[..]));
         let first = halves.iter().filter(|model| **model == Some("a")).count();
         assert!((440..560).contains(&first), "{first}");
-        assert_eq!(model_of(&models[..1], "0000-4000", 3), Some("a"));
-        assert_eq!(model_of(&[], "0000-4000", 3), None);
+        assert_eq!(model_of(&models[..1], "0000-4000", Seq::new(3)), Some("a"));
+        assert_eq!(model_of(&[], "0000-4000", Seq::new(3)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Offering prompts and tool uses.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::{EventRange, LiveSession, Tier, Uncompressed};
 
 use super::log::Offered;
@@ -44,7 +44,7 @@ impl Run<'_> {
             };
             let some = pending(store, session, from)?;
             if some.is_empty() {
-                store.set_compressed(session.session, session.events)?;
+                store.set_compressed(session.session, Seq::last_of(session.events))?;
                 return Ok(Then::NextSession);
             }
             for pending in &some {
@@ -122,8 +122,8 @@ impl Run<'_> {
 const TOGETHER: usize = 32;
 
 /// Up to which event the prompts and tool uses of a session were offered by now; `None` when it is gone.
-fn offered(store: &backstory_store::Store, session: SessionId) -> Result<Option<u64>> {
-    let found = store.uncompressed(i64::MIN, Some(session))?;
+fn offered(store: &backstory_store::Store, session: SessionId) -> Result<Option<Seq>> {
+    let found = store.uncompressed(TimeMs::MIN, Some(session))?;
     Ok(found.first().map(|session| session.compressed))
 }
 
@@ -131,7 +131,7 @@ fn offered(store: &backstory_store::Store, session: SessionId) -> Result<Option<
 pub(super) fn pending(
     store: &backstory_store::Store,
     session: &Uncompressed,
-    after: u64,
+    after: Seq,
 ) -> Result<Vec<ObservedItem>> {
     let Some(first) = store.first_unobserved(session.session, after)? else {
         return Ok(Vec::new());
@@ -148,7 +148,7 @@ pub(super) fn pending(
         &live,
         EventRange::From(first),
         |found| {
-            let is_pending = found.result > after && found.result <= session.events;
+            let is_pending = found.result > after && found.result <= Seq::last_of(session.events);
             if is_pending && pending.len() < TOGETHER {
                 pending.push(found);
             }

@@ -1,5 +1,6 @@
 //! What there is, what waits, and what asking for it would take.
 
+use backstory_event::{Seq, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::Spending;
 
@@ -27,7 +28,7 @@ pub struct CompressState {
     /// What was spent or reserved today.
     pub spent: Spending,
     /// Since when sessions are offered; nothing before the first time.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
 }
 
 /// What a run would send, without sending it.
@@ -62,7 +63,7 @@ impl DryCompress {
 
 impl Memory {
     /// What there is, and what waits.
-    pub fn compress_state(&self, now: i64) -> Result<CompressState> {
+    pub fn compress_state(&self, now: TimeMs) -> Result<CompressState> {
         let (uses, observed, summarised) = self.store.compressed_counts()?;
         let mut state = CompressState {
             raw: uses.saturating_sub(observed),
@@ -89,7 +90,7 @@ impl Memory {
         let kept = self.store.kept(SINCE)?.map_or(now, |kept| moment(&kept));
         let only = options.scope.session.as_ref().map(|row| row.id);
         let since = match only {
-            Some(_) => i64::MIN,
+            Some(_) => TimeMs::MIN,
             None => options.scope.since.unwrap_or(kept),
         };
         // Markers are as long with any key.
@@ -97,7 +98,11 @@ impl Memory {
         let spent = self.store.spent(now)?;
         let mut dry = DryCompress::default();
         for session in unsummarised(&self.store, since, only, now)? {
-            let model = model_of(&options.summaries, &session.name, session.events);
+            let model = model_of(
+                &options.summaries,
+                &session.name,
+                Seq::last_of(session.events),
+            );
             let Some(model) = model.filter(|_| !dry.is_full(options.limit)) else {
                 break;
             };
@@ -129,14 +134,17 @@ impl Memory {
     }
 
     /// Whether a model is to be let alone for now, after it could not be asked.
-    pub fn compress_pauses(&self, now: i64) -> Result<bool> {
-        let until = self.store.kept(PAUSE)?.map_or(0, |kept| moment(&kept));
+    pub fn compress_pauses(&self, now: TimeMs) -> Result<bool> {
+        let until = self
+            .store
+            .kept(PAUSE)?
+            .map_or(TimeMs::ZERO, |kept| moment(&kept));
         Ok(now < until)
     }
 
     /// Lets models alone until then.
-    pub fn pause_compress(&self, until: i64) -> Result<()> {
-        Ok(self.store.keep(PAUSE, &until.to_le_bytes())?)
+    pub fn pause_compress(&self, until: TimeMs) -> Result<()> {
+        Ok(self.store.keep(PAUSE, &until.get().to_le_bytes())?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Letting a model write of whole sessions: of what was said and done in them, never of what tools answered. So what it writes may be
 //! shown to other sessions.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::{Scores, SessionRow, Store, Tier, Uncompressed, Written};
 
 use super::log::Offered;
@@ -35,11 +35,11 @@ impl Memory {
 /// Sessions that are over and of which a model has not written since.
 pub(super) fn unsummarised(
     store: &Store,
-    since: i64,
+    since: TimeMs,
     only: Option<SessionId>,
-    now: i64,
+    now: TimeMs,
 ) -> Result<Vec<Uncompressed>> {
-    Ok(store.unsummarised(since, only, now - OVER_AFTER_MS, NEWS)?)
+    Ok(store.unsummarised(since, only, now.minus_ms(OVER_AFTER_MS), NEWS)?)
 }
 
 impl Run<'_> {
@@ -61,12 +61,11 @@ impl Run<'_> {
 
     fn summarise_one(&mut self, session: &Uncompressed) -> Result<Then> {
         let (row, now) = (session.session, (self.options.now)());
-        let Some(model) = model_of(&self.options.summaries, &session.name, session.events) else {
+        let last = Seq::last_of(session.events);
+        let Some(model) = model_of(&self.options.summaries, &session.name, last) else {
             return Ok(Then::End);
         };
-        let failures = self
-            .store
-            .failures(Tier::Summary, row, session.events, &PASSING)?;
+        let failures = self.store.failures(Tier::Summary, row, last, &PASSING)?;
         let told = told(self.store, session)?;
         let asked = if failures >= MOST_FAILURES {
             *self.report.skipped.entry("tried too often").or_default() += 1;
@@ -81,8 +80,7 @@ impl Run<'_> {
             if then != Then::Next {
                 return Ok(then);
             }
-            self.store
-                .set_unsummarisable(row, session.events, model, now)?;
+            self.store.set_unsummarisable(row, last, model, now)?;
         }
         self.step();
         Ok(Then::Next)
@@ -99,7 +97,7 @@ impl Run<'_> {
             tier: Tier::Summary,
             model,
             session: session.session,
-            seq: session.events,
+            seq: Seq::last_of(session.events),
         };
         let offered = Offered {
             kind: "session",
@@ -125,7 +123,7 @@ impl Run<'_> {
             keep(Kept {
                 scores: scores(told, summary),
                 written: Written::Summary {
-                    events: session.events,
+                    events: Seq::last_of(session.events),
                     body: &body,
                 },
             })

@@ -50,14 +50,15 @@ impl Memory {
                     ..SearchOptions::default()
                 };
                 for hit in self.search(&query, &search)?.hits {
-                    let is_own = options.session.as_ref().is_some_and(|(agent, session)| {
-                        (&hit.session.agent, &hit.session.session) == (agent, session)
-                    });
+                    let is_own = options
+                        .session
+                        .as_ref()
+                        .is_some_and(|name| name.is(&hit.session.agent, &hit.session.session));
                     let is_said = !matches!(hit.kind, Kind::ToolResult | Kind::System);
                     if is_own || !is_said || lines.len() == TURNS {
                         continue;
                     }
-                    let past = Past::of(&self.store, &hit.session.agent, &hit.session.session)?;
+                    let past = Past::of(&self.store, &hit.session.name())?;
                     // The search finds what lies in folders below, too; those are projects of their own.
                     let Some(past) = past.filter(|past| past.row.root.as_ref() == Some(&root))
                     else {

@@ -68,7 +68,7 @@ pub(super) fn calls(files: &[RankedFile<'_>], pasts: &[Past], base: &Path) -> Ve
         let (file, caller) = (named(file, NAME)?, symbol(caller, NAME)?);
         let cite = pasts.iter().find_map(|past| {
             let name = past.names.iter().find(|name| name.file == file)?;
-            Some(past.cite(u64::try_from(name.turn).unwrap_or(past.last_turn())))
+            Some(past.cite(name.turn.unwrap_or(past.last_turn())))
         })?;
         (!callees.is_empty())
             .then(|| format!("- {file} {caller} calls {} {cite}", callees.join(", ")))

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use backstory_event::TimeMs;
 use backstory_store::Store;
 
 use super::here::Surroundings;
@@ -54,7 +55,7 @@ impl RankedFile<'_> {
         Ok(())
     }
 
-    pub(super) fn line(&self, now: i64) -> Option<String> {
+    pub(super) fn line(&self, now: TimeMs) -> Option<String> {
         let file = named(&self.file, PATH)?;
         let changed = some_named(self.functions.iter().copied());
         let is_other = |name: &&str| !self.functions.contains(name);

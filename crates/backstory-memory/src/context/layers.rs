@@ -10,6 +10,7 @@ use super::quote::{named, quoted};
 use crate::digest::{
     CommandKind, is_correction, is_decision, is_go_on, is_of_a_person, program, prompts,
 };
+use backstory_event::{TimeMs, TurnNo};
 
 /// How much is quoted, in characters.
 const TITLE: usize = 90;
@@ -29,7 +30,7 @@ const COMMANDS: usize = 4;
 const TRUNKS: [&str; 5] = ["main", "master", "trunk", "develop", "dev"];
 
 /// The sessions themselves: when, what, how it ended, which commit, which files.
-pub(super) fn sessions(pasts: &[Past], now: i64) -> Vec<String> {
+pub(super) fn sessions(pasts: &[Past], now: TimeMs) -> Vec<String> {
     let mut titles: Vec<String> = Vec::new();
     let line = |past: &Past| {
         let title = title(past)?;
@@ -83,7 +84,7 @@ fn title(past: &Past) -> Option<String> {
 }
 
 /// What was done on this branch and to the files that are being changed, and how the project is tested and built.
-pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: i64) -> Vec<String> {
+pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: TimeMs) -> Vec<String> {
     let mut lines = commands(pasts, now);
     let on_trunk = here
         .branch
@@ -92,7 +93,7 @@ pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: i64) -> Vec<Str
     let changed: HashSet<&str> = here.changed().iter().map(String::as_str).collect();
     for past in pasts {
         let is_same = !on_trunk && here.branch == past.row.branch;
-        let mut turns: Vec<u64> = past
+        let mut turns: Vec<TurnNo> = past
             .edits()
             .filter(|edit| is_same || changed.contains(edit.file.as_str()))
             .map(|edit| edit.turn)
@@ -107,7 +108,12 @@ pub(super) fn observed(pasts: &[Past], here: &Surroundings, now: i64) -> Vec<Str
 }
 
 /// What was asked in a turn, and what was changed for it. Files that are being changed come first: they are why it is told.
-pub(super) fn turn_line(past: &Past, turn: u64, changed: &[String], now: i64) -> Option<String> {
+pub(super) fn turn_line(
+    past: &Past,
+    turn: TurnNo,
+    changed: &[String],
+    now: TimeMs,
+) -> Option<String> {
     let mut edits: Vec<Edit> = past.edits_in(turn).collect();
     edits.sort_by_key(|edit| !changed.contains(&edit.file));
     let mut steps = prompts(&past.notes);
@@ -128,12 +134,12 @@ pub(super) fn turn_line(past: &Past, turn: u64, changed: &[String], now: i64) ->
 }
 
 /// The commands that tell whether the project is sound, those that ran most often first.
-fn commands(pasts: &[Past], now: i64) -> Vec<String> {
+fn commands(pasts: &[Past], now: TimeMs) -> Vec<String> {
     struct Known<'p> {
         line: String,
         times: u64,
         verdict: Option<bool>,
-        last: (&'p Past, u64, i64),
+        last: (&'p Past, TurnNo, TimeMs),
     }
     let mut known: Vec<(String, Known<'_>)> = Vec::new();
     for past in pasts {
@@ -192,7 +198,7 @@ fn bare_command(command: &str) -> &str {
 }
 
 /// What a session itself did before its history was cut: what was asked and decided, what was changed, what was delivered.
-pub(super) fn lost(own: &Past, now: i64) -> Vec<String> {
+pub(super) fn lost(own: &Past, now: TimeMs) -> Vec<String> {
     let mut decisions = Vec::new();
     let mut asked = Vec::new();
     for (step, text) in
@@ -258,8 +264,8 @@ fn files_of<'e>(edits: impl IntoIterator<Item = &'e Edit>, most: usize) -> Strin
 }
 
 /// How long ago something was, as people say it.
-pub(super) fn age(at: i64, now: i64) -> String {
-    let minutes = now.saturating_sub(at).max(0) / 60_000;
+pub(super) fn age(at: TimeMs, now: TimeMs) -> String {
+    let minutes = now.since(at).max(0) / 60_000;
     let told = |number: i64, unit: &str| match number {
         1 => format!("1 {unit} ago"),
         number => format!("{number} {unit}s ago"),

@@ -1,5 +1,6 @@
 //! How useful context would have been: replays history and looks whether a session was told of a file that it then touched.
 
+use backstory_event::Seq;
 use backstory_store::SessionFilter;
 
 use super::past::in_project;
@@ -55,7 +56,7 @@ impl Memory {
             };
             let context = self.context(&ContextOptions {
                 here,
-                session: Some((row.agent.clone(), row.session.clone())),
+                session: Some(row.name()),
                 occasion: Occasion::Start,
                 prompt: None,
                 calls: false,
@@ -71,7 +72,9 @@ impl Memory {
                 .into_iter()
                 .flatten()
                 .collect();
-            let touched = self.store.touched(row.id, 1, row.events)?;
+            let touched = self
+                .store
+                .touched(row.id, Seq::FIRST, Seq::last_of(row.events))?;
             let mut files: Vec<String> = touched
                 .iter()
                 .filter_map(|(_, touch)| in_project(&roots, &touch.path))

@@ -19,7 +19,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, SessionName, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
 
@@ -58,8 +58,8 @@ pub enum Occasion {
 pub struct ContextOptions<'a> {
     /// Where the session works.
     pub here: Surroundings,
-    /// The session that is told, by agent and id: nobody is told of himself.
-    pub session: Option<(String, String)>,
+    /// The session that is told: nobody is told of himself.
+    pub session: Option<SessionName>,
     /// Why now.
     pub occasion: Occasion,
     /// What it is asked: what is known about that is told, too.
@@ -75,9 +75,9 @@ pub struct ContextOptions<'a> {
     /// How they are shared.
     pub shares: Shares,
     /// Only what was over before this time, in unix milliseconds.
-    pub before: i64,
+    pub before: TimeMs,
     /// The time that ages are counted from.
-    pub now: i64,
+    pub now: TimeMs,
     /// What makes the fence one that nobody could have foreseen.
     pub nonce: [u8; 32],
 }
@@ -151,7 +151,7 @@ impl Memory {
         // One view of the store: each question alone would lock and look at its journal anew.
         let _view = self.store.view()?;
         let own = match &options.session {
-            Some((agent, session)) => Past::of(&self.store, agent, session)?,
+            Some(name) => Past::of(&self.store, name)?,
             None => None,
         };
         let mut pasts = Vec::new();
@@ -200,8 +200,8 @@ impl Memory {
         }
         rows.sort_by_key(|row| (std::cmp::Reverse(row.last_at), row.id));
         rows.dedup_by_key(|row| row.id);
-        if let Some((agent, session)) = &options.session {
-            rows.retain(|row| (&row.agent, &row.session) != (agent, session));
+        if let Some(name) = &options.session {
+            rows.retain(|row| !name.is(&row.agent, &row.session));
         }
         if let (Some(own), Occasion::Resume) = (own, options.occasion) {
             // What came before, it knows.

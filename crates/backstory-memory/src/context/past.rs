@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use backstory_event::{SessionName, TimeMs, TurnNo};
 use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
@@ -33,14 +34,14 @@ pub(super) struct Past {
 /// A file that a turn changed.
 pub(super) struct Edit {
     pub(super) file: String,
-    pub(super) turn: u64,
-    pub(super) at: i64,
+    pub(super) turn: TurnNo,
+    pub(super) at: TimeMs,
 }
 
 impl Past {
-    /// A session, by its agent and the agent's id of it; `None` when it is not known or cannot be told of.
-    pub(super) fn of(store: &Store, agent: &str, session: &str) -> Result<Option<Self>> {
-        match store.recall_session(agent, session)? {
+    /// A session, by its name; `None` when it is not known or cannot be told of.
+    pub(super) fn of(store: &Store, name: &SessionName) -> Result<Option<Self>> {
+        match store.recall_session(name)? {
             Some(row) => Past::load(store, row),
             None => Ok(None),
         }
@@ -92,18 +93,18 @@ impl Past {
     }
 
     /// How an agent can ask for more of a turn.
-    pub(super) fn cite(&self, turn: u64) -> String {
+    pub(super) fn cite(&self, turn: TurnNo) -> String {
         format!("[{}#{turn}]", self.short)
     }
 
     /// When somebody last said or did something in it. That it was opened again does not count.
-    pub(super) fn last_said(&self) -> i64 {
+    pub(super) fn last_said(&self) -> TimeMs {
         let times = self.notes.steps.iter().filter_map(|step| step.at);
         times.max().unwrap_or(self.row.last_at)
     }
 
     /// When a step was.
-    pub(super) fn time_of(&self, step: &Step) -> i64 {
+    pub(super) fn time_of(&self, step: &Step) -> TimeMs {
         step.at.unwrap_or(self.row.last_at)
     }
 
@@ -113,7 +114,7 @@ impl Past {
     }
 
     /// What a turn changed in the project, in order.
-    pub(super) fn edits_in(&self, turn: u64) -> impl Iterator<Item = Edit> {
+    pub(super) fn edits_in(&self, turn: TurnNo) -> impl Iterator<Item = Edit> {
         let steps = self.notes.steps.iter();
         steps
             .filter(move |step| step.turn == turn)
@@ -147,7 +148,7 @@ impl Past {
     }
 
     /// Everything that was asked, called and answered by the agent in a turn, in small letters.
-    pub(super) fn words_of(&self, turn: u64) -> String {
+    pub(super) fn words_of(&self, turn: TurnNo) -> String {
         let mut words = String::new();
         for step in self.notes.steps.iter().filter(|step| step.turn == turn) {
             match &step.what {
@@ -162,7 +163,7 @@ impl Past {
     }
 
     /// The last commit that was made, and in which turn. Of what git said only the hash is taken.
-    pub(super) fn commit(&self) -> Option<(u64, &str)> {
+    pub(super) fn commit(&self) -> Option<(TurnNo, &str)> {
         self.runs().rev().find_map(|(step, run)| {
             let is_commit = run.kind == CommandKind::Commit && run.ok == Some(true);
             let hash = run.said.as_deref()?.split(' ').next()?;
@@ -172,9 +173,10 @@ impl Past {
         })
     }
 
-    pub(super) fn last_turn(&self) -> u64 {
+    pub(super) fn last_turn(&self) -> TurnNo {
         let last = self.notes.steps.last().map(|step| step.turn);
-        last.unwrap_or(self.row.turns).max(1)
+        last.unwrap_or(TurnNo::last_of(self.row.turns))
+            .max(TurnNo::FIRST)
     }
 }
 
@@ -195,9 +197,9 @@ fn noted(store: &Store, row: &RecalledSession) -> Result<Notes> {
         }
         stored => stored?,
     };
-    let stored = stored.filter(|stored| stored.events == row.events);
+    let stored = stored.filter(|stored| stored.events.count() == row.events);
     let whole = stored.and_then(|stored| serde_json::from_slice(&stored.notes).ok());
-    match whole.filter(|notes: &Notes| notes.events == row.events) {
+    match whole.filter(|notes: &Notes| notes.events.count() == row.events) {
         Some(notes) => Ok(notes),
         None => session_notes(store, row.id, &row.agent),
     }

@@ -7,6 +7,7 @@ use super::notes::{Notes, Step, What, shortened};
 use super::outcome::{self, Outcome, runs};
 use super::{FileChange, Statement, said, trouble};
 use crate::text;
+use backstory_event::Seq;
 
 /// So many of each kind of statement are told.
 const MOST_STATEMENTS: usize = 20;
@@ -122,7 +123,7 @@ fn done(notes: &Notes) -> Vec<Statement> {
         ));
     }
     // Commands that prove or deliver, by what they are; the same one again is told once.
-    let mut told: Vec<(String, Vec<u64>, String)> = Vec::new();
+    let mut told: Vec<(String, Vec<Seq>, String)> = Vec::new();
     for (step, run) in runs(notes).filter(|(_, run)| !run.kind.is_other()) {
         let program = command::program(&run.command);
         let (name, how) = match (run.kind, run.ok) {
@@ -206,7 +207,7 @@ fn files(notes: &Notes) -> Vec<FileChange> {
 
 /// Errors by what they are, and how each ended.
 fn errors(notes: &Notes) -> Vec<Statement> {
-    let mut found: Vec<(String, String, Vec<u64>, Option<&str>)> = Vec::new();
+    let mut found: Vec<(String, String, Vec<Seq>, Option<&str>)> = Vec::new();
     for step in &notes.steps {
         let (told, command) = match &step.what {
             What::Run(run) if run.ok == Some(false) => {
@@ -230,7 +231,7 @@ fn errors(notes: &Notes) -> Vec<Statement> {
             None => found.push((signature, told.to_string(), vec![step.seq], command)),
         }
     }
-    let state = |(_, told, events, command): (String, String, Vec<u64>, Option<&str>)| {
+    let state = |(_, told, events, command): (String, String, Vec<Seq>, Option<&str>)| {
         let last = events.last().copied().unwrap_or_default();
         let times = if events.len() > 1 {
             format!(" ({} times)", events.len())
@@ -256,7 +257,7 @@ fn errors(notes: &Notes) -> Vec<Statement> {
 }
 
 /// The first event after `seq` where the same command worked.
-pub(crate) fn passed_later(notes: &Notes, command: &str, seq: u64) -> Option<u64> {
+pub(crate) fn passed_later(notes: &Notes, command: &str, seq: Seq) -> Option<Seq> {
     let kind = command::kind(command);
     let program = command::program(command);
     let same = |other: &str, other_kind: CommandKind| {

@@ -15,7 +15,7 @@ mod said;
 mod story;
 mod trouble;
 
-use backstory_event::{Kind, Usage};
+use backstory_event::{Kind, Seq, TimeMs, TurnNo, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
@@ -68,13 +68,13 @@ pub struct Statement {
     pub text: String,
     /// The turn, where it is of one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
     /// The events, by their seq.
-    pub events: Vec<u64>,
+    pub events: Vec<Seq>,
 }
 
 impl Statement {
-    fn new(text: &str, events: Vec<u64>) -> Self {
+    fn new(text: &str, events: Vec<Seq>) -> Self {
         Statement {
             text: text.to_string(),
             turn: None,
@@ -89,14 +89,14 @@ pub struct FileChange {
     /// The path as the log has it.
     pub path: String,
     /// The events that changed it.
-    pub events: Vec<u64>,
+    pub events: Vec<Seq>,
 }
 
 /// What is left of an event whose text is gone.
 pub(crate) struct Noted {
-    pub(crate) seq: u64,
-    pub(crate) turn: u64,
-    pub(crate) at: Option<i64>,
+    pub(crate) seq: Seq,
+    pub(crate) turn: TurnNo,
+    pub(crate) at: Option<TimeMs>,
     pub(crate) kind: Kind,
     /// What was said, called and given, as search tells them apart.
     pub(crate) texts: [String; 3],
@@ -131,7 +131,7 @@ impl Noted {
 
 /// What was noted of the events of a session that are gone.
 pub(crate) fn evicted(store: &Store, head: &SessionHead) -> Result<Vec<Noted>> {
-    if head.evicted == 0 {
+    if head.evicted == Seq::ZERO {
         return Ok(Vec::new());
     }
     let steps = renew::notes(store, head.id, &head.agent)?.steps.into_iter();

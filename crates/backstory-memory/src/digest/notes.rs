@@ -1,6 +1,6 @@
 //! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
 
-use backstory_event::{Action, EventView, Kind};
+use backstory_event::{Action, EventView, Kind, Seq, TimeMs, TurnNo};
 use serde::{Deserialize, Serialize};
 
 use super::command::{self, CommandKind};
@@ -25,7 +25,7 @@ const MOST_OPEN: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Notes {
     /// Events up to this seq are in them.
-    pub(crate) events: u64,
+    pub(crate) events: Seq,
     pub(crate) steps: Vec<Step>,
     /// What the last event of a conversation was.
     pub(crate) last: Option<Last>,
@@ -37,11 +37,11 @@ pub(crate) struct Notes {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Step {
     #[serde(rename = "n")]
-    pub(crate) seq: u64,
+    pub(crate) seq: Seq,
     #[serde(rename = "t")]
-    pub(crate) turn: u64,
+    pub(crate) turn: TurnNo,
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
-    pub(crate) at: Option<i64>,
+    pub(crate) at: Option<TimeMs>,
     #[serde(flatten)]
     pub(crate) what: What,
 }
@@ -109,7 +109,7 @@ pub(crate) enum Last {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenCall {
-    seq: u64,
+    seq: Seq,
     tool: String,
     target: String,
 }
@@ -149,11 +149,11 @@ impl Notes {
     }
 
     /// Forgets all from a turn on, whose first event that is there is `first`: it is noted anew.
-    pub(crate) fn rewind(&mut self, turn: u64, first: u64) {
+    pub(crate) fn rewind(&mut self, turn: TurnNo, first: Seq) {
         self.steps
             .retain(|step| step.turn < turn || step.seq < first);
         self.open.retain(|call| call.seq < first);
-        self.events = first.saturating_sub(1);
+        self.events = first.previous();
         // All that the turn says comes again, its last event too.
         self.last = None;
     }
@@ -190,7 +190,7 @@ impl Notes {
     }
 
     /// The last reply may still be taken back when its text grows, hence two while a turn goes on.
-    fn keep_last_replies(&mut self, turn: u64, most: usize) {
+    fn keep_last_replies(&mut self, turn: TurnNo, most: usize) {
         let mut kept = 0;
         let mut at = self.steps.len();
         while at > 0 && self.steps[at - 1].turn == turn {
@@ -382,18 +382,18 @@ mod tests {
         let stored = serde_json::to_vec(&whole.notes).unwrap();
         let mut again: Notes = serde_json::from_slice(&stored).unwrap();
         assert_eq!(again, whole.notes);
-        again.rewind(2, 7);
+        again.rewind(TurnNo::new(2), Seq::new(7));
         let mut rewound = Story {
             notes: again,
-            turn: 1,
-            seq: 6,
+            turn: TurnNo::FIRST,
+            seq: Seq::new(6),
         };
         tell(&mut rewound, 7);
         assert_eq!(rewound.notes, whole.notes);
         // Of a turn whose beginning is evicted, what was noted of that stays.
         let mut partly = whole.notes;
-        partly.rewind(2, 8);
-        assert_eq!(partly.steps.last().map(|step| step.seq), Some(7));
+        partly.rewind(TurnNo::new(2), Seq::new(8));
+        assert_eq!(partly.steps.last().map(|step| step.seq), Some(Seq::new(7)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::command::CommandKind;
 use super::notes::{Last, Notes, Run, Step, What};
 use super::said;
 use crate::text;
+use backstory_event::Seq;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +79,7 @@ fn delivered(notes: &Notes) -> Vec<Statement> {
         (CommandKind::PullRequest, "opened a pull request"),
     ];
     let of = |(kind, what): (CommandKind, &str)| {
-        let events: Vec<u64> = runs(notes)
+        let events: Vec<Seq> = runs(notes)
             .filter(|(_, run)| run.kind == kind && run.ok == Some(true))
             .map(|(step, _)| step.seq)
             .collect();
@@ -246,7 +247,7 @@ mod tests {
         let (outcome, reasons) = judge(&story.notes);
         assert_eq!(outcome, expect, "{reasons:?}");
         assert!(!reasons.is_empty());
-        let known = |event: &u64| *event <= story.notes.events;
+        let known = |event: &Seq| *event <= story.notes.events;
         let rests = |reason: &Statement| reason.events.iter().all(known);
         assert!(reasons.iter().all(rests), "{reasons:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_store::{DigestRow, EventRange, Store, Taken};
 
 use super::account::{Account, title};
@@ -36,7 +36,7 @@ impl Digester {
             };
             // Put back unless events are missing in between: then they are read again at the end.
             if let Some(mut notes) = notes
-                && notes.events + 1 == first.seq
+                && notes.events.next() == first.seq
             {
                 for stored in events {
                     notes.take(&view_of_stored(stored));
@@ -117,11 +117,11 @@ pub(crate) fn notes(store: &Store, session: SessionId, agent: &str) -> Result<No
         && row.events < notes.events
     {
         // An event that is noted has changed; its turn is noted anew, unless all that is left of it are the notes.
-        if let Some((turn, first)) = store.turn_beginning(session, row.events + 1)? {
+        if let Some((turn, first)) = store.turn_beginning(session, row.events.next())? {
             notes.rewind(turn, first);
         }
     }
-    let range = EventRange::From(notes.events + 1);
+    let range = EventRange::From(notes.events.next());
     visit(store, session, agent, range, |event| {
         notes.take(&event);
         Ok(())
@@ -135,13 +135,13 @@ pub(crate) fn renew_digest(
     store: &mut Store,
     session: SessionId,
     agent: &str,
-    evicted: u64,
+    evicted: Seq,
 ) -> Result<()> {
     let stored = store.digest(session);
     let Some(stored) = unless_damaged(store, stored)? else {
         return Ok(());
     };
-    let Some((turn, first)) = store.turn_beginning(session, evicted + 1)? else {
+    let Some((turn, first)) = store.turn_beginning(session, evicted.next())? else {
         return Ok(());
     };
     let mut notes: Notes = serde_json::from_slice(&stored.notes).unwrap_or_default();
@@ -150,7 +150,7 @@ pub(crate) fn renew_digest(
     }
     notes.rewind(turn, first);
     let mut is_damaged = false;
-    let range = EventRange::From(notes.events + 1);
+    let range = EventRange::From(notes.events.next());
     visit(store, session, agent, range, |event| {
         is_damaged |= event.damage.is_some();
         notes.take(&event);

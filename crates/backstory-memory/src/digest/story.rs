@@ -1,6 +1,6 @@
 //! Sessions made up for tests.
 
-use backstory_event::{Action, EventView, Kind, Touch};
+use backstory_event::{Action, EventView, Kind, Seq, TimeMs, Touch, TurnNo};
 
 use super::notes::Notes;
 
@@ -8,8 +8,8 @@ use super::notes::Notes;
 #[derive(Default)]
 pub(crate) struct Story {
     pub(crate) notes: Notes,
-    pub(crate) turn: u64,
-    pub(crate) seq: u64,
+    pub(crate) turn: TurnNo,
+    pub(crate) seq: Seq,
 }
 
 impl Story {
@@ -18,9 +18,9 @@ impl Story {
         kind: Kind,
         text: &str,
         change: impl FnOnce(&mut EventView<'static>),
-    ) -> u64 {
-        self.seq += 1;
-        let at = Some(self.seq as i64 * 1_000);
+    ) -> Seq {
+        self.seq = self.seq.next();
+        let at = Some(TimeMs::new(i64::from(self.seq) * 1_000));
         let mut view = EventView::unstored(self.seq, self.turn, kind, at, text.to_string());
         change(&mut view);
         self.notes.take(&view);
@@ -28,7 +28,7 @@ impl Story {
     }
 
     pub(crate) fn prompt(&mut self, text: &str) -> &mut Self {
-        self.turn += 1;
+        self.turn = self.turn.next();
         self.event(Kind::Prompt, text, |_| {});
         self
     }

@@ -40,7 +40,7 @@ pub(super) fn append(home: &Path, events: &[LogEvent]) -> std::io::Result<()> {
         .ok()
         .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
         .map(|time| time.as_millis() as i64 / DAY_MS);
-    if written_on.is_some_and(|day| day < at / DAY_MS) {
+    if written_on.is_some_and(|day| day < at.get() / DAY_MS) {
         rotate(home, &current, written_on.unwrap_or_default());
     }
     let mut options = OpenOptions::new();

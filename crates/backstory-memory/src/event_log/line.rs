@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use backstory_event::TimeMs;
 use backstory_redact::Redactor;
 use backstory_store::LoggedEvent;
 use serde::Serialize;
@@ -25,7 +26,7 @@ struct Line<'a> {
 
 /// Returns the line of an event, with its newline and without secrets: paths, ids and messages of errors may carry some.
 pub(super) fn write_line(event: &LogEvent, redactor: &Redactor) -> std::io::Result<Vec<u8>> {
-    let at = jiff::Timestamp::from_millisecond(event.at).map_err(std::io::Error::other)?;
+    let at = jiff::Timestamp::from_millisecond(event.at.get()).map_err(std::io::Error::other)?;
     let mut data = event.data.clone();
     let mut set = |name: &str, value: Value| data.insert(name.to_string(), value);
     if let Some(agent) = &event.agent {
@@ -134,9 +135,9 @@ fn read_flat(mut fields: Map<String, Value>) -> Option<LoggedEvent> {
     })
 }
 
-fn read_time(value: &Value) -> Option<i64> {
+fn read_time(value: &Value) -> Option<TimeMs> {
     let time: jiff::Timestamp = value.as_str()?.parse().ok()?;
-    Some(time.as_millisecond())
+    Some(TimeMs::new(time.as_millisecond()))
 }
 
 /// Returns the ids of all sessions that a line or the data of a row names.

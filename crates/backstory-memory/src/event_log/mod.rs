@@ -12,6 +12,7 @@ mod tests;
 use std::path::Path;
 use std::time::Duration;
 
+use backstory_event::TimeMs;
 use serde_json::{Map, Value};
 
 pub(crate) use self::line::logged_sessions;
@@ -118,7 +119,7 @@ impl EventType {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEvent {
     /// Time in unix milliseconds.
-    pub at: i64,
+    pub at: TimeMs,
     /// What happened.
     pub event_type: EventType,
     /// The agent's own id of the session.
@@ -138,7 +139,7 @@ pub struct LogEvent {
 
 impl LogEvent {
     /// Something that was done at this time.
-    pub fn new(event_type: EventType, at: i64) -> Self {
+    pub fn new(event_type: EventType, at: TimeMs) -> Self {
         LogEvent {
             at,
             event_type,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backstory_event::{TimeMs, TurnNo};
 use serde_json::Value;
 
 use super::EventType;
@@ -23,14 +24,19 @@ pub struct OpenedHit {
     /// The agent's own id of the session.
     pub session: String,
     /// The turn that was opened; `None` for the whole session.
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
     /// Its place in the answer, from 1.
     pub rank: u64,
 }
 
 /// Returns the hit of a recent search that is opened by showing this session or turn; `None` when there is none, or it was opened
 /// before.
-pub fn opened_hit(home: &Path, session: &str, turn: Option<u64>, now: i64) -> Option<OpenedHit> {
+pub fn opened_hit(
+    home: &Path,
+    session: &str,
+    turn: Option<TurnNo>,
+    now: TimeMs,
+) -> Option<OpenedHit> {
     let tail = read_tail(&current_file(home), MAX_TAIL_BYTES).ok()?;
     for line in tail.split(|byte| *byte == b'\n').rev() {
         // Most lines are of hooks, and reading JSON takes longer than looking for this.
@@ -40,12 +46,12 @@ pub fn opened_hit(home: &Path, session: &str, turn: Option<u64>, now: i64) -> Op
         let Some(logged) = read_line(line) else {
             continue;
         };
-        if now - logged.at > MAX_AGE_MS {
+        if now.since(logged.at) > MAX_AGE_MS {
             return None;
         }
         let data: Value = serde_json::from_str(logged.data.as_deref()?).ok()?;
         if logged.event_type == EventType::SearchResult.name() {
-            if data["session"] == session && data["turn"].as_u64() == turn {
+            if data["session"] == session && data["turn"].as_u64() == turn.map(TurnNo::count) {
                 return None;
             }
         } else if let Some(rank) = rank_in(&data["hits"], session, turn) {
@@ -60,10 +66,10 @@ pub fn opened_hit(home: &Path, session: &str, turn: Option<u64>, now: i64) -> Op
 }
 
 /// Place of a turn among the hits of a search, or else that of the first one of its session.
-fn rank_in(hits: &Value, session: &str, turn: Option<u64>) -> Option<u64> {
+fn rank_in(hits: &Value, session: &str, turn: Option<TurnNo>) -> Option<u64> {
     let hits = hits.as_array()?;
     let of_session = |hit: &Value| hit["session"] == session;
-    let is_turn = |hit: &Value| of_session(hit) && hit["turn"].as_u64() == turn;
+    let is_turn = |hit: &Value| of_session(hit) && hit["turn"].as_u64() == turn.map(TurnNo::count);
     let place = hits.iter().position(is_turn);
     let place = place.or_else(|| hits.iter().position(of_session))?;
     Some(place as u64 + 1)

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use backstory_store::{LoggedEvent, LoggedRun};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,7 +26,7 @@ struct Cursor {
 
 impl Memory {
     /// Takes what the files say over into the database; returns the number of events.
-    pub fn take_over_log(&mut self, now: i64) -> Result<usize> {
+    pub fn take_over_log(&mut self, now: TimeMs) -> Result<usize> {
         let mut taken = 0;
         while let Some((events, cursor)) = self.untaken(self.cursor()?) {
             let json = serde_json::to_vec(&cursor).unwrap_or_default();
@@ -33,9 +34,9 @@ impl Memory {
             taken += events.len();
         }
         // Looking through all rows takes time, so once a day is enough.
-        let oldest = now - DAYS_KEPT as i64 * DAY_MS;
+        let oldest = now.minus_ms(DAYS_KEPT as i64 * DAY_MS);
         let first = self.store.first_logged_at()?;
-        if taken > 0 && first.is_some_and(|first| first < oldest - DAY_MS) {
+        if taken > 0 && first.is_some_and(|first| first < oldest.minus_ms(DAY_MS)) {
             self.store.prune_log(oldest)?;
         }
         Ok(taken)
@@ -48,7 +49,7 @@ impl Memory {
         is_about: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<PathBuf>> {
         let mut rewritten = Vec::new();
-        self.take_over_log(0)?;
+        self.take_over_log(TimeMs::ZERO)?;
         for path in all_files(&self.home) {
             let Ok(bytes) = read_whole(&path) else {
                 continue;

@@ -8,15 +8,16 @@ use super::files::{LINES_AT_ONCE, current_file, days, file_of_day};
 use super::line::read_line;
 use super::*;
 use crate::trial::{DAY, NOW, Trial};
+use backstory_event::TurnNo;
 use backstory_store::LoggedEvent;
 
-fn log(trial: &Trial, event_type: EventType, at: i64) {
+fn log(trial: &Trial, event_type: EventType, at: TimeMs) {
     log_event(
         &trial.store(),
         &LogEvent::new(event_type, at).with("event", "Stop"),
     );
     // As if it had been written when it says.
-    let time = SystemTime::UNIX_EPOCH + Duration::from_millis(at as u64);
+    let time = SystemTime::UNIX_EPOCH + Duration::from_millis(at.get() as u64);
     let file = File::options()
         .append(true)
         .open(current_file(&trial.store()));
@@ -26,7 +27,7 @@ fn log(trial: &Trial, event_type: EventType, at: i64) {
 /// When each thing was last done, in days before now.
 fn runs(trial: &Trial) -> Vec<(String, i64, u64)> {
     let runs = trial.memory.logged_runs().unwrap().into_iter();
-    runs.map(|run| (run.event_type, (NOW - run.last_at) / DAY, run.count))
+    runs.map(|run| (run.event_type, NOW.since(run.last_at) / DAY, run.count))
         .collect()
 }
 
@@ -56,7 +57,7 @@ fn a_store_that_is_refused_gets_no_line() {
 fn a_file_a_day_is_put_aside_and_thirty_are_kept() {
     let trial = Trial::new();
     for day in (0..40).rev() {
-        log(&trial, EventType::HookCapture, NOW - day * DAY);
+        log(&trial, EventType::HookCapture, NOW.minus_ms(day * DAY));
     }
     let days = days(&trial.store());
     assert_eq!(days.len(), 30);
@@ -73,11 +74,11 @@ fn a_file_a_day_is_put_aside_and_thirty_are_kept() {
 #[test]
 fn lines_are_taken_over_once_whatever_is_put_aside_meanwhile() {
     let mut trial = Trial::new();
-    log(&trial, EventType::HookCapture, NOW - 2 * DAY);
+    log(&trial, EventType::HookCapture, NOW.minus_ms(2 * DAY));
     assert_eq!(runs(&trial), [("hook.capture".to_string(), 2, 1)]);
     assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
-    log(&trial, EventType::HookCapture, NOW - 2 * DAY);
-    log(&trial, EventType::SearchQuery, NOW - DAY);
+    log(&trial, EventType::HookCapture, NOW.minus_ms(2 * DAY));
+    log(&trial, EventType::SearchQuery, NOW.minus_ms(DAY));
     log(&trial, EventType::HookCapture, NOW);
     assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 3);
     assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 0);
@@ -91,7 +92,7 @@ fn lines_are_taken_over_once_whatever_is_put_aside_meanwhile() {
 #[test]
 fn the_last_run_is_known_however_many_lines_were_not_taken_over() {
     let trial = Trial::new();
-    log(&trial, EventType::HookCapture, NOW - DAY);
+    log(&trial, EventType::HookCapture, NOW.minus_ms(DAY));
     log(&trial, EventType::SearchQuery, NOW);
     let path = current_file(&trial.store());
     let line = std::fs::read_to_string(&path).unwrap();
@@ -127,7 +128,7 @@ fn what_is_forgotten_is_gone_and_nothing_else_is_told_twice() {
         (EventType::SearchQuery, 0),
         (EventType::HookSummary, 0),
     ] {
-        log(&trial, event_type, NOW - day * DAY);
+        log(&trial, event_type, NOW.minus_ms(day * DAY));
     }
     let is_about = |line: &[u8]| memchr::memmem::find(line, b".summary").is_some();
     trial.memory.forget_lines(is_about).unwrap();
@@ -152,7 +153,7 @@ fn nothing_is_made_where_no_store_is() {
 
 #[test]
 fn lines_of_this_and_of_the_first_version_are_read() {
-    let event = LogEvent::new(EventType::HookCapture, NOW + 7)
+    let event = LogEvent::new(EventType::HookCapture, NOW.plus_ms(7))
         .with("event", "Stop")
         .in_session(Some("s-1"))
         .taking(Duration::from_micros(2_345))
@@ -168,7 +169,7 @@ fn lines_of_this_and_of_the_first_version_are_read() {
     let line = std::fs::read(current_file(&trial.store())).unwrap();
     let read = read_line(&line).unwrap();
     let expected = LoggedEvent {
-        at: NOW + 7,
+        at: NOW.plus_ms(7),
         session_id: Some("s-1".to_string()),
         event_type: "hook.capture".to_string(),
         agent: Some("codex".to_string()),
@@ -239,7 +240,7 @@ fn every_type_is_documented() {
 }
 
 /// Logs a search that found these turns.
-fn search(trial: &Trial, at: i64, hits: &[(&str, u64)]) {
+fn search(trial: &Trial, at: TimeMs, hits: &[(&str, u64)]) {
     let hits: Vec<Value> = hits
         .iter()
         .map(|(session, turn)| serde_json::json!({"session": session, "turn": turn}))
@@ -251,28 +252,28 @@ fn search(trial: &Trial, at: i64, hits: &[(&str, u64)]) {
 #[test]
 fn a_hit_that_is_opened_soon_after_a_search_has_its_rank() {
     let trial = Trial::new();
-    let rank = |session: &str, turn: Option<u64>, at: i64| {
-        opened_hit(&trial.store(), session, turn, at).map(|opened| opened.rank)
+    let rank = |session: &str, turn: Option<u32>, at: TimeMs| {
+        opened_hit(&trial.store(), session, turn.map(TurnNo::new), at).map(|opened| opened.rank)
     };
     assert_eq!(rank("a", Some(1), NOW), None);
     search(&trial, NOW, &[("a", 1), ("b", 4), ("a", 2)]);
-    search(&trial, NOW + 1, &[("c", 1)]);
-    log(&trial, EventType::HookCapture, NOW + 2);
-    assert_eq!(rank("b", Some(4), NOW + 3), Some(2));
-    assert_eq!(rank("a", Some(2), NOW + 3), Some(3));
+    search(&trial, NOW.plus_ms(1), &[("c", 1)]);
+    log(&trial, EventType::HookCapture, NOW.plus_ms(2));
+    assert_eq!(rank("b", Some(4), NOW.plus_ms(3)), Some(2));
+    assert_eq!(rank("a", Some(2), NOW.plus_ms(3)), Some(3));
     // Another turn of the session, or all of it.
-    assert_eq!(rank("a", Some(9), NOW + 3), Some(1));
-    assert_eq!(rank("b", None, NOW + 3), Some(2));
-    assert_eq!(rank("d", None, NOW + 3), None);
-    assert_eq!(rank("b", Some(4), NOW + 3_600_000), None);
-    let opened = LogEvent::new(EventType::SearchResult, NOW + 4)
+    assert_eq!(rank("a", Some(9), NOW.plus_ms(3)), Some(1));
+    assert_eq!(rank("b", None, NOW.plus_ms(3)), Some(2));
+    assert_eq!(rank("d", None, NOW.plus_ms(3)), None);
+    assert_eq!(rank("b", Some(4), NOW.plus_ms(3_600_000)), None);
+    let opened = LogEvent::new(EventType::SearchResult, NOW.plus_ms(4))
         .with("session", "b")
         .with("turn", 4)
         .with("rank", 2);
     log_event(&trial.store(), &opened);
-    assert_eq!(rank("b", Some(4), NOW + 5), None);
-    assert_eq!(rank("a", Some(1), NOW + 5), Some(1));
+    assert_eq!(rank("b", Some(4), NOW.plus_ms(5)), None);
+    assert_eq!(rank("a", Some(1), NOW.plus_ms(5)), Some(1));
     // A new search makes it news again.
-    search(&trial, NOW + 6, &[("b", 4)]);
-    assert_eq!(rank("b", Some(4), NOW + 7), Some(1));
+    search(&trial, NOW.plus_ms(6), &[("b", 4)]);
+    assert_eq!(rank("b", Some(4), NOW.plus_ms(7)), Some(1));
 }

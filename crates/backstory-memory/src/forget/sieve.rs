@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_agents::{Reader, Reading, Shape, SourceName, read_document, read_lines};
-use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, Title};
+use backstory_event::{Event, EventKey, Kind, Output, SessionFacts, SessionName, Title};
 use backstory_redact::Redactor;
-use backstory_store::{RemainingFacts, RemainingStream, SessionHead};
+use backstory_store::{RemainingFacts, RemainingStream, SessionHead, TitleRank};
 use memchr::memchr;
 use memchr::memmem::Finder;
 
@@ -20,7 +20,7 @@ const LEAST_ID: usize = 8;
 
 /// The ids and titles of the sessions that are forgotten.
 pub(super) struct Names {
-    sessions: HashSet<(String, String)>,
+    sessions: HashSet<SessionName>,
     finders: Vec<Finder<'static>>,
     /// Titles as they stand in JSON.
     titles: Vec<Finder<'static>>,
@@ -35,17 +35,14 @@ impl Names {
         });
         let titles = titles.filter(|title| title.needle().len() >= LEAST_ID);
         let titles = titles.collect();
-        let sessions: HashSet<(String, String)> = sessions
-            .iter()
-            .map(|session| (session.agent.clone(), session.session.clone()))
-            .collect();
+        let sessions: HashSet<SessionName> = sessions.iter().map(SessionHead::name).collect();
         // Of a subagent's id, logs have the last part.
         let parts: HashSet<&str> = sessions
             .iter()
-            .flat_map(|(_, name)| {
-                [name.as_str()]
+            .flat_map(|name| {
+                [&*name.id]
                     .into_iter()
-                    .chain(name.split("/agent-").skip(1))
+                    .chain(name.id.split("/agent-").skip(1))
             })
             .filter(|name| name.len() >= LEAST_ID)
             .collect();
@@ -77,12 +74,12 @@ impl Names {
 
     /// Returns whether a session of any agent with this id is one of them.
     pub(super) fn has_id(&self, session: &str) -> bool {
-        self.sessions.iter().any(|(_, id)| id == session)
+        self.sessions.iter().any(|name| *name.id == *session)
     }
 
     /// Returns whether a session is one of them.
     pub(super) fn has_session(&self, agent: &str, session: &str) -> bool {
-        let key = (agent.to_string(), session.to_string());
+        let key = SessionName::new(agent.to_string(), session);
         self.sessions.contains(&key)
     }
 }
@@ -176,12 +173,9 @@ fn named_values(output: &Output) -> Vec<&str> {
 }
 
 /// Returns a title with its rank among others, as the store has it.
-fn ranked(title: &Title) -> (u8, &str) {
-    match title {
-        Title::Prompt(text) => (1, text),
-        Title::Generated(text) => (2, text),
-        Title::Given(text) => (3, text),
-    }
+fn ranked(title: &Title) -> (TitleRank, &str) {
+    let (Title::Prompt(text) | Title::Generated(text) | Title::Given(text)) = title;
+    (TitleRank::of(title), text)
 }
 
 /// Brings together what lines say of each session: the folder where it began, the branch where it ended, its best title.
@@ -226,7 +220,7 @@ fn remaining_facts(
         let at = place(&mut sessions, name);
         sessions[at]
             .title
-            .get_or_insert_with(|| (1, prompt.clone()));
+            .get_or_insert_with(|| (TitleRank::Prompt, prompt.clone()));
     }
     sessions
 }
@@ -248,10 +242,7 @@ impl<'a> Sieve<'a> {
         names: &'a Names,
         keys: &'a HashSet<EventKey>,
     ) -> Self {
-        let concerned = names
-            .sessions
-            .iter()
-            .any(|(agent, _)| *agent == stream.agent);
+        let concerned = names.sessions.iter().any(|name| name.agent == stream.agent);
         let reader = backstory_agents::reader(&stream.agent).filter(|_| concerned);
         Sieve {
             agent: &stream.agent,

@@ -60,7 +60,7 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
 
 /// A session with the marker wherever one can stand.
 fn marked(session: u32) -> Vec<String> {
-    let at = |second: i64| Some(NOW - 86_400_000 + second * 1000);
+    let at = |second: i64| Some(NOW.plus_ms(second * 1000 - 86_400_000));
     let data =
         backstory_store::attachment::encode(format!("{MARKER} {}", noise(5, 9000)).as_bytes());
     let image = json!([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}, {"type": "text", "text": "this"}]);

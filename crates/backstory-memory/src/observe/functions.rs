@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Action, SessionId, Touch};
+use backstory_event::{Action, SessionId, Touch, TurnNo};
 use backstory_store::Store;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::code::change_from_number;
 use crate::error::Result;
 
 /// A function that a tool use changed.
@@ -80,18 +79,18 @@ pub(super) fn read_functions<'de, D: Deserializer<'de>>(
 }
 
 /// The functions that turns of a session changed: by turn, in files that are named within their project.
-pub(super) struct Functions(HashMap<u64, Vec<ChangedFunction>>);
+pub(super) struct Functions(HashMap<TurnNo, Vec<ChangedFunction>>);
 
 impl Functions {
     pub(super) fn of(store: &Store, session: SessionId) -> Result<Self> {
-        let mut turns: HashMap<u64, Vec<ChangedFunction>> = HashMap::new();
+        let mut turns: HashMap<TurnNo, Vec<ChangedFunction>> = HashMap::new();
         for changed in store.changed_names(session)? {
-            if let Ok(turn) = u64::try_from(changed.turn) {
+            if let Some(turn) = changed.turn {
                 let functions = turns.entry(turn).or_default();
                 functions.push(ChangedFunction {
                     file: changed.file,
                     name: changed.name,
-                    change: change_from_number(changed.change).into(),
+                    change: changed.change.into(),
                 });
             }
         }
@@ -101,7 +100,7 @@ impl Functions {
     /// Those of the files that a call wrote. A turn edits a file more than once; the functions that the call itself names are its own.
     pub(super) fn changed(
         &self,
-        turn: u64,
+        turn: TurnNo,
         touches: &[Touch],
         input: &str,
     ) -> Vec<ChangedFunction> {

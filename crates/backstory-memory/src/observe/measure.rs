@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use backstory_event::Seq;
 use backstory_store::{EventRange, SessionFilter};
 
 use super::faithful::faith;
@@ -28,7 +29,7 @@ pub struct ObservationScore {
     /// Numbers, paths and names in them.
     pub named: u64,
     /// Those that their source does not have: the session, the event, and what it is.
-    pub unfounded: Vec<(String, u64, String)>,
+    pub unfounded: Vec<(String, Seq, String)>,
     /// How long compressing took, reading apart.
     pub took: Duration,
 }

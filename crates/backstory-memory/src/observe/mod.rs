@@ -12,7 +12,7 @@ mod uses;
 
 use std::time::Instant;
 
-use backstory_event::{Action, SessionId, Touch};
+use backstory_event::{Action, Seq, SessionId, TimeMs, Touch, TurnNo};
 use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
@@ -156,11 +156,11 @@ pub(crate) trait Compressor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
     /// The event of the prompt, or of the call.
-    pub event: u64,
+    pub event: Seq,
     /// The turn.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// When it was asked, or the tool had answered.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What was observed.
     #[serde(default, skip_serializing_if = "ObservationKind::is_tool_use")]
     pub kind: ObservationKind,
@@ -227,7 +227,7 @@ impl Memory {
     pub fn observations(
         &self,
         session: &SessionRow,
-        turn: Option<u64>,
+        turn: Option<TurnNo>,
     ) -> Result<Vec<Observation>> {
         let mut observations = kept(&self.store, session.id, session.evicted)?;
         let live = LiveSession {
@@ -259,7 +259,9 @@ impl Memory {
 /// The observations of a session that is about to lose its text, as they are kept.
 pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
     let evicted = store.session_heads([session.session])?;
-    let evicted = evicted.get(&session.session).map_or(0, |head| head.evicted);
+    let evicted = evicted
+        .get(&session.session)
+        .map_or(Seq::ZERO, |head| head.evicted);
     let mut observations = kept(store, session.session, evicted)?;
     let mut uses = Uses::of(store, session.session)?;
     visit(
@@ -277,8 +279,8 @@ pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
 }
 
 /// What was kept of the events that are gone. A session that was restored has them again.
-fn kept(store: &Store, session: SessionId, evicted: u64) -> Result<Vec<Observation>> {
-    if evicted == 0 {
+fn kept(store: &Store, session: SessionId, evicted: Seq) -> Result<Vec<Observation>> {
+    if evicted == Seq::ZERO {
         return Ok(Vec::new());
     }
     let kept = unless_damaged(store, store.kept_observations(session))?.unwrap_or_default();

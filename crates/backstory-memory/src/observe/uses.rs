@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_agents::without_context;
-use backstory_event::{EventView, Kind, Origin, SessionId};
+use backstory_event::{EventView, Kind, Origin, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{EventRange, LiveSession, Store};
 
 use super::functions::Functions;
@@ -18,11 +18,11 @@ const MOST_OPEN: usize = 256;
 /// A prompt or tool use, and where it stands.
 pub(crate) struct ObservedItem {
     /// The event of the prompt, or of the call.
-    pub(crate) call: u64,
+    pub(crate) call: Seq,
     /// The event of the prompt, or of the result.
-    pub(crate) result: u64,
-    pub(crate) turn: u64,
-    pub(crate) at: Option<i64>,
+    pub(crate) result: Seq,
+    pub(crate) turn: TurnNo,
+    pub(crate) at: Option<TimeMs>,
     pub(crate) source: ObservationSource,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Uses {
     functions: Functions,
     /// Whether no person typed into the session.
     is_headless: bool,
-    open: HashMap<u64, EventView<'static>>,
+    open: HashMap<Seq, EventView<'static>>,
 }
 
 impl Uses {

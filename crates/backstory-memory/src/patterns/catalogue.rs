@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::file::{NO_TABLES, describe, parse, push, read, set, written_time};
@@ -80,7 +81,7 @@ impl Catalogue {
         id: &str,
         candidate: Option<&Pattern>,
         status: Status,
-        now: i64,
+        now: TimeMs,
     ) -> Result<bool> {
         match (self.entry(id), candidate) {
             (Some(entry), _) if entry.status == status => return Ok(false),
@@ -114,7 +115,7 @@ impl Catalogue {
         id: &str,
         title: Option<&str>,
         advice: Option<&str>,
-        now: i64,
+        now: TimeMs,
     ) -> Result<bool> {
         let before = self.known(id)?.clone();
         let title = title.filter(|title| *title != before.title);
@@ -139,7 +140,7 @@ impl Catalogue {
 
     /// Takes in a file that a person has edited since it was loaded, and keeps in its history what it said; false when it says
     /// the same.
-    pub fn take_edited(&mut self, id: &str, now: i64) -> Result<bool> {
+    pub fn take_edited(&mut self, id: &str, now: TimeMs) -> Result<bool> {
         let before = self.known(id)?.clone();
         let path = self.path(id);
         let text = read(&path)
@@ -170,7 +171,7 @@ impl Catalogue {
         id: &str,
         candidate: Option<&Pattern>,
         into: &str,
-        now: i64,
+        now: TimeMs,
     ) -> Result<bool> {
         let target = self.known(into)?.clone();
         if let Some(further) = target.merged_into {
@@ -258,7 +259,7 @@ impl Catalogue {
         target: &str,
         project: Option<&str>,
         ids: &[String],
-        now: i64,
+        now: TimeMs,
     ) -> Result<()> {
         let is_there = |published: &Publication| published.target == target;
         let was = |entry: &&Entry| entry.published.iter().any(is_there);
@@ -325,7 +326,7 @@ impl Catalogue {
         &mut self,
         id: &str,
         change: &str,
-        now: i64,
+        now: TimeMs,
         edit: impl FnOnce(&mut DocumentMut, &mut Table) -> Result<(), &'static str>,
     ) -> Result<()> {
         let path = self.path(id);

@@ -1,5 +1,6 @@
 //! A file of the catalogue, as it is read.
 
+use backstory_event::TimeMs;
 use serde::{Deserialize, Deserializer};
 
 use super::PatternKind;
@@ -74,10 +75,10 @@ pub struct Seen {
     pub domains: Vec<String>,
     /// When first, in unix milliseconds.
     #[serde(deserialize_with = "time")]
-    pub first: Option<i64>,
+    pub first: Option<TimeMs>,
     /// When last.
     #[serde(deserialize_with = "time")]
-    pub last: Option<i64>,
+    pub last: Option<TimeMs>,
     /// Some of its occurrences, as `SESSION#TURN`.
     pub citations: Vec<String>,
 }
@@ -91,7 +92,7 @@ pub struct Publication {
     pub project: Option<String>,
     /// Since when, in unix milliseconds.
     #[serde(default, deserialize_with = "time")]
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
 }
 
 /// What happened to an entry.
@@ -99,7 +100,7 @@ pub struct Publication {
 pub struct Change {
     /// When, in unix milliseconds.
     #[serde(default, deserialize_with = "time")]
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What: approved, rejected, edited, merged, published, unpublished.
     pub change: String,
     /// The title before it was edited.
@@ -113,10 +114,10 @@ pub struct Change {
 }
 
 /// A time, as in `2026-01-31T10:00:00Z`.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeMs>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let time: jiff::Timestamp = text.parse().map_err(|_| {
         serde::de::Error::custom(format!("{text:?} is no time like 2026-01-31T10:00:00Z"))
     })?;
-    Ok(Some(time.as_millisecond()))
+    Ok(Some(TimeMs::new(time.as_millisecond())))
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backstory_event::TimeMs;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::{Entry, Pattern};
@@ -92,8 +93,8 @@ fn as_integer(number: u64) -> i64 {
 }
 
 /// A time as people write it, to the second.
-pub(super) fn written_time(at: i64) -> String {
-    let time = jiff::Timestamp::from_second(at.div_euclid(1000));
+pub(super) fn written_time(at: TimeMs) -> String {
+    let time = jiff::Timestamp::from_second(at.get().div_euclid(1000));
     time.unwrap_or_default().to_string()
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use backstory_event::TimeMs;
+
 /// Of the normal distribution, for 95 %.
 const Z: f64 = 1.959_963_984_540_054;
 /// With fewer sessions on a side than this, anything could be chance.
@@ -15,7 +17,7 @@ pub struct MeasuredSession {
     /// Its agent.
     pub agent: String,
     /// When it began, in unix milliseconds: what it was told, it was told then.
-    pub started_at: i64,
+    pub started_at: TimeMs,
     /// How often the pattern occurred in it.
     pub occurrences: u64,
 }
@@ -76,7 +78,7 @@ impl Verdict {
 }
 
 /// Compares the sessions before a publication with those after it: all of them, then agent by agent.
-pub fn measure(sessions: &[MeasuredSession], published_at: i64) -> Vec<Measurement> {
+pub fn measure(sessions: &[MeasuredSession], published_at: TimeMs) -> Vec<Measurement> {
     let agents: BTreeSet<&str> = sessions
         .iter()
         .map(|session| session.agent.as_str())
@@ -208,14 +210,14 @@ mod tests {
         let session = |number| MeasuredSession {
             session: format!("{at}-{number}"),
             agent: agent.to_string(),
-            started_at: at,
+            started_at: at.into(),
             occurrences: if number < with_it { 2 } else { 0 },
         };
         (0..count).map(session).collect()
     }
 
     fn check(sessions: &[MeasuredSession], expect: &[(Option<&str>, Verdict)]) -> Vec<Measurement> {
-        let rows = measure(sessions, 1000);
+        let rows = measure(sessions, TimeMs::new(1000));
         let verdicts: Vec<_> = rows
             .iter()
             .map(|row| (row.agent.as_deref(), row.verdict))

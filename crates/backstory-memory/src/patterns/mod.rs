@@ -4,6 +4,8 @@
 //! make of them is in the `catalogue`, an `entry` a pattern; `publish` writes approved ones where agents read, `measure` tells
 //! whether that helped.
 
+use backstory_event::{Seq, TimeMs, TurnNo};
+
 mod block;
 mod catalogue;
 mod detect;
@@ -46,9 +48,9 @@ pub struct Pattern {
     /// And in which of the user's domains these are.
     pub domains: Vec<String>,
     /// When it was first seen, in unix milliseconds.
-    pub first_seen: Option<i64>,
+    pub first_seen: Option<TimeMs>,
     /// And when last.
-    pub last_seen: Option<i64>,
+    pub last_seen: Option<TimeMs>,
     /// The events that it rests on, the oldest first.
     pub evidence: Vec<Evidence>,
 }
@@ -88,11 +90,11 @@ pub struct Evidence {
     /// Its agent.
     pub agent: String,
     /// The turn.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// The event, by its seq.
-    pub event: u64,
+    pub event: Seq,
     /// When.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What it says.
     pub text: String,
 }

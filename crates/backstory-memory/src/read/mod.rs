@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
-use backstory_event::{Event, EventBody, EventKey, EventView, Kind, Origin, SessionId, Touch};
+use backstory_event::{
+    EventBody, EventView, Kind, Origin, Seq, SessionId, StreamId, Touch, TurnNo,
+};
 use backstory_store::{
-    BlockReader, Damage, DamagedPiece, EventRange, EventRow, LiveSession, SessionFilter,
-    SessionHead, SessionRow, Store, Stored, StreamRow,
+    BlockReader, Damage, DamagedPiece, EventRange, LiveSession, SessionFilter, SessionHead,
+    SessionRow, Store, Stored, StreamRow,
 };
 
 use crate::Memory;
@@ -69,7 +70,7 @@ impl Memory {
         range: EventRange,
     ) -> Result<Vec<EventView<'static>>> {
         if let EventRange::Turn(turn) = range
-            && turn > session.turns + session.live_turns
+            && turn.count() > session.turns + session.live_turns
         {
             return Err(Error::NoTurn {
                 session: session.session.clone(),
@@ -133,9 +134,9 @@ impl Memory {
 }
 
 /// What was asked in a turn; of one whose text is gone, what was noted of it.
-pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: u64) -> Result<Option<String>> {
+pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: TurnNo) -> Result<Option<String>> {
     let events = store.events(session.id, EventRange::Turn(turn))?;
-    if let Some(asked) = events.iter().find(|event| event.kind == Kind::Prompt) {
+    if let Some(asked) = events.iter().find(|asked| asked.event.kind == Kind::Prompt) {
         let shown = read_one(store, &mut store.bytes(), session, asked.seq)?;
         return Ok(shown.map(|shown| shown.text().to_string()));
     }
@@ -159,7 +160,7 @@ pub(crate) fn visit(
     mut each: impl FnMut(EventView<'static>) -> Result<()>,
 ) -> Result<()> {
     let rows = store.events(session, range)?;
-    let mut touches: HashMap<u64, Vec<Touch>> = HashMap::new();
+    let mut touches: HashMap<Seq, Vec<Touch>> = HashMap::new();
     if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
         for (seq, touch) in store.touched(session, first.seq, last.seq)? {
             touches.entry(seq).or_default().push(touch);
@@ -168,21 +169,19 @@ pub(crate) fn visit(
     let mut bytes = store.bytes();
     let mut rows = rows.into_iter().peekable();
     while let Some(row) = rows.next() {
-        let (stream, offset, length) = (row.stream, row.span.offset, row.span.length);
+        let (stream, offset, length) = place_of(&row);
         let span = bytes.read(stream, offset, length);
         // A record with thousands of events is read and parsed once, not for each of them.
-        let is_of_record = |next: &EventRow| {
-            (next.stream, next.span.offset, next.span.length) == (stream, offset, length)
-        };
+        let is_of_record = |next: &EventView<'_>| place_of(next) == (stream, offset, length);
         let mut record = vec![row];
         while let Some(row) = rows.next_if(is_of_record) {
             record.push(row);
         }
         let (mut bodies, damage) = bodies_or_damage(store, agent, span, &record)?;
-        for row in record {
-            let touches = touches.remove(&row.seq).unwrap_or_default();
-            let body = bodies.remove(&row.span.part).unwrap_or_default();
-            each(view_of_row(session, row, touches, body, damage.as_deref()))?;
+        for view in record {
+            let touches = touches.remove(&view.seq).unwrap_or_default();
+            let body = bodies.remove(&view.event.span.part).unwrap_or_default();
+            each(completed(view, touches, body, damage.as_deref()))?;
         }
     }
     Ok(())
@@ -193,50 +192,37 @@ pub(crate) fn read_one(
     store: &Store,
     bytes: &mut BlockReader<'_>,
     session: &SessionHead,
-    seq: u64,
+    seq: Seq,
 ) -> Result<Option<EventView<'static>>> {
-    let Some(row) = store.events(session.id, EventRange::One(seq))?.pop() else {
+    let Some(view) = store.events(session.id, EventRange::One(seq))?.pop() else {
         return Ok(None);
     };
-    let span = bytes.read_alone(row.stream, row.span.offset, row.span.length);
-    let one = std::slice::from_ref(&row);
+    let (stream, offset, length) = place_of(&view);
+    let span = bytes.read_alone(stream, offset, length);
+    let one = std::slice::from_ref(&view);
     let (mut bodies, damage) = bodies_or_damage(store, &session.agent, span, one)?;
     let touched = store.touched(session.id, seq, seq)?;
     let touches = touched.into_iter().map(|(_, touch)| touch).collect();
-    let body = bodies.remove(&row.span.part).unwrap_or_default();
-    let view = view_of_row(session.id, row, touches, body, damage.as_deref());
-    Ok(Some(view))
+    let body = bodies.remove(&view.event.span.part).unwrap_or_default();
+    Ok(Some(completed(view, touches, body, damage.as_deref())))
 }
 
-/// Puts together what is stored of an event.
-fn view_of_row(
-    session: SessionId,
-    row: EventRow,
+/// Stream, first byte and number of bytes of an event's record.
+fn place_of(view: &EventView<'_>) -> (StreamId, u64, u64) {
+    (view.stream, view.event.span.offset, view.event.span.length)
+}
+
+/// Adds to an event what its row does not have.
+fn completed(
+    mut view: EventView<'static>,
     touches: Vec<Touch>,
     body: EventBody,
     damage: Option<&Damage>,
 ) -> EventView<'static> {
-    let event = Event {
-        model: row.model.map(Into::into),
-        tool: row.tool,
-        touches,
-        error: row.error,
-        exit_code: row.exit_code,
-        duration_ms: row.duration_ms,
-        body,
-        ..Event::new(&Arc::default(), EventKey(0), row.kind, row.at, row.span)
-    };
-    EventView {
-        session,
-        seq: row.seq,
-        turn: row.turn,
-        call: row.call,
-        parent: row.parent,
-        origin: Origin::Log,
-        stream: row.stream,
-        event: Cow::Owned(event),
-        damage: damage.map(|damage| damage.to_string().into()),
-    }
+    let event = view.event.to_mut();
+    (event.touches, event.body) = (touches, body);
+    view.damage = damage.map(|damage| damage.to_string().into());
+    view
 }
 
 /// Views an event that was just stored.
@@ -262,9 +248,9 @@ fn bodies_or_damage(
     store: &Store,
     agent: &str,
     span: backstory_store::Result<Vec<u8>>,
-    rows: &[EventRow],
+    rows: &[EventView<'_>],
 ) -> Result<SpanBodies> {
-    let is_whole = |row: &EventRow, span: &[u8]| span.len() as u64 == row.span.length;
+    let is_whole = |row: &EventView<'_>, span: &[u8]| span.len() as u64 == row.event.span.length;
     let damage = match (span, rows.first()) {
         (Ok(span), Some(row)) if is_whole(row, &span) => {
             let reader = backstory_agents::reader(agent);
@@ -295,12 +281,12 @@ pub(crate) fn unless_damaged<T: Default>(
 }
 
 /// Damage of an event whose bytes are not stored.
-fn missing_bytes(row: &EventRow) -> Damage {
+fn missing_bytes(row: &EventView<'_>) -> Damage {
     Damage {
         piece: DamagedPiece::Bytes {
             stream: row.stream,
-            start: row.span.offset,
-            length: row.span.length,
+            start: row.event.span.offset,
+            length: row.event.span.length,
         },
         path: None,
     }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_agents::{SourceName, read_document};
-use backstory_event::{EventView, Image, Origin, Output, SessionId, StreamId, ToolClass, Usage};
+use backstory_event::{
+    EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage,
+};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 use serde_json::Value;
@@ -85,9 +87,9 @@ impl From<&EventUsage> for UsageRecord {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventRecord {
     /// Number within the session, from 1.
-    pub seq: u64,
+    pub seq: Seq,
     /// The turn it belongs to; 0 before the first prompt.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// Kind of event.
     pub kind: &'static str,
     /// Who speaks.
@@ -103,9 +105,9 @@ pub struct EventRecord {
     /// The model that wrote it.
     pub model: Option<String>,
     /// For a tool result, the number of its call.
-    pub call: Option<u64>,
+    pub call: Option<Seq>,
     /// Number of the event it answers, where that is not the one before.
-    pub parent: Option<u64>,
+    pub parent: Option<Seq>,
     /// The command that a tool call runs.
     pub command: Option<String>,
     /// Arguments of a tool call as JSON, where `text` is something else.
@@ -162,13 +164,13 @@ pub enum SessionStatus {
 
 impl SessionStatus {
     /// Returns the status of a session at a time.
-    pub fn at(session: &SessionRow, now: i64) -> Self {
+    pub fn at(session: &SessionRow, now: TimeMs) -> Self {
         let last_sign = session.ended_at.max(session.captured_at);
-        let is_silent = last_sign.is_none_or(|last| now - last > MAX_SILENCE_MS);
+        let is_silent = last_sign.is_none_or(|last| now.since(last) > MAX_SILENCE_MS);
         let is_closed = session
             .closed_at
             .is_some_and(|closed| Some(closed) >= last_sign);
-        if session.evicted > 0 && session.evicted >= session.events {
+        if session.evicted > Seq::ZERO && session.evicted.count() >= session.events {
             SessionStatus::Evicted
         } else if !is_silent && !is_closed {
             SessionStatus::Running
@@ -257,7 +259,7 @@ impl Memory {
         &self,
         session: SessionId,
         events: &[EventView<'_>],
-    ) -> Result<HashMap<u64, UsageRecord>> {
+    ) -> Result<HashMap<Seq, UsageRecord>> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else {
             return Ok(HashMap::new());
         };
@@ -289,8 +291,8 @@ impl Memory {
     }
 }
 
-/// Formats unix milliseconds as RFC 3339.
-pub(super) fn rfc3339(at: Option<i64>) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(at?).ok()?;
+/// Formats a time as RFC 3339.
+pub(super) fn rfc3339(at: Option<TimeMs>) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
     Some(time.to_string())
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use backstory_agents::Reader;
-use backstory_event::{EventView, StreamId, Telemetry, TelemetryItem};
+use backstory_event::{EventView, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
 use backstory_store::{BlockReader, SessionRow, TelemetryRow};
 
 use crate::Memory;
@@ -14,7 +14,7 @@ use crate::read::unless_damaged;
 const MAX_EARLIER_RECORDS: usize = 64;
 
 /// What a record says, with the number of the event before it.
-type PlacedTelemetry = (u64, Telemetry);
+type PlacedTelemetry = (Seq, Telemetry);
 
 impl Memory {
     /// Returns what telemetry records of the events say, each with the number of the event before it. The newest ones before the
@@ -32,10 +32,12 @@ impl Memory {
             return Ok(Vec::new());
         };
         let elsewhere = self.store.telemetry_without_events(session.id)?;
-        let first = first.seq.saturating_sub(1);
+        let first = first.seq.previous();
         let mut rows = match first {
-            0 => Vec::new(),
-            _ => self.store.telemetry(session.id, 0, first - 1)?,
+            Seq::ZERO => Vec::new(),
+            _ => self
+                .store
+                .telemetry(session.id, Seq::ZERO, first.previous())?,
         };
         let surplus = rows.len().saturating_sub(MAX_EARLIER_RECORDS);
         rows.drain(..surplus);
@@ -64,18 +66,18 @@ impl Memory {
         reader: &dyn Reader,
     ) -> Result<Vec<PlacedTelemetry>> {
         let mut times = self.store.event_times(session.id)?;
-        let mut latest = i64::MIN;
+        let mut latest = TimeMs::MIN;
         for (_, at) in &mut times {
             latest = latest.max(*at);
             *at = latest;
         }
-        let seq_at = |at: Option<i64>| match at {
+        let seq_at = |at: Option<TimeMs>| match at {
             Some(at) => match times.partition_point(|(_, time)| *time <= at) {
-                0 => 0,
+                0 => Seq::ZERO,
                 after => times[after - 1].0,
             },
             // How things are now.
-            None => session.events,
+            None => Seq::last_of(session.events),
         };
         let mut bytes = self.store.bytes();
         let mut found = Vec::new();

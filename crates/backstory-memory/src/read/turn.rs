@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_event::{
-    EventView, Image, Kind, Telemetry, TelemetryItem, ToolClass, TurnContext, Usage,
+    EventView, Image, Kind, Seq, Telemetry, TelemetryItem, ToolClass, TurnContext, TurnNo, Usage,
 };
 use backstory_store::{EventRange, SessionRow};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Turn {
     /// Number of the turn; 0 for what stands before the first prompt.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// Time of its first event, RFC 3339.
     pub started_at: Option<String>,
     /// Settings under which it ran.
@@ -64,7 +64,7 @@ pub struct TurnAction {
     /// The agent's id of the call.
     pub call_id: Option<String>,
     /// Number of the event of the call.
-    pub seq: u64,
+    pub seq: Seq,
     /// The agent's name of the tool.
     pub tool: Option<String>,
     /// What the tool does.
@@ -118,21 +118,21 @@ impl Memory {
             permission_mode: session.permission_mode.clone(),
             ..TurnContext::default()
         };
-        let first = events.first().map_or(0, |event| event.seq);
-        for (_, item) in telemetry.iter().filter(|(seq, _)| seq + 1 < first) {
+        let first = events.first().map_or(Seq::ZERO, |event| event.seq);
+        for (_, item) in telemetry.iter().filter(|(seq, _)| seq.next() < first) {
             learn_context(&mut context, item);
         }
         let mut turns = Vec::new();
         for events in events.chunk_by(|a, b| a.turn == b.turn) {
             let mut turn = build_turn(events, &usage, &class_of);
             let (from, to) = (
-                events.first().map_or(0, |event| event.seq),
-                events.last().map_or(0, |event| event.seq),
+                events.first().map_or(Seq::ZERO, |event| event.seq),
+                events.last().map_or(Seq::ZERO, |event| event.seq),
             );
             // Settings stand before what they are for; everything else behind what it is about.
             for (seq, item) in &telemetry {
                 match item.item {
-                    TelemetryItem::Context(_) if (from..=to).contains(&(seq + 1)) => {
+                    TelemetryItem::Context(_) if (from..=to).contains(&seq.next()) => {
                         learn_context(&mut context, item);
                     }
                     TelemetryItem::Context(_) => {}
@@ -166,15 +166,15 @@ fn learn_context(context: &mut TurnContext, telemetry: &Telemetry) {
 
 fn build_turn(
     events: &[EventView<'_>],
-    usage: &HashMap<u64, UsageRecord>,
+    usage: &HashMap<Seq, UsageRecord>,
     class_of: &dyn Fn(Option<&str>) -> ToolClass,
 ) -> Turn {
     let mut turn = Turn {
-        turn: events.first().map_or(0, |event| event.turn),
+        turn: events.first().map_or(TurnNo::ZERO, |event| event.turn),
         ..Turn::default()
     };
     let mut asked_at = None;
-    let mut calls: HashMap<u64, usize> = HashMap::new();
+    let mut calls: HashMap<Seq, usize> = HashMap::new();
     let mut last_output = None;
     let mut sum = Usage::default();
     for view in events {
@@ -185,9 +185,9 @@ fn build_turn(
         }
         asked_at = asked_at.or(event.at);
         if let (Some(asked), Some(at)) = (asked_at, event.at) {
-            turn.duration_ms = turn.duration_ms.max(Some(at - asked));
+            turn.duration_ms = turn.duration_ms.max(Some(at.since(asked)));
             if event.kind.role() == "assistant" && turn.first_answer_ms.is_none() {
-                turn.first_answer_ms = Some(at - asked);
+                turn.first_answer_ms = Some(at.since(asked));
             }
         }
         if let Some(used) = usage.get(&view.seq) {

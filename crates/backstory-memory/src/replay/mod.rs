@@ -5,8 +5,8 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use backstory_event::{EventBody, FileEdit, StreamId};
-use backstory_store::{BlockReader, EventRow, Store};
+use backstory_event::{EventBody, EventView, FileEdit, StreamId};
+use backstory_store::{BlockReader, Store};
 
 pub(crate) use lane::Lane;
 pub(crate) use lines::{Interner, Line, filled};
@@ -41,23 +41,24 @@ impl<'s> EditReader<'s> {
     pub(crate) fn edits(
         &mut self,
         agent: &str,
-        call: &EventRow,
-        result: &EventRow,
+        call: &EventView<'_>,
+        result: &EventView<'_>,
     ) -> Result<Vec<FileEdit>> {
         let Some(reader) = backstory_agents::reader(agent) else {
             return Ok(Vec::new());
         };
         for (event, parsed) in [result, call].into_iter().zip(&mut self.parsed) {
-            let place = (event.stream, event.span.offset, event.span.length);
+            let span = event.event.span;
+            let place = (event.stream, span.offset, span.length);
             if parsed.as_ref().is_none_or(|parsed| parsed.place != place) {
-                let span = self.bytes.read(place.0, place.1, place.2);
+                let bytes = self.bytes.read(place.0, place.1, place.2);
                 // What a damaged event did is not known.
-                let bodies = reader.reread(&unless_damaged(self.store, span)?);
+                let bodies = reader.reread(&unless_damaged(self.store, bytes)?);
                 *parsed = Some(ParsedSpan { place, bodies });
             }
             let bodies = parsed.iter().flat_map(|parsed| &parsed.bodies);
             let mut edits = bodies
-                .filter(|(part, _)| *part == event.span.part)
+                .filter(|(part, _)| *part == span.part)
                 .map(|(_, body)| &body.edits);
             if let Some(edits) = edits.find(|edits| !edits.is_empty()) {
                 return Ok(edits.clone());

@@ -10,6 +10,7 @@ mod tests;
 
 use std::time::Instant;
 
+use backstory_event::TimeMs;
 use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
@@ -36,7 +37,7 @@ pub struct RetainOptions {
     /// The bounds.
     pub caps: Caps,
     /// Now, in unix milliseconds.
-    pub now: i64,
+    pub now: TimeMs,
 }
 
 /// Why a session goes.
@@ -72,7 +73,7 @@ pub struct Eviction {
     /// Its agent.
     pub agent: String,
     /// When it was active last, as far as that can be told.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// About how many bytes it takes.
     pub bytes: u64,
     /// Why.
@@ -104,7 +105,7 @@ impl RetainReport {
     }
 
     /// Counts a session that goes. One without events is not listed either: only its bytes go.
-    fn count(&mut self, session: &Evictable, pass: Pass, now: i64) {
+    fn count(&mut self, session: &Evictable, pass: Pass, now: TimeMs) {
         if session.events > 0 {
             self.evictions.push(plan::eviction(session, pass, now));
         }

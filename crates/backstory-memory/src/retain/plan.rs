@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use backstory_event::TimeMs;
 use backstory_store::Evictable;
 
 use super::{Eviction, Pass, RetainOptions};
@@ -9,19 +10,19 @@ use super::{Eviction, Pass, RetainOptions};
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// A time before this one (September 2001) is that of a clock that was never set.
-const PLAUSIBLE: i64 = 1_000_000_000_000;
+const PLAUSIBLE: TimeMs = TimeMs::new(1_000_000_000_000);
 
 /// When nothing happened for so many days, the clock is more likely to be wrong than the history.
 const MOST_IDLE_DAYS: i64 = 400;
 
 /// The sessions that are left, oldest first.
 pub(super) struct Plan {
-    analysed: VecDeque<(i64, Evictable)>,
-    others: VecDeque<(i64, Evictable)>,
+    analysed: VecDeque<(TimeMs, Evictable)>,
+    others: VecDeque<(TimeMs, Evictable)>,
     pinned: Vec<Evictable>,
     options: RetainOptions,
     /// Sessions that were active last before this are old.
-    old_before: Option<i64>,
+    old_before: Option<TimeMs>,
 }
 
 impl Plan {
@@ -42,18 +43,18 @@ impl Plan {
             .iter()
             .filter_map(|session| active_at(session, now));
         if let (Some(days), Some(newest)) = (options.caps.raw_max_age_days, known.max()) {
-            let idle = (now - newest) / DAY_MS;
+            let idle = now.since(newest) / DAY_MS;
             if idle > MOST_IDLE_DAYS {
                 alerts.push(format!(
                     "by this clock the newest session ended {idle} days ago: nothing was evicted by age, for the clock may be wrong"
                 ));
             } else {
                 let age = i64::try_from(days).unwrap_or(i64::MAX);
-                plan.old_before = Some(now.saturating_sub(age.saturating_mul(DAY_MS)));
+                plan.old_before = Some(now.minus_ms(age.saturating_mul(DAY_MS)));
             }
         }
         // One whose time nobody knows counts as active now: it is not the first to go.
-        let mut sorted: Vec<(i64, Evictable)> = evictable
+        let mut sorted: Vec<(TimeMs, Evictable)> = evictable
             .into_iter()
             .map(|session| (active_at(&session, now).unwrap_or(now), session))
             .collect();
@@ -132,7 +133,7 @@ impl Plan {
 }
 
 /// What is told of a session that goes.
-pub(super) fn eviction(session: &Evictable, pass: Pass, now: i64) -> Eviction {
+pub(super) fn eviction(session: &Evictable, pass: Pass, now: TimeMs) -> Eviction {
     Eviction {
         session: session.name.clone(),
         agent: session.agent.clone(),
@@ -144,8 +145,8 @@ pub(super) fn eviction(session: &Evictable, pass: Pass, now: i64) -> Eviction {
 }
 
 /// When a session was active last. A time that cannot be is no reason to go first, nor to stay for ever: the file's counts then.
-fn active_at(session: &Evictable, now: i64) -> Option<i64> {
-    let plausible = |at: &i64| (PLAUSIBLE..=now).contains(at);
+fn active_at(session: &Evictable, now: TimeMs) -> Option<TimeMs> {
+    let plausible = |at: &TimeMs| (PLAUSIBLE..=now).contains(at);
     session
         .ended_at
         .filter(plausible)

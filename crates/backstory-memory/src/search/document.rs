@@ -1,7 +1,7 @@
 //! What is findable of a session: which words of each event the index takes.
 
 use backstory_agents::{ArgumentUse, each_argument};
-use backstory_event::{Event, EventView, Kind, SessionId};
+use backstory_event::{Event, EventView, Kind, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{IndexedEvent, Part, Place, SessionHead};
 
 use crate::digest::Noted;
@@ -45,7 +45,7 @@ impl Documents {
     /// The session's title; stands before its events, as number 0.
     pub(super) fn title(&self) -> Option<IndexedEvent> {
         let texts = [self.title.clone()?, String::new(), String::new()];
-        Some(self.document(0, 1, Kind::Summary, None, texts))
+        Some(self.document(Seq::ZERO, TurnNo::FIRST, Kind::Summary, None, texts))
     }
 
     /// What was noted of an event whose text is gone.
@@ -53,7 +53,7 @@ impl Documents {
         if noted.at.is_some() {
             self.minute = minute(noted.at);
         }
-        let (seq, turn) = (noted.seq as u32, noted.turn as u32);
+        let (seq, turn) = (noted.seq, noted.turn);
         self.document(seq, turn, noted.kind, None, noted.texts.clone())
     }
 
@@ -67,14 +67,14 @@ impl Documents {
         if texts.iter().all(String::is_empty) {
             return None;
         }
-        let (seq, turn) = (view.seq as u32, view.turn as u32);
+        let (seq, turn) = (view.seq, view.turn);
         Some(self.document(seq, turn, event.kind, event.tool.clone(), texts))
     }
 
     fn document(
         &self,
-        seq: u32,
-        turn: u32,
+        seq: Seq,
+        turn: TurnNo,
         kind: Kind,
         tool: Option<String>,
         texts: [String; 3],
@@ -94,8 +94,10 @@ impl Documents {
 }
 
 /// Minutes since 1970; what lies before or far after is a clock gone wrong.
-pub(super) fn minute(at: Option<i64>) -> u32 {
-    at.map_or(0, |at| (at / 60_000).clamp(0, i64::from(u32::MAX)) as u32)
+pub(super) fn minute(at: Option<TimeMs>) -> u32 {
+    at.map_or(0, |at| {
+        (at.get() / 60_000).clamp(0, i64::from(u32::MAX)) as u32
+    })
 }
 
 /// Returns what of an event is found by words, by part.
@@ -159,7 +161,7 @@ pub(super) mod tests {
 
     /// An event as the store would give it.
     pub(in super::super) fn shown(kind: Kind, text: &str) -> EventView<'static> {
-        EventView::unstored(3, 2, kind, None, text.to_string())
+        EventView::unstored(Seq::new(3), TurnNo::new(2), kind, None, text.to_string())
     }
 
     fn reads(path: &str) -> Vec<Touch> {
@@ -261,16 +263,16 @@ pub(super) mod tests {
             title: Some("The shop".to_string()),
             project: None,
             branch: None,
-            started_at: Some(60_000),
+            started_at: Some(TimeMs::new(60_000)),
             ended_at: None,
             machine: false,
-            evicted: 0,
+            evicted: Seq::ZERO,
         };
         let mut documents = Documents::new(&head);
         let title = documents.title().unwrap();
         assert_eq!(
             (title.place.session, title.place.seq, title.place.turn),
-            (7.into(), 0, 1)
+            (7.into(), Seq::ZERO, TurnNo::FIRST)
         );
         assert_eq!(
             (title.place.minute, title.texts[0].as_str()),
@@ -279,10 +281,10 @@ pub(super) mod tests {
         let untimed = documents.event(&shown(Kind::Prompt, "a")).unwrap();
         assert_eq!(
             (untimed.place.seq, untimed.place.turn, untimed.place.minute),
-            (3, 2, 1)
+            (Seq::new(3), TurnNo::new(2), 1)
         );
         let mut timed = shown(Kind::ToolResult, "b");
-        timed.event.to_mut().at = Some(5 * 60_000 + 59_999);
+        timed.event.to_mut().at = Some(TimeMs::new(5 * 60_000 + 59_999));
         timed.event.to_mut().tool = Some("Bash".to_string());
         let timed = documents.event(&timed).unwrap();
         assert_eq!(
@@ -299,7 +301,11 @@ pub(super) mod tests {
             5
         );
         assert_eq!(
-            [minute(None), minute(Some(-1)), minute(Some(i64::MAX))],
+            [
+                minute(None),
+                minute(Some(TimeMs::new(-1))),
+                minute(Some(TimeMs::MAX))
+            ],
             [0, 0, u32::MAX]
         );
     }

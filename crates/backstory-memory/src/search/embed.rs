@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
-use backstory_event::{EventView, Kind, SessionId};
+use backstory_event::{EventView, Kind, Seq, SessionId, TurnNo};
 use backstory_store::{
     Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
     VectorWriter, Vectors, lock_file,
@@ -290,15 +290,15 @@ impl Run<'_> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let session = pending.session;
-        let mut from = pending.embedded + 1;
+        let mut from = pending.embedded.next();
         if pending.stale {
             self.writer.remove_session(session);
-            from = 1;
+            from = Seq::FIRST;
         }
         let mut done = Embedded {
             session: pending.session,
             first: from,
-            last: from - 1,
+            last: from.previous(),
             bytes: 0,
         };
         let mut batch = Batch::default();
@@ -374,7 +374,7 @@ struct Batch {
     texts: Vec<String>,
     keys: Vec<VectorKey>,
     /// The turn of each, and what it counts for its turn and session.
-    turns: Vec<(u64, f32)>,
+    turns: Vec<(TurnNo, f32)>,
 }
 
 impl Batch {
@@ -386,7 +386,7 @@ impl Batch {
         for (chunk, passage) in passages(event).into_iter().enumerate() {
             self.keys.push(VectorKey {
                 session,
-                seq: event.seq as u32,
+                seq: event.seq,
                 chunk: chunk as u32,
             });
             self.turns.push((event.turn, weight));
@@ -396,9 +396,9 @@ impl Batch {
 }
 
 /// Adds to each passage's vector some of what its turn and its session are about: a reply alone seldom says what was asked.
-fn add_context(rows: &mut [f32], dimensions: usize, turns: &[(u64, f32)]) {
+fn add_context(rows: &mut [f32], dimensions: usize, turns: &[(TurnNo, f32)]) {
     let mut session = vec![0.0; dimensions];
-    let mut by_turn: HashMap<u64, Vec<f32>> = HashMap::new();
+    let mut by_turn: HashMap<TurnNo, Vec<f32>> = HashMap::new();
     for (row, (turn, weight)) in rows.chunks_exact(dimensions).zip(turns) {
         add_scaled(&mut session, row, *weight);
         let turn = by_turn

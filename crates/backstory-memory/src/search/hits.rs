@@ -1,6 +1,6 @@
 //! What is shown of what was found.
 
-use backstory_event::{EventView, Kind};
+use backstory_event::{EventView, Kind, Seq};
 use backstory_store::SessionHead;
 
 use super::rank::{Ranked, standing};
@@ -13,13 +13,13 @@ use crate::read::read_one;
 
 impl Memory {
     /// What was noted of an event whose text is gone.
-    fn noted(&self, head: &SessionHead, seq: u64) -> Result<Option<Noted>> {
+    fn noted(&self, head: &SessionHead, seq: Seq) -> Result<Option<Noted>> {
         let mut noted = digest::evicted(&self.store, head)?.into_iter();
         Ok(noted.find(|noted| noted.seq == seq))
     }
 
     /// An event that only a hook told of.
-    fn live(&self, head: &SessionHead, seq: u64) -> Result<Option<EventView<'static>>> {
+    fn live(&self, head: &SessionHead, seq: Seq) -> Result<Option<EventView<'static>>> {
         let Some(live) = self.store.live_sessions(Some(head.id))?.pop() else {
             return Ok(None);
         };
@@ -63,13 +63,13 @@ impl Memory {
                     return Ok(hits);
                 }
                 // The title is no event; the first one stands for it.
-                let seq = u64::from(*event.max(&1));
+                let seq = *event.max(&Seq::FIRST);
                 let shown = match read_one(&self.store, &mut bytes, head, seq)? {
                     Some(shown) => Shown::Event(Box::new(shown)),
                     // Of an evicted session the title is left, and what was noted.
-                    None => match self.noted(head, u64::from(*event))? {
+                    None => match self.noted(head, *event)? {
                         Some(noted) => Shown::Noted(noted),
-                        None if *event == 0 => Shown::Title,
+                        None if *event == Seq::ZERO => Shown::Title,
                         None => match self.live(head, seq)? {
                             Some(live) => Shown::Event(Box::new(live)),
                             None => continue,
@@ -96,7 +96,7 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
     let chunk = ranked.chunk.filter(|_| place == 0);
     let title = || head.title.clone().unwrap_or_default();
     let text = match (shown, chunk) {
-        _ if event == 0 => title(),
+        _ if event == Seq::ZERO => title(),
         (Shown::Event(shown), Some(chunk)) => passages::passages(shown)
             .get(chunk as usize)
             .cloned()
@@ -107,12 +107,12 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
     };
     let (turn, event, at, kind) = match shown {
         // A title stands before the first turn.
-        Shown::Event(shown) if event == 0 => {
+        Shown::Event(shown) if event == Seq::ZERO => {
             (shown.turn, shown.seq, shown.event.at, shown.event.kind)
         }
-        Shown::Event(shown) => (turn.into(), shown.seq, shown.event.at, shown.event.kind),
+        Shown::Event(shown) => (turn, shown.seq, shown.event.at, shown.event.kind),
         Shown::Noted(noted) => (noted.turn, noted.seq, noted.at, noted.kind),
-        Shown::Title => (turn.into(), 0, head.started_at, Kind::Summary),
+        Shown::Title => (turn, Seq::ZERO, head.started_at, Kind::Summary),
     };
     Hit {
         session: head.clone(),
@@ -126,7 +126,7 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
         more: ranked.turns[place + 1..]
             .iter()
             .take(MORE_TURNS)
-            .map(|(turn, ..)| u64::from(*turn))
+            .map(|(turn, ..)| *turn)
             .collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_store::{
     EventRange, IndexError, IndexedEvent, Store, Taken, TextIndex, TextIndexWriter, Unindexed,
     lock_file, try_lock_file,
@@ -145,7 +145,7 @@ pub(crate) struct IndexUpdate {
     /// Whether its files looked as sealed.
     whole: bool,
     /// How many events of each session were fed, from its first one on, and what makes its documents.
-    fed: HashMap<SessionId, (u64, Documents)>,
+    fed: HashMap<SessionId, (Seq, Documents)>,
     report: IndexReport,
     _lock: File,
 }
@@ -200,9 +200,9 @@ impl IndexUpdate {
                 continue;
             };
             // Put back below, unless events are missing in between.
-            let begin = || (0, Documents::of(first.session));
+            let begin = || (Seq::ZERO, Documents::of(first.session));
             let (fed, mut documents) = self.fed.remove(&first.session).unwrap_or_else(begin);
-            if first.seq != fed + 1 {
+            if first.seq != fed.next() {
                 continue;
             }
             for stored in events {
@@ -210,7 +210,7 @@ impl IndexUpdate {
                     self.add(document)?;
                 }
             }
-            let fed = fed + events.len() as u64;
+            let fed = Seq::last_of(fed.count() + events.len() as u64);
             self.fed.insert(first.session, (fed, documents));
         }
         Ok(())
@@ -233,7 +233,7 @@ impl IndexUpdate {
         }
         let is_fed = |pending: &Unindexed| {
             let fed = self.fed.get(&pending.session);
-            fed.is_some_and(|(fed, _)| *fed == pending.events)
+            fed.is_some_and(|(fed, _)| fed.count() == pending.events)
         };
         let (mut done, rest): (Vec<Unindexed>, Vec<Unindexed>) =
             pending.into_iter().partition(is_fed);

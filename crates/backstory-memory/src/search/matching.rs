@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use backstory_event::Seq;
 use backstory_store::{IndexSegment, Part, TextIndex};
 
 use super::query::Atom;
@@ -46,7 +47,7 @@ pub(super) fn turns(
         let mut add = |document| {
             let place = segment.place(document);
             let fresh = scope.fresh.get(&place.session);
-            if fresh.is_none_or(|first| place.seq > 0 && place.seq < *first) {
+            if fresh.is_none_or(|first| place.seq > Seq::ZERO && place.seq < *first) {
                 turns.insert(turn_key(&place));
             }
         };

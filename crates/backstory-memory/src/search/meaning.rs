@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use backstory_embed::{Model, Purpose, Weights};
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, TurnNo};
 use backstory_store::{EventRange, Place, TextIndex, VectorError, VectorKey, Vectors};
 
 use super::document::minute;
@@ -120,7 +120,7 @@ impl Memory {
                 })
         })?;
         // Vectors of events that changed since, or that are gone, tell nothing. Many are of few sessions: each is asked for once.
-        let mut embedded: HashMap<SessionId, u64> = HashMap::new();
+        let mut embedded: HashMap<SessionId, Seq> = HashMap::new();
         let mut kept = Vec::with_capacity(found.len());
         for (key, cosine) in found {
             let last = match embedded.entry(key.session) {
@@ -129,7 +129,7 @@ impl Memory {
                     *entry.insert(self.store.embedded_to(&open.name, key.session)?)
                 }
             };
-            if u64::from(key.seq) <= last && self.is_in_scope(key, scope)? {
+            if key.seq <= last && self.is_in_scope(key, scope)? {
                 kept.push((key, cosine));
             }
         }
@@ -141,17 +141,17 @@ impl Memory {
         if !scope.looks_at_events() {
             return Ok(true);
         }
-        let (session, seq) = (key.session, u64::from(key.seq));
+        let (session, seq) = (key.session, key.seq);
         let rows = self.store.events(session, EventRange::One(seq))?;
         Ok(rows.first().is_some_and(|row| {
             let place = Place {
                 session: key.session,
                 seq: key.seq,
-                turn: row.turn as u32,
-                kind: row.kind,
-                minute: minute(row.at),
+                turn: row.turn,
+                kind: row.event.kind,
+                minute: minute(row.event.at),
             };
-            scope.allows(&place) && scope.allows_tool(row.tool.as_deref())
+            scope.allows(&place) && scope.allows_tool(row.event.tool.as_deref())
         }))
     }
 }
@@ -182,7 +182,7 @@ fn gather(found: Vec<(VectorKey, f32)>) -> Vec<Near> {
 pub(super) fn join(
     words: Vec<Ranked>,
     near: &[Near],
-    turn_of: impl Fn(VectorKey) -> Option<u32>,
+    turn_of: impl Fn(VectorKey) -> Option<TurnNo>,
 ) -> Vec<Ranked> {
     let covered = words.first().map_or(0.0, |best| best.coverage);
     let share = UNSURE * (1.0 - covered / SURE).max(0.0);

@@ -23,7 +23,7 @@ mod typo;
 
 use std::collections::HashSet;
 
-use backstory_event::Kind;
+use backstory_event::{Kind, Seq, TimeMs, TurnNo};
 use backstory_store::{DamagedPiece, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
 
 use self::meaning::Near;
@@ -117,11 +117,11 @@ pub struct Hit {
     /// Its session.
     pub session: SessionHead,
     /// The turn.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// The event of it that fits best.
-    pub event: u64,
+    pub event: Seq,
     /// When that was.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
     /// What that event is.
     pub kind: Kind,
     /// How well the session fits; comparable within one answer only.
@@ -131,7 +131,7 @@ pub struct Hit {
     /// The piece of the event that shows why.
     pub snippet: Snippet,
     /// Other turns of the session that fit, the best first.
-    pub more: Vec<u64>,
+    pub more: Vec<TurnNo>,
 }
 
 /// The index as it was opened for the last search.
@@ -221,7 +221,7 @@ impl Memory {
                     found.ranked.clear();
                 }
                 let turn_of = |key: VectorKey| {
-                    let turn = self.store.turn_of(key.session, key.seq.into());
+                    let turn = self.store.turn_of(key.session, key.seq);
                     turn.ok().flatten()
                 };
                 found.ranked = meaning::join(found.ranked, &near, turn_of);
@@ -306,7 +306,7 @@ impl Memory {
             None => self.store.indexable()?,
         };
         if index.is_some() {
-            let fresh = |pending: &Unindexed| (pending.session, pending.first_seq as u32);
+            let fresh = |pending: &Unindexed| (pending.session, pending.first_seq);
             scope.fresh = pending.iter().map(fresh).collect();
         }
         let mut found = self.count_and_scan(query, &mut terms, &pending, scope, index)?;

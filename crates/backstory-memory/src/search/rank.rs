@@ -4,7 +4,7 @@
 //! each kind with a weight of its own; an event counts for more in a turn that has the query's other words; a session counts
 //! by its best three events; words that stand side by side in the query and in the session count extra.
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, Seq, SessionId, TurnNo};
 use backstory_store::{Part, Place};
 
 use super::terms::{Term, Terms};
@@ -159,7 +159,7 @@ pub(super) struct Ranked {
     /// The share of what the query's words tell that one event has.
     pub(super) coverage: f32,
     /// Its turns, the best first: the turn, its best event, their score.
-    pub(super) turns: Vec<(u32, u32, f32)>,
+    pub(super) turns: Vec<(TurnNo, Seq, f32)>,
     /// The piece of the best event that was found by its meaning, if it was.
     pub(super) chunk: Option<u32>,
 }
@@ -225,7 +225,7 @@ fn session(
             }
         }
         let whole = weigh(&most, information);
-        let (mut top, mut top_event) = (0.0, 0);
+        let (mut top, mut top_event) = (0.0, Seq::ZERO);
         for &row in turn {
             let event = weigh(rows.terms(row), information);
             if event > top {
@@ -235,7 +235,9 @@ fn session(
             coverage = coverage.max(telling.share(rows.terms(row)));
             pairs |= rows.pairs[row];
         }
-        let number = turn.first().map_or(0, |row| rows.places[*row].turn);
+        let number = turn
+            .first()
+            .map_or(TurnNo::ZERO, |row| rows.places[*row].turn);
         turns.push((number, top_event, top + BEST_TURN * whole));
     }
     turns.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
@@ -350,8 +352,8 @@ mod tests {
         for (session, turn, seq, has) in events {
             let row = rows.add(Place {
                 session: (*session).into(),
-                seq: *seq,
-                turn: *turn,
+                seq: (*seq).into(),
+                turn: (*turn).into(),
                 kind: Kind::Reply,
                 minute: 0,
             });
@@ -442,7 +444,7 @@ mod tests {
         let turns: Vec<(u32, u32)> = found[0]
             .turns
             .iter()
-            .map(|(turn, event, _)| (*turn, *event))
+            .map(|(turn, event, _)| (turn.get(), event.get()))
             .collect();
         assert_eq!(turns[0], (2, 4));
         assert_eq!(turns.len(), 3);

@@ -114,8 +114,8 @@ fn session(store: &Store, head: &SessionHead, regex: &Regex, scope: &Scope) -> R
         }
         let place = Place {
             session: head.id,
-            seq: event.seq as u32,
-            turn: event.turn as u32,
+            seq: event.seq,
+            turn: event.turn,
             kind,
             minute: last,
         };

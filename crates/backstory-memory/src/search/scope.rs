@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, Seq, SessionId, TimeMs};
 use backstory_store::{IndexSegment, MetaEquals, Place, SessionFilter, Store, TextIndex};
 
 use super::document::minute;
@@ -18,9 +18,9 @@ pub struct SearchFilter {
     /// On this branch.
     pub branch: Option<String>,
     /// At or after this time, in unix milliseconds.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
     /// At or before this time.
-    pub until: Option<i64>,
+    pub until: Option<TimeMs>,
     /// Said by `user`, `assistant`, `tool` or `system`, or of a kind: `prompt`, `reply`, `tool_call`, …
     pub role: Option<String>,
     /// Calls and results of this tool.
@@ -45,7 +45,7 @@ pub(super) struct Scope {
     /// The turns that must not be found.
     pub(super) without: HashSet<u64>,
     /// Events that are searched beside the index: of these sessions, from this seq on.
-    pub(super) fresh: HashMap<SessionId, u32>,
+    pub(super) fresh: HashMap<SessionId, Seq>,
     kinds: Option<Vec<Kind>>,
     from: u32,
     to: Option<u32>,
@@ -60,13 +60,13 @@ pub(super) struct SegmentFilter<'a> {
 }
 
 /// An event of a session as one number.
-pub(super) fn event_key(session: SessionId, seq: u32) -> u64 {
-    u64::from(session.get()) << 32 | u64::from(seq)
+pub(super) fn event_key(session: SessionId, seq: Seq) -> u64 {
+    u64::from(session.get()) << 32 | u64::from(seq.get())
 }
 
 /// A turn of a session as one number.
 pub(super) fn turn_key(place: &Place) -> u64 {
-    u64::from(place.session.get()) << 32 | u64::from(place.turn)
+    u64::from(place.session.get()) << 32 | u64::from(place.turn.get())
 }
 
 impl Scope {
@@ -99,7 +99,7 @@ impl Scope {
             scope.require(
                 turns
                     .into_iter()
-                    .map(|(session, turn)| u64::from(session.get()) << 32 | turn)
+                    .map(|(session, turn)| u64::from(session.get()) << 32 | turn.count())
                     .collect(),
             );
         }
@@ -225,7 +225,8 @@ impl SegmentFilter<'_> {
         let place = self.segment.place(document);
         // The index has these events too, or did, but as they were.
         let fresh = self.scope.fresh.get(&session);
-        fresh.is_none_or(|first| place.seq < *first && place.seq > 0) && self.scope.allows(&place)
+        fresh.is_none_or(|first| place.seq < *first && place.seq > Seq::ZERO)
+            && self.scope.allows(&place)
     }
 }
 

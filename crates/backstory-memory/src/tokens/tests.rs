@@ -154,7 +154,7 @@ fn our_own_files() {
 
 #[test]
 fn made_up_logs() {
-    for file in backstory_agents::sample::story(1_770_000_000_000) {
+    for file in backstory_agents::sample::story(backstory_event::TimeMs::new(1_770_000_000_000)) {
         let text = String::from_utf8(file.bytes).unwrap();
         if off(&text).is_some() {
             check(&file.path, &text);

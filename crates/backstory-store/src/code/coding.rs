@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use backstory_event::SessionId;
+use backstory_event::{FileId, Seq, SessionId, TimeMs, TurnNo, UnknownNumber};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
 use super::new::NewSnapshot;
 use super::snapshot::{PlacedSymbol, PriorSymbol, SymbolChanges, prior_symbols};
-use super::{LIVE_TURN, RunEdge, SymbolRow, symbol_from_row};
+use super::{RunEdge, StoredTurn, SymbolRow, symbol_from_row};
 use crate::blocks::Packer;
 use crate::error::{Error, Result};
 use crate::ingest::{Project, project_row};
@@ -35,7 +35,7 @@ pub struct Coding<'a> {
     packer: Packer,
     /// Histories of files that were asked for or changed; `None` for those that are damaged. Stored when all is done, so that each
     /// is packed once.
-    histories: RefCell<BTreeMap<i64, Option<FileHistory>>>,
+    histories: RefCell<BTreeMap<FileId, Option<FileHistory>>>,
 }
 
 /// A file as it was last seen.
@@ -49,7 +49,7 @@ pub struct LastSnapshot {
 
 impl Coding<'_> {
     /// The row of a source file, made if need be.
-    pub fn file(&self, project: &Project, name: &str) -> Result<i64> {
+    pub fn file(&self, project: &Project, name: &str) -> Result<FileId> {
         let project = project_row(&self.transaction, project)?;
         let known = "SELECT id FROM code_files WHERE project = ?1 AND name = ?2";
         let mut statement = self.transaction.prepare_cached(known)?;
@@ -61,7 +61,7 @@ impl Coding<'_> {
         self.transaction
             .prepare_cached(insert)?
             .execute((project, name))?;
-        Ok(self.transaction.last_insert_rowid())
+        Ok(FileId::last_inserted(&self.transaction)?)
     }
 
     /// The last snapshot of a file, if it was there then.
@@ -80,12 +80,12 @@ impl Coding<'_> {
     }
 
     /// The only file of a project that has this name in some folder.
-    pub fn file_named(&self, project: &Project, name: &str) -> Result<Option<i64>> {
+    pub fn file_named(&self, project: &Project, name: &str) -> Result<Option<FileId>> {
         let project = project_row(&self.transaction, project)?;
         let mut statement = self.transaction.prepare_cached(
             "SELECT MAX(id), COUNT(*) FROM code_files WHERE project = ?1 AND (name = ?2 OR substr(name, -length(?2) - 1) = '/' || ?2)",
         )?;
-        let (id, count): (Option<i64>, u64) =
+        let (id, count): (Option<FileId>, u64) =
             statement.query_row((project, name), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(id.filter(|_| count == 1))
     }
@@ -93,9 +93,9 @@ impl Coding<'_> {
     /// Takes note that a turn moved a file. What was known of it is known of the new one.
     pub fn moved(
         &self,
-        from: i64,
-        to: i64,
-        (session, turn, at): (SessionId, i64, i64),
+        from: FileId,
+        to: FileId,
+        (session, turn, at): (SessionId, Option<TurnNo>, TimeMs),
     ) -> Result<()> {
         if from == to {
             return Ok(());
@@ -122,13 +122,13 @@ impl Coding<'_> {
     }
 
     /// Adds a snapshot of a file. The snapshot of the same turn, if there is one, is replaced.
-    pub fn add_snapshot(&self, file: i64, snapshot: NewSnapshot<'_>) -> Result<()> {
+    pub fn add_snapshot(&self, file: FileId, snapshot: NewSnapshot<'_>) -> Result<()> {
         self.with_history(file, |history| history.add(&self.transaction, snapshot))?;
         Ok(())
     }
 
     /// Takes note that a file has errors that were not there when it was last seen whole.
-    pub fn broken(&self, file: i64, at: i64) -> Result<()> {
+    pub fn broken(&self, file: FileId, at: TimeMs) -> Result<()> {
         self.with_history(file, |history| {
             history.set_broken(at);
             Ok(())
@@ -139,8 +139,8 @@ impl Coding<'_> {
     /// Takes note that a turn deleted a file, which had these symbols.
     pub fn gone(
         &self,
-        file: i64,
-        (session, turn, at): (SessionId, i64, i64),
+        file: FileId,
+        (session, turn, at): (SessionId, Option<TurnNo>, TimeMs),
         prior: Vec<PriorSymbol>,
     ) -> Result<()> {
         self.with_history(file, |history| {
@@ -153,7 +153,7 @@ impl Coding<'_> {
     /// known and nothing is stored: what is left of it must not be taken for sound.
     fn with_history<T>(
         &self,
-        file: i64,
+        file: FileId,
         act: impl FnOnce(&mut FileHistory) -> Result<T>,
     ) -> Result<Option<T>> {
         let mut histories = self.histories.borrow_mut();
@@ -179,14 +179,17 @@ impl Coding<'_> {
         }
     }
 
-    /// What is stored of what a turn did to a symbol.
+    /// What is stored of what a turn did to a symbol. A row that says nothing known is as good as none: what is stored now replaces it.
     pub fn known(&self, row: &SymbolRow) -> Result<Option<SymbolRow>> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT session, turn, file, name, kind, change, earlier, at FROM symbol_changes \
              WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4",
         )?;
-        let key = (row.session, row.turn, row.file, &row.name);
-        Ok(statement.query_row(key, symbol_from_row).optional()?)
+        let key = (row.session, StoredTurn(row.turn), row.file, &row.name);
+        match statement.query_row(key, symbol_from_row) {
+            Err(error) if UnknownNumber::is_cause_of(&error) => Ok(None),
+            known => Ok(known.optional()?),
+        }
     }
 
     /// Stores what a turn did to a symbol, in the place of what was stored before.
@@ -195,7 +198,7 @@ impl Coding<'_> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         self.transaction.prepare_cached(insert)?.execute((
             row.session,
-            row.turn,
+            StoredTurn(row.turn),
             row.file,
             &row.name,
             row.kind,
@@ -209,7 +212,7 @@ impl Coding<'_> {
     /// Removes what is stored of what a turn did to a symbol: nothing, after all.
     pub fn unchange(&self, row: &SymbolRow) -> Result<()> {
         let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4";
-        let key = (row.session, row.turn, row.file, &row.name);
+        let key = (row.session, StoredTurn(row.turn), row.file, &row.name);
         self.transaction.prepare_cached(delete)?.execute(key)?;
         Ok(())
     }
@@ -232,11 +235,11 @@ impl Coding<'_> {
     }
 
     /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
-    pub fn finish(&self, session: SessionId, coded: u64) -> Result<()> {
+    pub fn finish(&self, session: SessionId, coded: Seq) -> Result<()> {
         let query = "SELECT DISTINCT file FROM symbol_changes WHERE session = ?1 AND turn = ?2";
         let mut statement = self.transaction.prepare_cached(query)?;
-        let seen_live = statement.query_map((session, LIVE_TURN), |row| row.get(0))?;
-        let seen_live: Vec<i64> = seen_live.collect::<rusqlite::Result<_>>()?;
+        let seen_live = statement.query_map((session, StoredTurn(None)), |row| row.get(0))?;
+        let seen_live: Vec<FileId> = seen_live.collect::<rusqlite::Result<_>>()?;
         for file in seen_live {
             self.with_history(file, |history| {
                 history.remove_live(&self.transaction, session)
@@ -245,7 +248,7 @@ impl Coding<'_> {
         let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2";
         self.transaction
             .prepare_cached(delete)?
-            .execute((session, LIVE_TURN))?;
+            .execute((session, StoredTurn(None)))?;
         let update = "UPDATE sessions SET coded = ?2 WHERE id = ?1";
         self.transaction
             .prepare_cached(update)?
@@ -262,7 +265,7 @@ impl Coding<'_> {
     }
 }
 
-fn code_file(connection: &Connection, project: &Project, name: &str) -> Result<Option<i64>> {
+fn code_file(connection: &Connection, project: &Project, name: &str) -> Result<Option<FileId>> {
     let mut statement = connection.prepare_cached(
         "SELECT code_files.id FROM code_files JOIN projects ON projects.id = project \
          WHERE name = ?3 AND (remote = ?2 OR root = ?1) ORDER BY remote IS ?2 DESC LIMIT 1",

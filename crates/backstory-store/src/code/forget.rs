@@ -1,5 +1,6 @@
 //! Snapshots of files that forgotten sessions changed.
 
+use backstory_event::{FileId, TimeMs};
 use rusqlite::Connection;
 
 use super::history::FileHistory;
@@ -23,7 +24,7 @@ pub(crate) fn remove_snapshots(connection: &Connection) -> Result<()> {
     let mut packer = Packer::for_snapshots()?;
     let mut statement = connection.prepare(CHANGED_FILES)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let changed: Vec<(i64, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let changed: Vec<(FileId, TimeMs)> = rows.collect::<rusqlite::Result<_>>()?;
     for (file, since) in changed {
         let truncated = FileHistory::read(connection, file).and_then(|mut history| {
             history.truncate(connection, since)?;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs};
 use serde::{Deserialize, Serialize};
 
 use super::names::Code;
@@ -288,8 +288,8 @@ fn single_symbol(symbol: SingleSymbol<'_>) -> PlacedSymbol {
 fn empty_snapshot() -> FileSnapshot {
     FileSnapshot {
         session: SessionId::default(),
-        turn: 0,
-        at: 0,
+        turn: None,
+        at: TimeMs::ZERO,
         is_gone: false,
         broken_at: None,
         has_errors: false,

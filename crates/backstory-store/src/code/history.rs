@@ -1,19 +1,19 @@
 //! The history of one source file: its snapshots in the order of time.
 
-use backstory_event::SessionId;
+use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use rusqlite::Connection;
 
-use super::LIVE_TURN;
+use super::StoredTurn;
 use super::format::encode_part;
 use super::new::{NewSnapshot, placed_symbols};
-use super::parts::{SnapshotRow, part_ranges, part_row, read_part};
+use super::parts::{SnapshotRow, end_row, part_ranges, part_row, read_part};
 use super::snapshot::{FileSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges};
 use crate::blocks::Packer;
 use crate::error::{Error, Result};
 
 /// The history of a file, as far as it was read, with what was added to it.
 pub(super) struct FileHistory {
-    file: i64,
+    file: FileId,
     /// All rows as they are stored.
     rows: Vec<SnapshotRow>,
     /// So many of them are of snapshots that were not read, nor changed.
@@ -25,7 +25,7 @@ pub(super) struct FileHistory {
 
 impl FileHistory {
     /// Reads the last part of a file's history.
-    pub(super) fn read(connection: &Connection, file: i64) -> Result<Self> {
+    pub(super) fn read(connection: &Connection, file: FileId) -> Result<Self> {
         let columns = SnapshotRow::COLUMNS;
         let query = format!("SELECT {columns} FROM snapshots WHERE file = ?1 ORDER BY part, place");
         let mut statement = connection.prepare_cached(&query)?;
@@ -43,11 +43,11 @@ impl FileHistory {
     }
 
     /// Removes the whole history of a file.
-    pub(super) fn remove(connection: &Connection, file: i64) -> Result<()> {
+    pub(super) fn remove(connection: &Connection, file: FileId) -> Result<()> {
         connection.execute("DELETE FROM snapshots WHERE file = ?1", [file])?;
         connection.execute(
             "DELETE FROM snapshot_states WHERE id >= ?1 AND id < ?2",
-            [part_row(file, 0), part_row(file + 1, 0)],
+            [part_row(file, 0), end_row(file)],
         )?;
         Ok(())
     }
@@ -89,7 +89,7 @@ impl FileHistory {
             symbols,
             changes: SymbolChanges::default(),
         };
-        if new.turn == LIVE_TURN && self.is_known(&snapshot) {
+        if new.turn.is_none() && self.is_known(&snapshot) {
             return Ok(());
         }
         let known = self.take_turn(connection, new.session, new.turn)?;
@@ -114,7 +114,7 @@ impl FileHistory {
     pub(super) fn add_removal(
         &mut self,
         connection: &Connection,
-        (session, turn, at): (SessionId, i64, i64),
+        (session, turn, at): (SessionId, Option<TurnNo>, TimeMs),
         prior: Vec<PriorSymbol>,
     ) -> Result<()> {
         let known = self.take_turn(connection, session, turn)?;
@@ -146,7 +146,7 @@ impl FileHistory {
     }
 
     /// Takes note that the file has errors that were not there when it was last seen whole.
-    pub(super) fn set_broken(&mut self, at: i64) {
+    pub(super) fn set_broken(&mut self, at: TimeMs) {
         if let Some(last) = self.snapshots.last_mut()
             && last.at <= at
             && !last.is_gone
@@ -170,7 +170,7 @@ impl FileHistory {
         let of_session = |snapshot: &&FileSnapshot| snapshot.session == session;
         let told = self.snapshots.iter().filter(of_session);
         let told: Vec<FileSnapshot> = told
-            .filter(|snapshot| snapshot.turn != LIVE_TURN)
+            .filter(|snapshot| snapshot.turn.is_some())
             .cloned()
             .collect();
         let Some(last) = told.iter().map(|snapshot| snapshot.at).max() else {
@@ -178,7 +178,7 @@ impl FileHistory {
         };
         let is_told = |snapshot: &FileSnapshot| {
             snapshot.session == session
-                && snapshot.turn == LIVE_TURN
+                && snapshot.turn.is_none()
                 && (snapshot.at <= last || told.iter().any(|told| told.is_same_state(snapshot)))
         };
         let before = self.snapshots.len();
@@ -188,7 +188,7 @@ impl FileHistory {
     }
 
     /// Removes all snapshots from a time on.
-    pub(super) fn truncate(&mut self, connection: &Connection, from: i64) -> Result<()> {
+    pub(super) fn truncate(&mut self, connection: &Connection, from: TimeMs) -> Result<()> {
         let first = self.rows.partition_point(|row| row.at < from);
         if first < self.rows.len() {
             self.read_from(connection, first)?;
@@ -203,9 +203,9 @@ impl FileHistory {
         &mut self,
         connection: &Connection,
         session: SessionId,
-        turn: i64,
+        turn: Option<TurnNo>,
     ) -> Result<Option<FileSnapshot>> {
-        if turn == LIVE_TURN {
+        if turn.is_none() {
             return Ok(None);
         }
         let unread = &self.rows[..self.unread];
@@ -237,7 +237,7 @@ impl FileHistory {
             .get(place)
             .is_some_and(|known| known.at == snapshot.at)
         {
-            snapshot.at += 1;
+            snapshot.at = snapshot.at.plus_ms(1);
             place += 1;
         }
         self.snapshots.insert(place, snapshot);
@@ -272,7 +272,7 @@ impl FileHistory {
         let after = part_row(self.file, first_part + parts.len() as i64);
         let delete = "DELETE FROM snapshot_states WHERE id >= ?1 AND id < ?2";
         let delete = &mut connection.prepare_cached(delete)?;
-        delete.execute((after, part_row(self.file + 1, 0)))?;
+        delete.execute((after, end_row(self.file)))?;
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl FileHistory {
                 row.part,
                 row.place,
                 row.session,
-                row.turn,
+                StoredTurn(row.turn),
                 row.at,
                 row.is_gone,
                 row.broken_at,

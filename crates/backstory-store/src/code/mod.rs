@@ -12,8 +12,11 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use backstory_event::SessionId;
+use backstory_event::{
+    Action, FileId, Seq, SessionId, SymbolChangeKind, SymbolKind, TimeMs, TurnNo, UnknownNumber,
+};
 use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 pub use self::coding::{Coding, LastSnapshot};
 pub(crate) use self::forget::remove_snapshots;
@@ -24,12 +27,29 @@ pub use self::rows::{CallRow, FunctionRow, SnapshotFilter};
 pub use self::snapshot::{
     CallRecord, ChangeType, FileSnapshot, PlacedSymbol, PriorSymbol, SymbolChanges, SymbolRecord,
 };
+use crate::checksums::{Scope, damage};
 use crate::error::Result;
 use crate::ingest::Project;
 use crate::open::Store;
 
-/// The turn of what was seen live, until the log tells which it was.
-pub const LIVE_TURN: i64 = -1;
+/// A turn as columns have it: -1 for what was seen live, until the log tells which it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredTurn(pub(crate) Option<TurnNo>);
+
+impl ToSql for StoredTurn {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.map_or(-1, i64::from).into())
+    }
+}
+
+impl FromSql for StoredTurn {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value.as_i64()? {
+            -1 => Ok(StoredTurn(None)),
+            _ => TurnNo::column_result(value).map(|turn| StoredTurn(Some(turn))),
+        }
+    }
+}
 
 /// A session with events that were not looked at for what they did to source files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +63,7 @@ pub struct Uncoded {
     /// Its project.
     pub project: Option<Project>,
     /// Events up to this seq were looked at.
-    pub coded: u64,
+    pub coded: Seq,
     /// How many it has.
     pub events: u64,
 }
@@ -52,9 +72,9 @@ pub struct Uncoded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// The call.
-    pub call: u64,
+    pub call: Seq,
     /// The answer.
-    pub result: u64,
+    pub result: Seq,
     /// The file; `None` for a command.
     pub path: Option<String>,
 }
@@ -67,20 +87,20 @@ pub struct WriteRow {
     /// The agent.
     pub agent: String,
     /// The call.
-    pub call: u64,
+    pub call: Seq,
 }
 
 /// A source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeFile {
     /// Its row.
-    pub id: i64,
+    pub id: FileId,
     /// Its project.
     pub project: Project,
     /// Its path below the root of that.
     pub name: String,
     /// The file that it was before it was moved.
-    pub moved_from: Option<i64>,
+    pub moved_from: Option<FileId>,
 }
 
 /// What a turn did to a symbol.
@@ -89,26 +109,26 @@ pub struct SymbolRow {
     /// The session's row.
     pub session: SessionId,
     /// The turn.
-    pub turn: i64,
+    pub turn: Option<TurnNo>,
     /// The file.
-    pub file: i64,
+    pub file: FileId,
     /// The symbol; empty for the file itself.
     pub name: String,
-    /// What it is, in the writer's own numbers.
-    pub kind: Option<u8>,
-    /// What was done, in the writer's own numbers.
-    pub change: u8,
+    /// What it is; `None` for the file itself.
+    pub kind: Option<SymbolKind>,
+    /// What was done.
+    pub change: SymbolChangeKind,
     /// The name before it was renamed.
     pub earlier: Option<String>,
     /// When.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
 }
 
 /// A call that was seen in stack traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEdge {
     /// The file of the caller.
-    pub file: i64,
+    pub file: FileId,
     /// The caller's name, without what it is in.
     pub caller: String,
     /// The callee's.
@@ -118,9 +138,9 @@ pub struct RunEdge {
     /// The session where it was seen last.
     pub session: SessionId,
     /// The event there.
-    pub seq: u64,
+    pub seq: Seq,
     /// When.
-    pub at: Option<i64>,
+    pub at: Option<TimeMs>,
 }
 
 /// Which changes of symbols.
@@ -129,9 +149,9 @@ pub struct SymbolFilter {
     /// Of this session.
     pub session: Option<SessionId>,
     /// Of these files.
-    pub files: Option<Vec<i64>>,
+    pub files: Option<Vec<FileId>>,
     /// Not before this.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
 }
 
 impl Store {
@@ -157,17 +177,17 @@ impl Store {
     }
 
     /// Calls that were answered without an error after this seq and write files or may move some, in the order of the answers.
-    pub fn answered(&self, session: SessionId, after: u64) -> Result<Vec<Answered>> {
+    pub fn answered(&self, session: SessionId, after: Seq) -> Result<Vec<Answered>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT results.call, results.seq, paths.path FROM events AS results \
-             JOIN touches INDEXED BY touches_by_event ON touches.session = ?1 AND touches.seq = results.call AND action > 0 \
+             JOIN touches INDEXED BY touches_by_event ON touches.session = ?1 AND touches.seq = results.call AND action <> ?3 \
              JOIN paths ON paths.id = touches.path \
              WHERE results.session = ?1 AND results.seq > ?2 AND results.call IS NOT NULL AND results.error IS NULL \
              UNION ALL SELECT results.call, results.seq, NULL FROM events AS calls \
              JOIN events AS results ON results.session = ?1 AND results.seq > MAX(?2, calls.seq) AND results.call = calls.seq \
              WHERE calls.session = ?1 AND instr(calls.command, 'mv ') > 0 AND results.error IS NULL ORDER BY 2, 1, 3",
         )?;
-        let rows = statement.query_map((session, after), |row| {
+        let rows = statement.query_map((session, after, Action::Read), |row| {
             Ok(Answered {
                 call: row.get(0)?,
                 result: row.get(1)?,
@@ -183,23 +203,24 @@ impl Store {
         &self,
         path: &str,
         session: SessionId,
-        call: u64,
+        call: Seq,
         limit: usize,
     ) -> Result<Vec<WriteRow>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT other.id, other.agent, touches.seq FROM paths JOIN touches ON touches.path = paths.id \
              JOIN sessions AS other ON other.id = touches.session JOIN sessions AS own ON own.id = ?2 \
-             WHERE paths.path = ?1 AND action > 0 AND ((other.id = own.id AND touches.seq < ?3) \
+             WHERE paths.path = ?1 AND action <> ?5 AND ((other.id = own.id AND touches.seq < ?3) \
                OR (other.id != own.id AND other.project = own.project AND other.started_at < own.started_at)) \
              ORDER BY other.id = own.id DESC, other.started_at DESC, touches.seq DESC LIMIT ?4",
         )?;
-        let rows = statement.query_map((path, session, call, limit as u64), |row| {
-            Ok(WriteRow {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                call: row.get(2)?,
-            })
-        })?;
+        let rows =
+            statement.query_map((path, session, call, limit as u64, Action::Read), |row| {
+                Ok(WriteRow {
+                    session: row.get(0)?,
+                    agent: row.get(1)?,
+                    call: row.get(2)?,
+                })
+            })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -224,12 +245,16 @@ impl Store {
     }
 
     /// The last snapshot of a file, up to a time if one is given.
-    pub fn file_snapshot(&self, file: i64, until: Option<i64>) -> Result<Option<FileSnapshot>> {
+    pub fn file_snapshot(
+        &self,
+        file: FileId,
+        until: Option<TimeMs>,
+    ) -> Result<Option<FileSnapshot>> {
         read_snapshot(&self.connection, file, until)
     }
 
     /// Files that were last seen with errors that were not there before: the file, and when that was.
-    pub fn broken_files(&self) -> Result<Vec<(i64, i64)>> {
+    pub fn broken_files(&self) -> Result<Vec<(FileId, TimeMs)>> {
         let query = "SELECT file, broken_at FROM snapshots AS last WHERE broken_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots \
              WHERE file = last.file AND (part, place) > (last.part, last.place)) ORDER BY file";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -237,12 +262,12 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// What turns did to symbols, the newest first.
+    /// What turns did to symbols, the newest first. Rows of unknown kinds or changes are left out and named by [`Store::take_damage`].
     pub fn symbol_changes(&self, filter: &SymbolFilter) -> Result<Vec<SymbolRow>> {
         let mut conditions =
             vec!["(?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR session = ?2)".to_string()];
         if let Some(files) = &filter.files {
-            let files: Vec<String> = files.iter().map(i64::to_string).collect();
+            let files: Vec<String> = files.iter().map(FileId::to_string).collect();
             conditions.push(format!("file IN ({})", files.join(",")));
         }
         let query = format!(
@@ -251,12 +276,25 @@ impl Store {
             conditions.join(" AND ")
         );
         let mut statement = self.connection.prepare(&query)?;
-        let rows = statement.query_map((filter.since, filter.session), symbol_from_row)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut rows = statement.query((filter.since, filter.session))?;
+        let mut changes = Vec::new();
+        while let Some(row) = rows.next()? {
+            match symbol_from_row(row) {
+                Err(error) if UnknownNumber::is_cause_of(&error) => {
+                    self.meet_damage([damage::rows(
+                        &self.connection,
+                        Scope::Sessions,
+                        row.get(0)?,
+                    )?]);
+                }
+                change => changes.push(change?),
+            }
+        }
+        Ok(changes)
     }
 
     /// Calls that were seen in stack traces, those of the given files only.
-    pub fn run_edges(&self, files: &[i64]) -> Result<Vec<RunEdge>> {
+    pub fn run_edges(&self, files: &[FileId]) -> Result<Vec<RunEdge>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT file, caller, callee, seen, session, seq, at FROM run_edges WHERE file = ?1",
         )?;
@@ -284,7 +322,7 @@ impl Store {
 fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRow> {
     Ok(SymbolRow {
         session: row.get(0)?,
-        turn: row.get(1)?,
+        turn: row.get::<_, StoredTurn>(1)?.0,
         file: row.get(2)?,
         name: row.get(3)?,
         kind: row.get(4)?,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs, TurnNo};
 
 use super::snapshot::{CallRecord, PlacedSymbol, PriorSymbol, SymbolRecord};
 
@@ -55,10 +55,10 @@ pub struct NewCall<'a> {
 pub struct NewSnapshot<'a> {
     /// Row of the session.
     pub session: SessionId,
-    /// The turn, or [`super::LIVE_TURN`].
-    pub turn: i64,
+    /// The turn; `None` for what was seen live, until the log tells which it was.
+    pub turn: Option<TurnNo>,
     /// When.
-    pub at: i64,
+    pub at: TimeMs,
     /// Whether some of it does not parse.
     pub has_errors: bool,
     /// Symbols in the order of the file.

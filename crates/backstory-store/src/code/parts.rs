@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use backstory_event::SessionId;
+use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::StoredTurn;
 use super::format::{Versions, decode_part};
 use super::snapshot::{FileSnapshot, SymbolRecord};
 use crate::blocks::decompress;
@@ -32,10 +33,10 @@ pub(super) struct SnapshotRow {
     pub(super) part: i64,
     pub(super) place: i64,
     pub(super) session: SessionId,
-    pub(super) turn: i64,
-    pub(super) at: i64,
+    pub(super) turn: Option<TurnNo>,
+    pub(super) at: TimeMs,
     pub(super) is_gone: bool,
-    pub(super) broken_at: Option<i64>,
+    pub(super) broken_at: Option<TimeMs>,
 }
 
 impl SnapshotRow {
@@ -46,7 +47,7 @@ impl SnapshotRow {
             part: row.get(0)?,
             place: row.get(1)?,
             session: row.get(2)?,
-            turn: row.get(3)?,
+            turn: row.get::<_, StoredTurn>(3)?.0,
             at: row.get(4)?,
             is_gone: row.get(5)?,
             broken_at: row.get(6)?,
@@ -75,20 +76,25 @@ impl SnapshotRow {
 }
 
 /// The row of a part in `snapshot_states`.
-pub(super) fn part_row(file: i64, part: i64) -> i64 {
-    (file << PART_BITS) + part
+pub(super) fn part_row(file: FileId, part: i64) -> i64 {
+    (i64::from(file) << PART_BITS) + part
+}
+
+/// The row after all that the parts of a file may have.
+pub(super) fn end_row(file: FileId) -> i64 {
+    (i64::from(file) + 1) << PART_BITS
 }
 
 /// The snapshots of one part of a file, given their rows.
 pub(super) fn read_part(
     connection: &Connection,
-    file: i64,
+    file: FileId,
     rows: &[SnapshotRow],
 ) -> Result<Vec<FileSnapshot>> {
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };
-    let unit = file >> UNIT_SHIFT;
+    let unit = i64::from(file) >> UNIT_SHIFT;
     check_unit(connection, Scope::Snapshots, unit)?;
     let query = "SELECT states FROM snapshot_states WHERE id = ?1";
     let mut statement = connection.prepare_cached(query)?;
@@ -109,8 +115,8 @@ pub(super) fn read_part(
 /// The last snapshot of a file up to a time.
 pub(super) fn read_snapshot(
     connection: &Connection,
-    file: i64,
-    until: Option<i64>,
+    file: FileId,
+    until: Option<TimeMs>,
 ) -> Result<Option<FileSnapshot>> {
     let columns = SnapshotRow::COLUMNS;
     let query = format!(

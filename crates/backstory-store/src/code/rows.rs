@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use backstory_event::{FileId, TimeMs, TurnNo};
 use rusqlite::Row;
 use rusqlite::functions::FunctionFlags;
 use serde_json::{Value, json};
@@ -28,13 +29,13 @@ const RESOLUTIONS: [&str; 4] = ["direct", "self_method", "import", "unresolved"]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SnapshotFilter {
     /// Of these files, by their rows.
-    pub files: Option<Vec<i64>>,
+    pub files: Option<Vec<FileId>>,
     /// Of this session, by the agent's own id.
     pub session: Option<String>,
     /// Not before this time.
-    pub since: Option<i64>,
+    pub since: Option<TimeMs>,
     /// Not after this time.
-    pub until: Option<i64>,
+    pub until: Option<TimeMs>,
 }
 
 /// A symbol in a snapshot: a row of `function_map`.
@@ -42,12 +43,12 @@ pub struct SnapshotFilter {
 pub struct FunctionRow {
     /// Path of the file.
     pub file_path: String,
-    /// Time of the snapshot in milliseconds; 0 if it is not known.
-    pub snapshot_at: i64,
+    /// Time of the snapshot 0 if it is not known.
+    pub snapshot_at: TimeMs,
     /// The agent's own id of the session.
     pub session: String,
     /// The turn; `None` as long as its log has not been imported.
-    pub turn: Option<u64>,
+    pub turn: Option<TurnNo>,
     /// Qualified name. The second of several symbols of the same name ends with `#2`.
     pub qualified_name: String,
     /// Kind: `function`, `async_method`, `class`, …
@@ -78,7 +79,7 @@ pub struct CallRow {
     /// The agent's own id of the session.
     pub session: String,
     /// Time of the snapshot or of the stack trace, in milliseconds.
-    pub snapshot_at: Option<i64>,
+    pub snapshot_at: Option<TimeMs>,
     /// Path of the caller's file.
     pub caller_file: String,
     /// Qualified name of the caller; `<module>` outside of every function.
@@ -144,7 +145,7 @@ impl Store {
         self.check_snapshots(filter)?;
         let files = match &filter.files {
             Some(files) => {
-                let files: Vec<String> = files.iter().map(i64::to_string).collect();
+                let files: Vec<String> = files.iter().map(FileId::to_string).collect();
                 format!("file IN ({})", files.join(","))
             }
             None => "1".to_string(),
@@ -164,7 +165,10 @@ impl Store {
     /// Compares the snapshots of files with their checksums.
     fn check_snapshots(&self, filter: &SnapshotFilter) -> Result<()> {
         let units: BTreeSet<i64> = match &filter.files {
-            Some(files) => files.iter().map(|file| file >> UNIT_SHIFT).collect(),
+            Some(files) => files
+                .iter()
+                .map(|file| i64::from(*file) >> UNIT_SHIFT)
+                .collect(),
             None => {
                 let query = format!("SELECT DISTINCT file >> {UNIT_SHIFT} FROM snapshots");
                 let mut statement = self.connection.prepare(&query)?;

@@ -1,6 +1,6 @@
 //! Snapshots of source files: what a file defined and called at the end of a turn.
 
-use backstory_event::SessionId;
+use backstory_event::{SessionId, TimeMs, TurnNo};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -91,14 +91,14 @@ pub struct SymbolChanges {
 pub struct FileSnapshot {
     /// Row of the session.
     pub session: SessionId,
-    /// The turn, or [`super::LIVE_TURN`].
-    pub turn: i64,
+    /// The turn; `None` for what was seen live, until the log tells which it was.
+    pub turn: Option<TurnNo>,
     /// When the turn changed it last; 0 if that is not known. No other snapshot of the file has the same time.
-    pub at: i64,
+    pub at: TimeMs,
     /// Whether the file was deleted or moved away.
     pub is_gone: bool,
     /// When it was seen since with errors that were not there before.
-    pub broken_at: Option<i64>,
+    pub broken_at: Option<TimeMs>,
     /// Whether some of it does not parse.
     pub has_errors: bool,
     /// Symbols in the order of the file.

@@ -42,6 +42,9 @@ fn symbol<'a>(name: &'a str, hash: u32, line: usize) -> NewSymbol<'a> {
     }
 }
 
+/// The only file.
+const FILE: FileId = FileId::new(1);
+
 /// A file with functions that have these hashes, below so many other lines.
 fn snapshot(
     session: u32,
@@ -54,8 +57,8 @@ fn snapshot(
     let symbols = hashes.iter().zip(NAMES).enumerate();
     NewSnapshot {
         session: session.into(),
-        turn,
-        at,
+        turn: u32::try_from(turn).ok().map(TurnNo::new),
+        at: at.into(),
         has_errors: false,
         symbols: symbols
             .filter(|(_, (hash, _))| **hash > 0)
@@ -144,7 +147,7 @@ proptest! {
         let (_backwards, store_backwards) = stored(&backwards, true);
         prop_assert_eq!(dump(&store), dump(&store_backwards));
         for snapshot in &snapshots {
-            let found = store.file_snapshot(1, Some(snapshot.at)).unwrap().unwrap();
+            let found = store.file_snapshot(FILE, Some(snapshot.at)).unwrap().unwrap();
             prop_assert_eq!(shown(&found), expected(snapshot));
             prop_assert_eq!((found.session, found.turn), (snapshot.session, snapshot.turn));
         }
@@ -167,7 +170,7 @@ fn long_histories_are_stored_in_parts() {
     assert!(count > 2 && longest < 64 << 10, "{count} {longest}");
     for turn in [0, 999, 1999] {
         let found = store
-            .file_snapshot(1, Some(turn * 10 + 5))
+            .file_snapshot(FILE, Some(TimeMs::new(turn * 10 + 5)))
             .unwrap()
             .unwrap();
         assert_eq!(shown(&found), expected(&snapshots[turn as usize]));
@@ -178,7 +181,7 @@ fn long_histories_are_stored_in_parts() {
     let (_other, expected_store) = stored(&all, false);
     let mut store = store;
     let coding = store.coding().unwrap();
-    coding.add_snapshot(1, all[1000].clone()).unwrap();
+    coding.add_snapshot(FILE, all[1000].clone()).unwrap();
     coding.commit().unwrap();
     assert_eq!(dump(&store), dump(&expected_store));
 }
@@ -201,7 +204,7 @@ fn a_turn_that_is_seen_in_pieces_has_one_snapshot() {
     let (_folder, store) = stored(&[first, last.clone()], true);
     let (_at_once, at_once) = stored(&[with_prior(last, 1)], false);
     assert_eq!(dump(&store), dump(&at_once));
-    let found = store.file_snapshot(1, None).unwrap().unwrap();
+    let found = store.file_snapshot(FILE, None).unwrap().unwrap();
     assert_eq!(found.change_types(), [ChangeType::Modified(1)]);
 }
 
@@ -211,8 +214,8 @@ fn snapshots_without_a_time_keep_their_order() {
         .map(|turn| snapshot(1, turn, 0, 1, &[turn as u32]))
         .collect();
     let (_folder, store) = stored(&snapshots, true);
-    let last = store.file_snapshot(1, None).unwrap().unwrap();
-    assert_eq!((last.turn, last.at), (4, 3));
+    let last = store.file_snapshot(FILE, None).unwrap().unwrap();
+    assert_eq!((last.turn, last.at), (Some(TurnNo::new(4)), TimeMs::new(3)));
 }
 
 /// Also where there is no checksum yet.
@@ -222,13 +225,15 @@ fn what_cannot_be_unpacked_is_damage() {
     for states in ["zeroblob(9)", "X'28B52FFD'"] {
         let update = format!("UPDATE snapshot_states SET states = {states}");
         store.connection.execute(&update, []).unwrap();
-        let found = store.file_snapshot(1, None);
+        let found = store.file_snapshot(FILE, None);
         assert!(
             matches!(found, Err(crate::Error::DamagedPiece(_))),
             "{found:?}"
         );
         let coding = store.coding().unwrap();
-        coding.add_snapshot(1, snapshot(1, 2, 20, 1, &[3])).unwrap();
+        coding
+            .add_snapshot(FILE, snapshot(1, 2, 20, 1, &[3]))
+            .unwrap();
         coding.commit().unwrap();
         assert_eq!(dump(&store).len(), 2);
     }
@@ -245,11 +250,13 @@ fn damaged_snapshots_are_not_given_back_nor_built_upon() {
     store.update_checksums().unwrap();
     let other = Connection::open(store.path()).unwrap();
     other.execute("UPDATE snapshots SET at = 11", []).unwrap();
-    assert!(store.file_snapshot(1, None).is_err());
+    assert!(store.file_snapshot(FILE, None).is_err());
     assert!(store.function_map(&SnapshotFilter::default()).is_err());
     let coding = store.coding().unwrap();
     assert_eq!(coding.last_snapshot(&project(), "shop.py").unwrap(), None);
-    coding.add_snapshot(1, snapshot(1, 2, 20, 1, &[3])).unwrap();
+    coding
+        .add_snapshot(FILE, snapshot(1, 2, 20, 1, &[3]))
+        .unwrap();
     coding.commit().unwrap();
     assert_eq!(dump(&store).len(), 2);
     assert_eq!(store.verify_all().unwrap().damage.len(), 1);
@@ -294,7 +301,7 @@ fn an_older_store_keeps_its_last_snapshots() {
                 "{} {}#{:?} {} {} {}-{}",
                 row.file_path,
                 row.session,
-                row.turn,
+                row.turn.map(TurnNo::get),
                 row.change_type,
                 row.qualified_name,
                 row.line_start,
@@ -309,13 +316,18 @@ fn an_older_store_keeps_its_last_snapshots() {
             "/home/ada/shop/shop.py s1#Some(3) unchanged Shop.pay 2-5",
         ]
     );
-    assert_eq!(store.broken_files().unwrap(), [(1, 60)]);
+    assert_eq!(store.broken_files().unwrap(), [(FILE, TimeMs::new(60))]);
     store.update_checksums().unwrap();
     assert_eq!(store.verify_all().unwrap().damage, []);
     let coding = store.coding().unwrap();
-    coding.add_snapshot(1, snapshot(1, 4, 70, 1, &[2])).unwrap();
+    coding
+        .add_snapshot(FILE, snapshot(1, 4, 70, 1, &[2]))
+        .unwrap();
     coding.commit().unwrap();
-    let first = store.file_snapshot(1, Some(50)).unwrap().unwrap();
+    let first = store
+        .file_snapshot(FILE, Some(TimeMs::new(50)))
+        .unwrap()
+        .unwrap();
     assert_eq!(first.symbols.len(), 2);
     assert_eq!(store.broken_files().unwrap(), []);
 }

@@ -4,7 +4,7 @@
 //! reserved that day: so no number of processes can pass a cap. A reservation is given back only for what is known to have been
 //! less. One whose process died stays.
 
-use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
+use backstory_event::{Seq, SessionId, TimeMs, UnknownNumber, impl_sql_enum};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::blocks::Packer;
@@ -108,7 +108,7 @@ impl MetCap {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewCompression<'a> {
     /// When.
-    pub at: i64,
+    pub at: TimeMs,
     /// What for.
     pub tier: Tier,
     /// The model.
@@ -116,7 +116,7 @@ pub struct NewCompression<'a> {
     /// The session's row.
     pub session: SessionId,
     /// The event that it is about.
-    pub seq: u64,
+    pub seq: Seq,
     /// The most that it can take.
     pub most: Spending,
 }
@@ -160,16 +160,16 @@ pub enum Written<'a> {
     /// Of the tool use whose call is at `call` and whose result is at `result`.
     Observation {
         /// The event of the call.
-        call: u64,
+        call: Seq,
         /// The event of the result.
-        result: u64,
+        result: Seq,
         /// The observation.
         body: &'a [u8],
     },
     /// Of a session up to an event.
     Summary {
         /// The event.
-        events: u64,
+        events: Seq,
         /// The summary.
         body: &'a [u8],
     },
@@ -185,7 +185,7 @@ pub struct Compression {
     /// The session's row, unless it was forgotten.
     pub session: Option<SessionId>,
     /// The event that it was about.
-    pub seq: Option<u64>,
+    pub seq: Option<Seq>,
     /// How far it is.
     pub state: CompressionState,
     /// What it took, or may have taken.
@@ -203,7 +203,7 @@ impl Store {
     pub fn reserve(&self, new: &NewCompression<'_>, caps: &SpendingCaps) -> Result<Reserved> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
-        let day = new.at.div_euclid(DAY_MS);
+        let day = day_of(new.at);
         let spent = spent(&transaction, day)?;
         if spent.tokens().saturating_add(new.most.tokens()) > caps.tokens {
             return Ok(Reserved::Met(MetCap::Tokens));
@@ -267,7 +267,7 @@ impl Store {
                 )?
                 .execute((id, kept(took.input_tokens), kept(took.output_tokens), kept(took.micro_usd)))?;
         }
-        let about: Option<(Option<SessionId>, String, i64)> = about;
+        let about: Option<(Option<SessionId>, String, TimeMs)> = about;
         if let (Ok(written), Some((Some(session), model, at))) = (settled.outcome, about) {
             save(&transaction, session, &model, at, written)?;
         }
@@ -286,7 +286,7 @@ impl Store {
         &self,
         tier: Tier,
         session: SessionId,
-        seq: u64,
+        seq: Seq,
         reasons: &[&str],
     ) -> Result<usize> {
         let query = "SELECT error FROM compressions WHERE about = ?1 AND seq = ?2 AND tier = ?3 AND error IS NOT NULL";
@@ -300,8 +300,8 @@ impl Store {
     }
 
     /// What was spent or reserved on the day of a time.
-    pub fn spent(&self, at: i64) -> Result<Spending> {
-        spent(&self.connection, at.div_euclid(DAY_MS))
+    pub fn spent(&self, at: TimeMs) -> Result<Spending> {
+        spent(&self.connection, day_of(at))
     }
 
     /// Calls `each` with every request that was ever sent. Those of an unknown tier or state are left out and named by
@@ -328,7 +328,7 @@ fn save(
     transaction: &Transaction<'_>,
     session: SessionId,
     model: &str,
-    at: i64,
+    at: TimeMs,
     written: Written<'_>,
 ) -> Result<()> {
     let mut packer = Packer::for_notes()?;
@@ -367,6 +367,11 @@ fn spent(connection: &Connection, day: i64) -> Result<Spending> {
 }
 
 /// So large a number that sums of as many as anybody sends stay within 64 bits.
+/// The day of a time, in days since 1970.
+fn day_of(at: TimeMs) -> i64 {
+    at.get().div_euclid(DAY_MS)
+}
+
 fn kept(number: u64) -> u64 {
     number.min(1 << 40)
 }

@@ -6,7 +6,7 @@ mod ledger;
 #[cfg(test)]
 mod tests;
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, Seq, SessionId, TimeMs};
 use rusqlite::{OptionalExtension, Row};
 
 pub use self::ledger::{
@@ -24,11 +24,11 @@ pub struct ObservationRow {
     /// The session's row.
     pub session: SessionId,
     /// The event of the prompt, or of the call.
-    pub seq: u64,
+    pub seq: Seq,
     /// The model.
     pub model: String,
     /// When it was written.
-    pub at: i64,
+    pub at: TimeMs,
     /// The observation, in the writer's own format.
     pub body: Vec<u8>,
     /// How long the model took, if that is known.
@@ -39,11 +39,11 @@ pub struct ObservationRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryRow {
     /// Events up to this seq are in it.
-    pub events: u64,
+    pub events: Seq,
     /// The model.
     pub model: String,
     /// When it was written.
-    pub at: i64,
+    pub at: TimeMs,
     /// The summary, in the writer's own format.
     pub body: Vec<u8>,
 }
@@ -62,7 +62,7 @@ pub struct Uncompressed {
     /// How many events it has.
     pub events: u64,
     /// Prompts, and tool uses whose result is, that are not after this event were offered.
-    pub compressed: u64,
+    pub compressed: Seq,
 }
 
 impl Store {
@@ -146,7 +146,11 @@ impl Store {
     }
 
     /// Sessions with events whose prompts and tool uses were not offered, active since a time or the one asked for; those active last first.
-    pub fn uncompressed(&self, since: i64, only: Option<SessionId>) -> Result<Vec<Uncompressed>> {
+    pub fn uncompressed(
+        &self,
+        since: TimeMs,
+        only: Option<SessionId>,
+    ) -> Result<Vec<Uncompressed>> {
         let query = "SELECT id, agent, session, turns, events, compressed FROM sessions \
              WHERE events > MAX(compressed, evicted) AND COALESCE(ended_at, 0) >= ?1 AND (?2 IS NULL OR id = ?2) ORDER BY ended_at DESC, id";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -158,9 +162,9 @@ impl Store {
     /// Over is what was closed, or had its last event before `before`.
     pub fn unsummarised(
         &self,
-        since: i64,
+        since: TimeMs,
         only: Option<SessionId>,
-        before: i64,
+        before: TimeMs,
         news: u64,
     ) -> Result<Vec<Uncompressed>> {
         let query = "SELECT id, agent, sessions.session, turns, sessions.events, compressed FROM sessions \
@@ -174,7 +178,7 @@ impl Store {
 
     /// From where on the events of a session must be read to see whole the prompts and the tool uses whose result is after `seq`, if
     /// there are any.
-    pub fn first_unobserved(&self, session: SessionId, seq: u64) -> Result<Option<u64>> {
+    pub fn first_unobserved(&self, session: SessionId, seq: Seq) -> Result<Option<Seq>> {
         let query = "SELECT MIN(COALESCE(call, seq)) FROM events \
              WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -182,7 +186,7 @@ impl Store {
     }
 
     /// How many prompts and answers of tools are after `seq`.
-    pub fn unobserved_after(&self, session: SessionId, seq: u64) -> Result<u64> {
+    pub fn unobserved_after(&self, session: SessionId, seq: Seq) -> Result<u64> {
         let query = "SELECT COUNT(*) FROM events \
              WHERE session = ?1 AND seq > ?2 AND (call IS NOT NULL OR kind = ?3)";
         let mut statement = self.connection.prepare_cached(query)?;
@@ -198,7 +202,7 @@ impl Store {
     }
 
     /// Takes note that the prompts and tool uses of a session were offered, up to the prompt or result at `seq`.
-    pub fn set_compressed(&self, session: SessionId, seq: u64) -> Result<()> {
+    pub fn set_compressed(&self, session: SessionId, seq: Seq) -> Result<()> {
         let update = "UPDATE sessions SET compressed = MAX(compressed, ?2) WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(update)?;
         statement.execute((session, seq))?;
@@ -209,9 +213,9 @@ impl Store {
     pub fn set_unsummarisable(
         &self,
         session: SessionId,
-        events: u64,
+        events: Seq,
         model: &str,
-        at: i64,
+        at: TimeMs,
     ) -> Result<()> {
         let insert = "INSERT INTO summaries (session, events, model, at) SELECT ?1, ?2, ?3, ?4 \
              WHERE EXISTS (SELECT 1 FROM sessions WHERE id = ?1) ON CONFLICT (session) DO UPDATE SET events = excluded.events";

@@ -9,11 +9,11 @@ const CAPS: SpendingCaps = SpendingCaps {
 
 fn request(at: i64, input: u64, output: u64, micro_usd: u64) -> NewCompression<'static> {
     NewCompression {
-        at,
+        at: at.into(),
         tier: Tier::Observation,
         model: "m",
         session: 1.into(),
-        seq: 2,
+        seq: Seq::new(2),
         most: Spending {
             input_tokens: input,
             output_tokens: output,
@@ -58,13 +58,13 @@ fn a_cap_holds_to_the_token_and_to_the_millionth() {
     assert_eq!(met, Reserved::Met(MetCap::Money));
     // What nobody knows stays reserved.
     store.settle(second, &failed(None)).unwrap();
-    assert_eq!(store.spent(DAY_MS - 1).unwrap().tokens(), 60);
+    assert_eq!(store.spent(TimeMs::new(DAY_MS - 1)).unwrap().tokens(), 60);
     granted(store.reserve(&request(0, 940, 0, 0), &CAPS).unwrap());
-    assert_eq!(store.spent(0).unwrap().tokens(), 1_000);
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().tokens(), 1_000);
     assert_eq!(store.give_up_reserved("interrupted").unwrap(), 2);
-    assert_eq!(store.spent(0).unwrap().tokens(), 1_000);
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().tokens(), 1_000);
     let reasons = ["timeout", "interrupted"];
-    let failures = store.failures(Tier::Observation, 1.into(), 2, &reasons);
+    let failures = store.failures(Tier::Observation, 1.into(), Seq::new(2), &reasons);
     assert_eq!(failures.unwrap(), 4);
 }
 
@@ -91,7 +91,7 @@ fn a_server_that_claims_anything_breaks_no_sum() {
         };
         store.settle(id, &failed(Some(most))).unwrap();
     }
-    assert_eq!(store.spent(0).unwrap().input_tokens, 3 << 40);
+    assert_eq!(store.spent(TimeMs::ZERO).unwrap().input_tokens, 3 << 40);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn no_number_of_connections_passes_a_cap() {
     assert_eq!(
         Store::open(folder.path())
             .unwrap()
-            .spent(0)
+            .spent(TimeMs::ZERO)
             .unwrap()
             .tokens(),
         700

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::Forgetting;
 use crate::error::Result;
-use crate::ingest::{Project, project_row, title_line, without_nul};
+use crate::ingest::{Project, TitleRank, project_row, title_line, without_nul};
 
 /// What the lines of a stream that remain say of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct RemainingFacts {
     /// The branch where it ended.
     pub branch: Option<String>,
     /// Its title with the rank of that.
-    pub title: Option<(u8, String)>,
+    pub title: Option<(TitleRank, String)>,
 }
 
 impl Forgetting<'_> {
@@ -74,7 +74,7 @@ impl Forgetting<'_> {
             }
             if title.is_some_and(|title| lost_titles.contains(&title) || lost.contains(&title)) {
                 let title = facts.and_then(|facts| facts.title.as_ref());
-                let rank = title.map_or(0, |(rank, _)| *rank);
+                let rank = title.map_or(TitleRank::Nowhere, |(rank, _)| *rank);
                 let title = title.and_then(|(_, title)| title_line(title));
                 let title = title.as_deref().map(without_nul);
                 let update = "UPDATE sessions SET title = ?2, title_rank = ?3 WHERE id = ?1";

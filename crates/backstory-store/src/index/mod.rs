@@ -14,7 +14,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, Seq, SessionId, TurnNo};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
@@ -64,9 +64,9 @@ pub struct Place {
     /// The session's row.
     pub session: SessionId,
     /// The event.
-    pub seq: u32,
+    pub seq: Seq,
     /// Its turn.
-    pub turn: u32,
+    pub turn: TurnNo,
     /// What it is.
     pub kind: Kind,
     /// When, in minutes since 1970; 0 when the log does not say.

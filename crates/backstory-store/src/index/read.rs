@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_event::{Kind, SessionId};
+use backstory_event::{Kind, Seq, SessionId, TurnNo};
 use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
@@ -159,8 +159,8 @@ impl IndexSegment {
     pub fn place(&self, document: u32) -> Place {
         Place {
             session: self.session(document),
-            seq: self.seq.get_val(document) as u32,
-            turn: self.turn.get_val(document) as u32,
+            seq: Seq::new(self.seq.get_val(document) as u32),
+            turn: TurnNo::new(self.turn.get_val(document) as u32),
             kind: self.kind(document),
             minute: self.minute.get_val(document) as u32,
         }

@@ -1,6 +1,6 @@
 //! What the database knows of the index: the seal, and what is not indexed yet.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -48,18 +48,19 @@ pub struct Unindexed {
     /// The session's row.
     pub session: SessionId,
     /// Its first event that the index does not have, or not as it is now.
-    pub first_seq: u64,
+    pub first_seq: Seq,
     /// How many events the session has.
     pub events: u64,
     /// Those up to this one are gone.
-    evicted: u64,
+    evicted: Seq,
     changes: i64,
 }
 
 impl Unindexed {
     /// How many events the index does not have.
     pub fn count(&self) -> u64 {
-        (self.events + 1).saturating_sub(self.first_seq.max(self.evicted + 1))
+        let before = self.first_seq.previous().max(self.evicted);
+        self.events.saturating_sub(before.count())
     }
 
     /// Whether the index may have events that are evicted.
@@ -246,7 +247,7 @@ impl Store {
 }
 
 /// Takes note that a session's events from `first_seq` on are new.
-pub(crate) fn mark(connection: &Connection, session: SessionId, first_seq: u64) -> Result<()> {
+pub(crate) fn mark(connection: &Connection, session: SessionId, first_seq: Seq) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO unindexed (session, first_seq) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE \
@@ -257,7 +258,7 @@ pub(crate) fn mark(connection: &Connection, session: SessionId, first_seq: u64) 
 }
 
 /// Takes note that an event is not what it was.
-pub(crate) fn mark_changed(connection: &Connection, session: SessionId, seq: u64) -> Result<()> {
+pub(crate) fn mark_changed(connection: &Connection, session: SessionId, seq: Seq) -> Result<()> {
     connection
         .prepare_cached(
             "UPDATE embedded SET events = ?2 - 1, stale = 1 WHERE session = ?1 AND events >= ?2",

@@ -108,8 +108,8 @@ impl TextIndexWriter {
             }
         }
         document.add_u64(fields.session, event.place.session.get().into());
-        document.add_u64(fields.seq, event.place.seq.into());
-        document.add_u64(fields.turn, event.place.turn.into());
+        document.add_u64(fields.seq, event.place.seq.get().into());
+        document.add_u64(fields.turn, event.place.turn.get().into());
         document.add_u64(fields.kind, event.place.kind as u64);
         document.add_u64(fields.minute, event.place.minute.into());
         self.writer.add_document(document).map(drop).map_err(failed)

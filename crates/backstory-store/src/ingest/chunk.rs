@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_event::{Event, Output, SessionId, StreamId};
+use backstory_event::{Event, Output, Seq, SessionId, StreamId, TurnNo};
 
 use super::rewrite::Rewrite;
 use crate::blocks::Packed;
@@ -72,11 +72,11 @@ pub struct Stored {
     /// The session's row.
     pub session: SessionId,
     /// Its number within the session.
-    pub seq: u64,
+    pub seq: Seq,
     /// Its turn.
-    pub turn: u64,
+    pub turn: TurnNo,
     /// For a tool result, the seq of its call.
-    pub call: Option<u64>,
+    pub call: Option<Seq>,
     /// The stream that it lies in.
     pub stream: StreamId,
     /// The event.

@@ -4,7 +4,7 @@
 //! or words that were edited in would never be found. What the older generation held stays stored with it, and events that the
 //! new one lacks stay where they are.
 
-use backstory_event::{Event, Kind, SessionId, Span, StreamId, Title};
+use backstory_event::{Event, Kind, Seq, SessionId, Span, StreamId, Title, TurnNo};
 use rusqlite::OptionalExtension;
 
 use super::{Batch, Chunk};
@@ -14,7 +14,7 @@ use crate::error::Result;
 /// An event that moved from an older generation of its file to the one that is being read.
 pub(super) struct Moved {
     session: SessionId,
-    seq: u64,
+    seq: Seq,
     old_stream: StreamId,
     old_span: Span,
     event: Event,
@@ -24,7 +24,7 @@ impl Batch<'_> {
     /// Moves an event that this session already has to a new generation of its file.
     pub(super) fn move_event(
         &mut self,
-        (session, seq): (SessionId, u64),
+        (session, seq): (SessionId, Seq),
         event: &Event,
         stream: StreamId,
     ) -> Result<()> {
@@ -98,7 +98,7 @@ impl Batch<'_> {
             event,
             ..
         } = moved;
-        let turn: u64 = self
+        let turn: TurnNo = self
             .transaction
             .prepare_cached(
                 "UPDATE events SET error = ?3, exit_code = ?4, duration_ms = ?5, command = ?6 WHERE session = ?1 AND seq = ?2 \
@@ -121,7 +121,7 @@ impl Batch<'_> {
         for touch in &event.touches {
             self.touch(session, seq, &touch.path, touch.action)?;
         }
-        if event.kind == Kind::Prompt && turn == 1 {
+        if event.kind == Kind::Prompt && turn == TurnNo::FIRST {
             let session = self.session(agent, &event.session)?;
             session.entitle(&Title::Prompt(event.body.text.clone()));
         }

@@ -13,14 +13,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use backstory_event::{
-    Action, Event, EventKey, Extension, Kind, Output, Response, SessionFacts, SessionId, StreamId,
-    TelemetryRecord, Title,
+    Action, Event, EventKey, Extension, Kind, Output, ProjectId, Response, Seq, SessionFacts,
+    SessionId, SessionName, StreamId, TelemetryRecord, Title,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
 use self::generation::Moved;
 pub use self::rewrite::Rewrite;
+pub use self::session::TitleRank;
 use self::session::{Session, parent_kind};
 pub(crate) use self::session::{title_line, without_nul};
 use self::unkept::Unkept;
@@ -39,7 +40,7 @@ pub struct Batch<'a> {
     pub(crate) transaction: Transaction<'a>,
     hot: Hot<'a>,
     names: HashMap<String, i64>,
-    sessions: HashMap<(&'static str, Arc<str>), Session>,
+    sessions: HashMap<SessionName, Session>,
     streams: HashMap<String, (i64, StreamId)>,
     /// The first byte that this batch added to each stream.
     first_offsets: HashMap<StreamId, u64>,
@@ -219,7 +220,7 @@ impl Batch<'_> {
             slot: usage::slot(at),
             model,
             usage: response.usage,
-            seq: event.map_or(0, |(_, seq)| seq as i64),
+            seq: event.map_or(Seq::ZERO, |(_, seq)| seq),
             branch,
             billing,
         };
@@ -240,7 +241,7 @@ impl Batch<'_> {
         let session = self.session(agent, &record.session)?;
         let seq = match before {
             Some((origin, _)) if origin != session.id => return Ok(()),
-            before => before.map_or(0, |(_, seq)| seq),
+            before => before.map_or(Seq::ZERO, |(_, seq)| seq),
         };
         session.changed = true;
         let id = session.id;
@@ -280,7 +281,7 @@ impl Batch<'_> {
             }
         }
         let session = self.session(chunk.agent, &event.session)?;
-        let (id, seq) = (session.id, session.events + 1);
+        let (id, seq) = (session.id, session.events.next());
         if !self.know(event.key, id, seq)? {
             self.taken.counts.replayed += 1;
             self.link_to_origin(chunk.agent, &event, stream)?;
@@ -382,7 +383,7 @@ impl Batch<'_> {
     }
 
     /// Joins a tool result to its call; returns the call's seq.
-    fn join_call(&mut self, agent: &'static str, event: &Event, seq: u64) -> Result<Option<u64>> {
+    fn join_call(&mut self, agent: &'static str, event: &Event, seq: Seq) -> Result<Option<Seq>> {
         let Some(call) = &event.body.identity.tool_use_id else {
             return Ok(None);
         };
@@ -499,21 +500,21 @@ impl Batch<'_> {
     }
 
     /// Remembers an event by its key; false when the key is known already.
-    fn know(&mut self, key: EventKey, session: SessionId, seq: u64) -> Result<bool> {
+    fn know(&mut self, key: EventKey, session: SessionId, seq: Seq) -> Result<bool> {
         let is_new = self.hot.know.execute((key, session, seq))? > 0;
         if is_new {
-            let hash = hash_numbers(&[key.0, session.into(), seq as i64]);
+            let hash = hash_numbers(&[key.0, session.into(), seq.into()]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
         }
         Ok(is_new)
     }
 
-    pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, u64)>> {
+    pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key], row).optional()?)
     }
 
-    fn touch(&self, session: SessionId, seq: u64, path: &str, action: Action) -> Result<()> {
+    fn touch(&self, session: SessionId, seq: Seq, path: &str, action: Action) -> Result<()> {
         let path = without_nul(path);
         self.transaction
             .prepare_cached("INSERT OR IGNORE INTO paths (path) VALUES (?1)")?
@@ -541,7 +542,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn session(&mut self, agent: &'static str, name: &Arc<str>) -> Result<&mut Session> {
-        match self.sessions.entry((agent, name.clone())) {
+        match self.sessions.entry(SessionName::new(agent, name.clone())) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
                 Ok(entry.insert(Session::load(&self.transaction, agent, name)?))
@@ -560,12 +561,15 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(
-            "UPDATE sessions SET title = found.title, title_rank = 2 FROM \
+        transaction.execute(
+            "UPDATE sessions SET title = found.title, title_rank = ?1 FROM \
                (SELECT event_keys.session AS session, loose_titles.title AS title FROM loose_titles \
                 JOIN event_keys ON event_keys.key = loose_titles.key ORDER BY event_keys.seq) AS found \
-             WHERE sessions.id = found.session AND sessions.title_rank <= 2; \
-             INSERT INTO unindexed (session, first_seq) SELECT event_keys.session, sessions.events + 1 FROM loose_titles \
+             WHERE sessions.id = found.session AND sessions.title_rank <= ?1",
+            [TitleRank::Generated],
+        )?;
+        transaction.execute_batch(
+            "INSERT INTO unindexed (session, first_seq) SELECT event_keys.session, sessions.events + 1 FROM loose_titles \
                JOIN event_keys ON event_keys.key = loose_titles.key JOIN sessions ON sessions.id = event_keys.session WHERE true \
                ON CONFLICT (session) DO UPDATE SET changes = changes + 1; \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys);",
@@ -583,7 +587,7 @@ fn moving_command(event: &Event) -> Option<Cow<'_, str>> {
 }
 
 /// The row of a project, made if need be: by its remote, for clones are one, else by its root.
-pub(crate) fn project_row(connection: &Connection, project: &Project) -> Result<i64> {
+pub(crate) fn project_row(connection: &Connection, project: &Project) -> Result<ProjectId> {
     let by_remote = "SELECT id FROM projects WHERE remote = ?1";
     if let Some(remote) = &project.remote
         && let Some(id) = connection

@@ -1,6 +1,6 @@
 //! Events that are found again, because the stream that they lay in is damaged.
 
-use backstory_event::{Event, SessionId, StreamId};
+use backstory_event::{Event, Seq, SessionId, StreamId};
 
 use super::Batch;
 use crate::error::Result;
@@ -10,7 +10,7 @@ impl Batch<'_> {
     pub(super) fn move_from_damaged(
         &mut self,
         session: SessionId,
-        seq: u64,
+        seq: Seq,
         event: &Event,
         stream: StreamId,
     ) -> Result<()> {
@@ -34,7 +34,7 @@ impl Batch<'_> {
     pub(super) fn place_event(
         &mut self,
         session: SessionId,
-        seq: u64,
+        seq: Seq,
         event: &Event,
         stream: StreamId,
     ) -> Result<()> {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use backstory_event::{Kind, SessionId, StreamId};
+use backstory_event::{Kind, Seq, SessionId, StreamId};
 use rusqlite::Connection;
 
-use super::Batch;
+use super::{Batch, TitleRank};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
 use crate::forget::mark_unclean;
@@ -45,7 +45,7 @@ impl Batch<'_> {
         {
             mark_unclean(&self.transaction)?;
         }
-        let changed: Vec<(SessionId, u64, bool)> = {
+        let changed: Vec<(SessionId, Seq, bool)> = {
             let mut statement = self.transaction.prepare_cached(
                 "SELECT session, seq, kind = ?4 FROM events WHERE stream = ?1 AND offset < ?3 AND offset + length > ?2 \
                  AND session IN (SELECT session FROM session_streams WHERE stream = ?1)",
@@ -102,7 +102,7 @@ impl Batch<'_> {
     }
 
     /// Takes note that the text of a stored event is not what it was.
-    pub(super) fn mark_text_changed(&mut self, session: SessionId, seq: u64) -> Result<()> {
+    pub(super) fn mark_text_changed(&mut self, session: SessionId, seq: Seq) -> Result<()> {
         self.taken.extended.insert(session);
         self.transaction
             .prepare_cached(
@@ -118,16 +118,16 @@ impl Batch<'_> {
     /// Takes a title away that is the beginning of a prompt. The digest gives the session another one.
     fn drop_prompt_title(&mut self, session: SessionId) -> Result<()> {
         if let Some(loaded) = self.sessions.values_mut().find(|known| known.id == session)
-            && loaded.title_rank <= 1
+            && loaded.title_rank <= TitleRank::Prompt
         {
-            (loaded.title, loaded.title_rank) = (None, 0);
+            (loaded.title, loaded.title_rank) = (None, TitleRank::Nowhere);
             loaded.changed = true;
         }
         self.transaction
             .prepare_cached(
-                "UPDATE sessions SET title = NULL, title_rank = 0 WHERE id = ?1 AND title_rank <= 1",
+                "UPDATE sessions SET title = NULL, title_rank = ?2 WHERE id = ?1 AND title_rank <= ?3",
             )?
-            .execute([session])?;
+            .execute((session, TitleRank::Nowhere, TitleRank::Prompt))?;
         Ok(())
     }
 }

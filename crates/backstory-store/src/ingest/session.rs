@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use backstory_event::{Event, Kind, ParentKind, SessionFacts, SessionId, StreamId, Title};
+use backstory_event::{
+    Event, Kind, ParentKind, ProjectId, Seq, SessionFacts, SessionId, StreamId, TimeMs, Title,
+    TurnNo, impl_sql_enum,
+};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -17,28 +20,30 @@ const TITLE_CHARACTERS: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
-    pub(super) events: u64,
-    pub(super) turns: u64,
-    pub(super) started_at: Option<i64>,
-    pub(super) ended_at: Option<i64>,
+    /// Number of its last event.
+    pub(super) events: Seq,
+    /// Number of its last turn.
+    pub(super) turns: TurnNo,
+    pub(super) started_at: Option<TimeMs>,
+    pub(super) ended_at: Option<TimeMs>,
     pub(super) title: Option<String>,
-    pub(super) title_rank: u8,
+    pub(super) title_rank: TitleRank,
     pub(super) parent: Option<(String, &'static str)>,
-    pub(super) parent_seq: Option<u64>,
-    pub(super) project: Option<i64>,
+    pub(super) parent_seq: Option<Seq>,
+    pub(super) project: Option<ProjectId>,
     pub(super) cwd: Option<String>,
     pub(super) branch: Option<String>,
     pub(super) machine: bool,
     pub(super) agent_version: Option<String>,
     pub(super) permission_mode: Option<String>,
     pub(super) context_window: Option<u64>,
-    pub(super) open_calls: HashMap<String, u64>,
+    pub(super) open_calls: HashMap<String, Seq>,
     pub(super) models: HashSet<i64>,
     pub(crate) changed: bool,
     /// The stream that the last event came from.
     pub(super) stream: StreamId,
     /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
-    pub(super) first_new: Option<u64>,
+    pub(super) first_new: Option<Seq>,
     /// What hooks captured of it, until its log tells the same.
     pub(super) untold: Untold,
 }
@@ -138,19 +143,19 @@ impl Session {
 
     pub(super) fn count(&mut self, event: &Event, model: Option<i64>) {
         self.changed = true;
-        self.events += 1;
+        self.events = self.events.next();
         self.new_from(self.events);
         self.seen(event.at);
         self.models.extend(model);
         if event.kind == Kind::Prompt {
-            self.turns += 1;
+            self.turns = self.turns.next();
             if self.title.is_none() {
                 self.entitle(&Title::Prompt(event.body.text.clone()));
             }
         }
     }
 
-    fn new_from(&mut self, seq: u64) {
+    fn new_from(&mut self, seq: Seq) {
         self.first_new = Some(self.first_new.map_or(seq, |first| first.min(seq)));
     }
 
@@ -158,7 +163,7 @@ impl Session {
         self.changed |= self.models.insert(model);
     }
 
-    pub(super) fn seen(&mut self, at: Option<i64>) {
+    pub(super) fn seen(&mut self, at: Option<TimeMs>) {
         let Some(at) = at else { return };
         self.changed = true;
         self.started_at = Some(self.started_at.map_or(at, |started| started.min(at)));
@@ -196,21 +201,52 @@ impl Session {
     }
 
     pub(super) fn entitle(&mut self, title: &Title) {
-        let (rank, text) = match title {
-            Title::Prompt(text) => (1, text),
-            Title::Generated(text) => (2, text),
-            Title::Given(text) => (3, text),
-        };
+        let rank = TitleRank::of(title);
+        let (Title::Prompt(text) | Title::Generated(text) | Title::Given(text)) = title;
         if let Some(title) = title_line(text)
             && rank >= self.title_rank
         {
             self.title_rank = rank;
             self.title = Some(title);
             self.changed = true;
-            self.new_from(self.events + 1);
+            self.new_from(self.events.next());
         }
     }
 }
+
+/// Where a title comes from; a higher one replaces a lower one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TitleRank {
+    /// There is none, or the digest's.
+    #[default]
+    Nowhere,
+    /// The first prompt.
+    Prompt,
+    /// The agent.
+    Generated,
+    /// A person.
+    Given,
+}
+
+impl TitleRank {
+    const ALL: [TitleRank; 4] = [
+        TitleRank::Nowhere,
+        TitleRank::Prompt,
+        TitleRank::Generated,
+        TitleRank::Given,
+    ];
+
+    /// Returns the rank of a title.
+    pub fn of(title: &Title) -> Self {
+        match title {
+            Title::Prompt(_) => TitleRank::Prompt,
+            Title::Generated(_) => TitleRank::Generated,
+            Title::Given(_) => TitleRank::Given,
+        }
+    }
+}
+
+impl_sql_enum!(TitleRank, "rank of a title");
 
 /// The first line that says something, as a title.
 pub(crate) fn title_line(text: &str) -> Option<String> {

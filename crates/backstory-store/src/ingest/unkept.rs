@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use backstory_event::{Event, EventKey, Output, Response, SessionFacts, SessionId, Span, Title};
+use backstory_event::{
+    Event, EventKey, Output, Response, Seq, SessionFacts, SessionId, Span, Title,
+};
 use rusqlite::Connection;
 
 use crate::blocks::Packed;
@@ -16,7 +18,7 @@ pub(crate) struct Unkept {
     /// Whether any session is evicted at all; mostly none is, and nothing need be asked for each event.
     any_evicted: bool,
     /// Up to which event the sessions that were asked for are evicted.
-    evicted: HashMap<SessionId, u64>,
+    evicted: HashMap<SessionId, Seq>,
     forgotten: Option<Forgotten>,
     /// Whether the sessions that were asked for are forgotten.
     forgotten_sessions: HashMap<Arc<str>, bool>,
@@ -56,7 +58,7 @@ impl Unkept {
         &mut self,
         connection: &Connection,
         session: SessionId,
-        seq: u64,
+        seq: Seq,
         span: Span,
     ) -> Result<()> {
         if self.is_evicted(connection, session, seq)? {
@@ -71,7 +73,7 @@ impl Unkept {
         &mut self,
         connection: &Connection,
         session: SessionId,
-        seq: u64,
+        seq: Seq,
     ) -> Result<bool> {
         if !self.any_evicted {
             return Ok(false);
@@ -79,7 +81,7 @@ impl Unkept {
         if let Some(evicted) = self.evicted.get(&session) {
             return Ok(seq <= *evicted);
         }
-        let evicted: u64 = connection
+        let evicted: Seq = connection
             .prepare_cached("SELECT evicted FROM sessions WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
         self.evicted.insert(session, evicted);

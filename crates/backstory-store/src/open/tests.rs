@@ -128,11 +128,18 @@ fn check_answers(store: &Store) {
     assert_eq!(sessions.len(), rows.len());
     for session in sessions {
         let events = store.events(session.id, EventRange::All).unwrap();
-        assert_eq!(events.len() as u64, session.events - session.evicted);
+        assert_eq!(
+            events.len() as u64,
+            session.events - session.evicted.count()
+        );
         let mut bytes = store.bytes();
         for event in &events {
             bytes
-                .read(event.stream, event.span.offset, event.span.length)
+                .read(
+                    event.stream,
+                    event.event.span.offset,
+                    event.event.span.length,
+                )
                 .unwrap();
         }
         let digest = store.digest(session.id).unwrap();

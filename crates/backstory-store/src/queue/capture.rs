@@ -1,13 +1,13 @@
 //! Taking in what a hook was told. This is what an agent waits for.
 
-use backstory_event::{EventKey, SessionId};
+use backstory_event::{EventKey, SessionId, TimeMs};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{ItemContent, ItemKind, ItemState};
 use crate::checksums::{Scope, drop_sum};
 use crate::error::{Error, Result};
 use crate::forget::Forgotten;
-use crate::ingest::{Project, project_row, title_line, without_nul};
+use crate::ingest::{Project, TitleRank, project_row, title_line, without_nul};
 use crate::open::Store;
 
 /// When a session was last heard of is kept to the minute.
@@ -21,7 +21,7 @@ pub struct ToldSession<'a> {
     /// The agent's own id of it.
     pub session: &'a str,
     /// When.
-    pub at: i64,
+    pub at: TimeMs,
     /// The folder it works in.
     pub cwd: Option<&'a str>,
     /// Its log.
@@ -44,7 +44,7 @@ pub struct NewItem<'a> {
     /// Of a tool use, the agent's id of the call.
     pub call: Option<&'a str>,
     /// When it was captured.
-    pub at: i64,
+    pub at: TimeMs,
     /// What was captured.
     pub body: &'a [u8],
 }
@@ -112,7 +112,7 @@ impl Store {
                 key: item.key.0,
                 kind: i64::from(item.kind as u8),
                 session: session.map(i64::from),
-                at: item.at,
+                at: item.at.into(),
                 name: item.name.map(|name| name.0),
                 seq,
                 body,
@@ -168,7 +168,7 @@ impl ToldSession<'_> {
         let query = "SELECT id, project IS NULL, title IS NULL, transcript IS NOT ?3, closed_at IS NOT NULL, captured_at \
              FROM sessions WHERE agent = ?1 AND session = ?2";
         let name = without_nul(self.session);
-        type Known = (SessionId, bool, bool, bool, bool, Option<i64>);
+        type Known = (SessionId, bool, bool, bool, bool, Option<TimeMs>);
         let known: Option<Known> = connection
             .prepare_cached(query)?
             .query_row((self.agent, &name, self.transcript), |row| row.try_into())
@@ -190,7 +190,9 @@ impl ToldSession<'_> {
             }
         };
         // Every page that is written makes the next process that opens the store wait.
-        if captured_at.is_none_or(|at| (self.at - at).abs() >= TELL_AGAIN_MS || self.closed) {
+        if captured_at
+            .is_none_or(|at| self.at.since(at).saturating_abs() >= TELL_AGAIN_MS || self.closed)
+        {
             connection
                 .prepare_cached(
                     "UPDATE sessions SET captured_at = MAX(COALESCE(captured_at, ?2), ?2), \
@@ -208,8 +210,8 @@ impl ToldSession<'_> {
         }
         if let Some(title) = title.filter(|_| no_title) {
             connection
-                .prepare_cached("UPDATE sessions SET title = ?2, title_rank = 1 WHERE id = ?1")?
-                .execute((id, without_nul(&title)))?;
+                .prepare_cached("UPDATE sessions SET title = ?2, title_rank = ?3 WHERE id = ?1")?
+                .execute((id, without_nul(&title), TitleRank::Prompt))?;
         }
         // What a tool of a subagent tells names the log of the session; only its end names its own.
         if let Some(transcript) = self.transcript.filter(|_| other_transcript) {

@@ -6,7 +6,7 @@
 mod capture;
 mod told;
 
-use backstory_event::{SessionId, UnknownNumber, impl_sql_enum};
+use backstory_event::{Seq, SessionId, TimeMs, UnknownNumber, impl_sql_enum};
 use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
@@ -114,7 +114,7 @@ pub struct Item {
     /// The session's row, if it was told.
     pub session: Option<SessionId>,
     /// When it was captured.
-    pub at: i64,
+    pub at: TimeMs,
     /// How far it is.
     pub state: ItemState,
     /// How often it was tried.
@@ -122,9 +122,9 @@ pub struct Item {
     /// What went wrong last.
     pub last_error: Option<String>,
     /// Not to be tried before this time.
-    pub not_before: i64,
+    pub not_before: TimeMs,
     /// The event of the log that it turned out to be.
-    pub seq: Option<u64>,
+    pub seq: Option<Seq>,
     /// What was captured, unless the log has told it or it is damaged.
     pub body: Option<Vec<u8>>,
     /// What is damaged of it. Without a body, nothing else that is said of it can be relied on either.
@@ -224,7 +224,7 @@ impl Store {
     }
 
     /// Whether there is something to do by `now`.
-    pub fn has_work(&self, now: i64) -> Result<bool> {
+    pub fn has_work(&self, now: TimeMs) -> Result<bool> {
         let query = format!(
             "SELECT EXISTS (SELECT 1 FROM queue WHERE state IN ({PENDING}, {PROCESSING}) AND not_before <= ?1)"
         );
@@ -242,7 +242,7 @@ impl Store {
     }
 
     /// Takes the oldest items that are to be done by `now`.
-    pub fn take_items(&mut self, now: i64, limit: usize) -> Result<Vec<Item>> {
+    pub fn take_items(&mut self, now: TimeMs, limit: usize) -> Result<Vec<Item>> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let items = {
@@ -289,7 +289,7 @@ impl Store {
     }
 
     /// Forgets items that are done since before `at`.
-    pub fn prune_items(&self, at: i64) -> Result<usize> {
+    pub fn prune_items(&self, at: TimeMs) -> Result<usize> {
         let delete = "DELETE FROM queue WHERE state = ?1 AND at < ?2";
         Ok(self.connection.execute(delete, (ItemState::Done, at))?)
     }
@@ -299,13 +299,13 @@ impl Store {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemOutcome {
     /// It is done; the log tells it as this event.
-    Done(Option<u64>),
+    Done(Option<Seq>),
     /// No log tells of it, or it must not be read for this reason: it stays as it was captured.
     Raw(Option<String>),
     /// It is to be tried again, unless it was tried too often.
     Later {
         /// Not before this time.
-        not_before: i64,
+        not_before: TimeMs,
         /// What went wrong.
         error: String,
     },
@@ -359,14 +359,14 @@ fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredItem> {
         id: row.get(0)?,
         kind: kind.unwrap_or(ItemKind::Summary),
         session: session.and_then(session_id),
-        at: content.at,
+        at: content.at.into(),
         state: state.unwrap_or(ItemState::Failed),
         attempts: attempts
             .and_then(|attempts| u32::try_from(attempts).ok())
             .unwrap_or_default(),
         last_error: (error != ValueRef::Null).then(|| damage::lossy_text(error)),
-        not_before: not_before.unwrap_or_default(),
-        seq: seq.and_then(|seq| u64::try_from(seq).ok()),
+        not_before: not_before.unwrap_or_default().into(),
+        seq: seq.and_then(|seq| u32::try_from(seq).ok()).map(Seq::new),
         body: body.map(<[u8]>::to_vec),
         damage: None,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Event, EventKey, Kind, SessionId};
+use backstory_event::{Event, EventKey, Kind, Seq, SessionId, TimeMs};
 use rusqlite::Connection;
 
 use super::{ItemKind, ItemState};
@@ -16,7 +16,7 @@ pub const SAME_TIME_MS: i64 = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Untold {
     named: HashMap<i64, Vec<i64>>,
-    prompts: Vec<(i64, i64)>,
+    prompts: Vec<(i64, TimeMs)>,
 }
 
 impl Untold {
@@ -40,7 +40,7 @@ impl Untold {
             if row.get(2) == Ok(ItemKind::Prompt)
                 && let Some(at) = number(3)
             {
-                untold.prompts.push((id, at));
+                untold.prompts.push((id, at.into()));
             }
         }
         Ok(untold)
@@ -51,7 +51,7 @@ impl Untold {
     }
 
     /// The log tells an event: if it was captured, it is the same. Of a tool use `seq` is that of the call.
-    pub(crate) fn told(&mut self, connection: &Connection, event: &Event, seq: u64) -> Result<()> {
+    pub(crate) fn told(&mut self, connection: &Connection, event: &Event, seq: Seq) -> Result<()> {
         let Some(name) = name_of(event) else {
             return Ok(());
         };
@@ -59,10 +59,10 @@ impl Untold {
         let mut item = self.named.get_mut(&name.0).and_then(Vec::pop);
         if item.is_none() && event.kind == Kind::Prompt {
             // Agents write some prompts down in other words: a command with what it stands for.
-            let near = |(_, at): &(i64, i64)| {
+            let near = |(_, at): &(i64, TimeMs)| {
                 event
                     .at
-                    .is_some_and(|told| (told - at).abs() <= SAME_TIME_MS)
+                    .is_some_and(|told| told.since(*at).saturating_abs() <= SAME_TIME_MS)
             };
             item = self
                 .prompts
@@ -116,11 +116,11 @@ impl ItemKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldEvent {
     /// Its number within the session; of a tool use, that of the call.
-    pub seq: u64,
+    pub seq: Seq,
     /// What an item of it would be.
     pub kind: ItemKind,
     /// When.
-    pub at: i64,
+    pub at: TimeMs,
     /// The tool, if it is known.
     pub tool: Option<String>,
 }
@@ -142,8 +142,8 @@ impl Store {
     pub fn unclaimed_events(
         &self,
         session: SessionId,
-        from: i64,
-        to: i64,
+        from: TimeMs,
+        to: TimeMs,
     ) -> Result<Vec<ToldEvent>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT COALESCE(events.call, events.seq), events.kind, events.at, names.name FROM events \
@@ -192,7 +192,7 @@ impl Store {
     }
 
     /// When the last event of a session's log was.
-    pub fn last_told_at(&self, session: SessionId) -> Result<Option<i64>> {
+    pub fn last_told_at(&self, session: SessionId) -> Result<Option<TimeMs>> {
         let query = "SELECT MAX(at) FROM events WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         Ok(statement.query_row([session], |row| row.get(0))?)

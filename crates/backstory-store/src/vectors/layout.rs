@@ -118,7 +118,7 @@ impl VectorKey {
     pub(super) fn to_bytes(self) -> [u8; KEY_BYTES] {
         let mut bytes = [0; KEY_BYTES];
         bytes[..4].copy_from_slice(&self.session.get().to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.seq.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.seq.get().to_le_bytes());
         bytes[8..].copy_from_slice(&self.chunk.to_le_bytes());
         bytes
     }
@@ -129,7 +129,7 @@ impl VectorKey {
         };
         VectorKey {
             session: number(0).into(),
-            seq: number(4),
+            seq: number(4).into(),
             chunk: number(8),
         }
     }

@@ -22,7 +22,7 @@ mod shape;
 mod write;
 mod writer;
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use std::path::{Path, PathBuf};
 
 pub use search::Vectors;
@@ -34,7 +34,7 @@ pub struct VectorKey {
     /// The session's row in the database.
     pub session: SessionId,
     /// The event's place in the session.
-    pub seq: u32,
+    pub seq: Seq,
     /// Which piece of the event.
     pub chunk: u32,
 }

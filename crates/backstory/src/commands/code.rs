@@ -10,6 +10,7 @@ mod why;
 
 use std::path::Path;
 
+use backstory_event::TimeMs;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -27,7 +28,7 @@ use crate::output::{harmless, parse_time, warn};
 use crate::setting::{Setting, now};
 
 /// A time that somebody typed, or the beginning of a session.
-fn moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
+fn moment(memory: &Memory, typed: &str) -> Result<TimeMs, Error> {
     let wrong = match parse_time(typed, now()) {
         Ok(at) => return Ok(at),
         Err(wrong) => wrong,
@@ -39,12 +40,12 @@ fn moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
 }
 
 /// A time that somebody typed for a state as of then: of a date its end, of a session its beginning.
-fn state_moment(memory: &Memory, typed: &str) -> Result<i64, Error> {
+fn state_moment(memory: &Memory, typed: &str) -> Result<TimeMs, Error> {
     let is_time = typed.parse::<Timestamp>().is_ok();
     let date = typed.parse::<Date>().ok().filter(|_| !is_time);
     let next_day = date.and_then(|date| date.tomorrow().ok()?.to_zoned(TimeZone::system()).ok());
     match next_day {
-        Some(next_day) => Ok(next_day.timestamp().as_millisecond() - 1),
+        Some(next_day) => Ok(TimeMs::new(next_day.timestamp().as_millisecond() - 1)),
         None => moment(memory, typed),
     }
 }

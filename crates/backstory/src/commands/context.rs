@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     Context, ContextOptions, EventType, LogEvent, Memory, Occasion, Surroundings, log_event,
     random_key,
@@ -45,7 +46,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         if arguments.project.is_none() {
             options.here = Surroundings::of_session(&session);
         }
-        options.session = Some((session.agent, session.session));
+        options.session = Some(session.name());
     }
     let started = Instant::now();
     let context = memory.context(&options)?;
@@ -112,7 +113,7 @@ pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
 }
 
 /// The event of a context that was made: what it took of its budget, never its text.
-pub(crate) fn budget_event(context: &Context, at: i64) -> LogEvent {
+pub(crate) fn budget_event(context: &Context, at: TimeMs) -> LogEvent {
     let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
         .with("total_tokens", context.tokens)
         .with("budget", context.budget)

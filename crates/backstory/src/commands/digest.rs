@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use backstory_event::Seq;
 use backstory_memory::{
     AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
 };
@@ -38,7 +39,7 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
 pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Error> {
     let mut value = session_json(memory, &digest.session)?;
     let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
-    let goal_events: Vec<u64> = digest
+    let goal_events: Vec<Seq> = digest
         .goal
         .iter()
         .flat_map(|said| said.events.clone())
@@ -54,7 +55,7 @@ pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Err
         "errors": digest.errors,
         "decisions": digest.decisions,
         "next_steps": digest.next_steps,
-        "duration_seconds": duration.map(|(end, start)| (end - start) / 1000),
+        "duration_seconds": duration.map(|(end, start)| end.since(start) / 1000),
         "usage": usage_json(&digest.usage),
     });
     if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {

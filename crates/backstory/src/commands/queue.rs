@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     Item, ItemFilter, ItemState, Memory, SessionHead, SessionId, omitted_bytes,
 };
@@ -124,7 +125,7 @@ fn item_json(item: &Item, sessions: &HashMap<SessionId, SessionHead>) -> Value {
         "timestamp": rfc3339(Some(item.at)),
         "attempts": item.attempts,
         "last_error": item.last_error,
-        "not_before": (item.not_before > 0).then(|| rfc3339(Some(item.not_before))),
+        "not_before": (item.not_before > TimeMs::ZERO).then(|| rfc3339(Some(item.not_before))),
         "event": item.seq,
         "omitted_bytes": omitted_bytes(item),
         "damaged": item.damage.is_some(),

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use backstory_event::Seq;
 use backstory_memory::{
     Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionId, SessionRow, SessionStatus,
 };
@@ -157,7 +158,7 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "usage": usage_json(&row.usage),
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
         "pinned": row.pinned,
-        "evicted": row.evicted > 0,
+        "evicted": row.evicted > Seq::ZERO,
         "evicted_at": rfc3339(row.evicted_at),
         "parent": row.parent,
         "parent_kind": row.parent_kind,

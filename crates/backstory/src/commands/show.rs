@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+use backstory_event::{Seq, TurnNo};
 use backstory_memory::{
     AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
     StoreError, StreamRow, log_event, opened_hit,
@@ -68,13 +69,13 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
 }
 
 /// Logs which hit of a search this is, if it follows one.
-fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<u64>) {
+fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<TurnNo>) {
     let at = now();
     if let Some(hit) = opened_hit(&setting.store, &session.session, turn, at) {
         let event = LogEvent::new(EventType::SearchResult, at)
             .in_session(Some(&hit.session))
             .with("session", hit.session.as_str())
-            .with("turn", hit.turn)
+            .with("turn", hit.turn.map(TurnNo::get))
             .with("rank", hit.rank);
         log_event(&setting.store, &event);
     }
@@ -83,7 +84,7 @@ fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<u64>) {
 /// Says so when there is less to show than there was.
 fn tell_evicted(session: &SessionRow, events: &[EventView<'_>]) {
     let first = events.first().map(|event| event.seq);
-    if session.evicted > 0 && first.is_none_or(|first| first == session.evicted + 1) {
+    if session.evicted > Seq::ZERO && first.is_none_or(|first| first == session.evicted.next()) {
         talk(&evicted(session));
     }
 }
@@ -101,12 +102,12 @@ fn evicted(session: &SessionRow) -> String {
 pub(super) fn find_session_turn(
     memory: &Memory,
     text: &str,
-) -> Result<(SessionRow, Option<u64>), Error> {
+) -> Result<(SessionRow, Option<TurnNo>), Error> {
     let whole = memory.session(text);
     let Some((id, turn)) = text.rsplit_once('#') else {
         return Ok((whole?, None));
     };
-    match (whole, turn.parse()) {
+    match (whole, turn.parse().map(TurnNo::last_of)) {
         (Ok(session), _) if session.session == text => Ok((session, None)),
         (_, Ok(turn)) => Ok((memory.session(id)?, Some(turn))),
         // The beginning of an id.
@@ -117,13 +118,13 @@ pub(super) fn find_session_turn(
 }
 
 /// Gives the files of a session back as they are stored.
-fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<(), Error> {
+fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Result<(), Error> {
     if turn.is_some() {
         return Err(Error::usage(
             "--format original gives whole files, not turns",
         ));
     }
-    if session.evicted > 0 {
+    if session.evicted > Seq::ZERO {
         return Err(
             Error::new(ErrorKind::NotFound, evicted(session)).hint(format!(
                 "while its log is there, `backstory retain --restore {}` brings it back",
@@ -136,7 +137,7 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<u64>) -> Result<
         .as_deref()
         .map(|parent| memory.session(parent));
     if let Some(Ok(parent)) = parent
-        && parent.evicted > 0
+        && parent.evicted > Seq::ZERO
     {
         talk(&format!(
             "records that it repeats of {}, which was evicted, may be blank",

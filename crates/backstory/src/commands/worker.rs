@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backstory_event::TimeMs;
 use serde_json::{Value, json};
 
 use crate::cli::{WorkerAction, WorkerArgs};
@@ -92,8 +93,8 @@ fn status(setting: &Setting, json: bool) -> Result<(), Error> {
     let Some(info) = running.info else {
         return say("the worker is just starting or leaving");
     };
-    let started = info.started_at.parse().map(jiff::Timestamp::as_millisecond);
-    let since = local_time(started.ok());
+    let started = info.started_at.parse::<jiff::Timestamp>();
+    let since = local_time(started.ok().map(|at| TimeMs::new(at.as_millisecond())));
     say(&format!(
         "the worker is process {}, version {}, since {since}",
         info.pid, info.version

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backstory_event::TimeMs;
 use backstory_memory::hook::Happening;
 use backstory_memory::{Capture, Context, EventType, LogEvent, Occasion, count_tokens};
 use backstory_redact::Redactor;
@@ -14,7 +15,7 @@ const MAX_PATHS: usize = 20;
 const MAX_PATH_BYTES: usize = 1 << 10;
 
 /// The event of a capture of so many bytes, without anything of its session.
-pub(super) fn capture_event(capture: &Capture, at: i64, bytes: u64) -> LogEvent {
+pub(super) fn capture_event(capture: &Capture, at: TimeMs, bytes: u64) -> LogEvent {
     let tool = match &capture.input.happening {
         Happening::ToolUsed(tool) if !tool.name.is_empty() => Some(tool.name.as_str()),
         _ => None,
@@ -47,7 +48,7 @@ pub(super) fn logged_paths(cleaned: &Capture, redactor: Option<&Redactor>) -> Ve
 }
 
 /// The event of a capture that has its session summarized; `None` when it does not.
-pub(super) fn summary_event(cleaned: &Capture, at: i64) -> Option<LogEvent> {
+pub(super) fn summary_event(cleaned: &Capture, at: TimeMs) -> Option<LogEvent> {
     let reply = match &cleaned.input.happening {
         Happening::Stopped { reply, .. } => reply.as_deref(),
         Happening::Compacting { .. } | Happening::Ended { .. } => None,
@@ -62,7 +63,7 @@ pub(super) fn context_events(
     context: &Result<Context, String>,
     occasion: Occasion,
     is_given: bool,
-    at: i64,
+    at: TimeMs,
     took: Duration,
 ) -> Vec<LogEvent> {
     let moment = match occasion {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_event::SessionName;
 use backstory_memory::hook::{ContextMoment, Happening, HookInput};
 use backstory_memory::{Agent, Context, LogEvent, Occasion, Surroundings, escape_json};
 use serde_json::Value;
@@ -72,8 +73,8 @@ fn context(
     let agent = input.agent.name;
     let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
-    let session = input.session.as_ref();
-    options.session = session.map(|session| (agent.to_string(), session.clone()));
+    let session = input.session.as_deref();
+    options.session = session.map(|session| SessionName::new(agent, session));
     if let Happening::Prompted { text, .. } = &input.happening {
         options.prompt = Some(text);
     }

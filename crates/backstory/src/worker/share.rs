@@ -47,7 +47,7 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
             .failed(Some(trouble));
         log_event(&setting.store, &event);
         // Not a reason to fail for a round that did all else.
-        let _ = memory.pause_compress(now() + PAUSE_MS);
+        let _ = memory.pause_compress(now().plus_ms(PAUSE_MS));
     }
     report.map_or(0, |report| report.observed + report.summarised)
 }

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 
 use crate::complete_events::till;
 use crate::environment::{
-    Environment, claude_id, claude_path, prompt, record, remove_checksums, reply,
+    Environment, STORY_END, claude_id, claude_path, prompt, record, remove_checksums, reply,
 };
-
-const NOW: i64 = 1_770_000_000_000;
 
 /// Takes out of a store what versions before schema 11 did not keep.
 const AS_BEFORE: &str = "UPDATE streams SET read_version = 0; DELETE FROM telemetry; DELETE FROM session_meta; DELETE FROM block_lines; \
@@ -109,7 +107,7 @@ fn long_log(session: u32) -> Vec<String> {
 #[test]
 fn an_older_store_is_completed_from_its_own_bytes() {
     let environment = till();
-    environment.write_all(sample::story(NOW));
+    environment.write_all(sample::story(STORY_END));
     // With forks and other copies.
     environment.write_all(sample::logs(3, 900_000));
     environment.sweep();
@@ -151,7 +149,7 @@ fn all_turns(environment: &Environment) -> String {
 
 #[test]
 fn a_log_that_grew_is_read_on_as_if_this_version_had_read_all() {
-    let whole: Vec<SampleFile> = sample::story(NOW).into_iter().collect();
+    let whole: Vec<SampleFile> = sample::story(STORY_END).into_iter().collect();
     let beginnings = || {
         whole.iter().map(|file| {
             let mut bytes = file.bytes.clone();
@@ -241,7 +239,7 @@ fn damaged_blocks_are_passed_over() {
 fn what_was_evicted_stays_so_and_what_came_after_is_completed() {
     let environment = Environment::new();
     environment.claude(1, &long_log(1));
-    environment.write_all(sample::story(NOW));
+    environment.write_all(sample::story(STORY_END));
     environment.sweep();
     let outcome = environment.run(&["config", "set", "retention.raw_soft_cap_bytes", "1"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

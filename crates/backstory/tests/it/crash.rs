@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use backstory_agents::sample;
 
-use crate::environment::{Environment, prompt};
+use crate::environment::{Environment, STORY_END, prompt};
 
 /// How often a sweep is killed. `BACKSTORY_KILLS=300` for a thorough run.
 fn kills() -> u32 {
@@ -19,7 +19,7 @@ fn kills() -> u32 {
 fn environment_with_logs() -> Environment {
     let environment = Environment::new();
     environment.write_all(sample::logs(3, 2_000_000));
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     // A file of many chunks, so that a sweep can be stopped within it.
     let long: Vec<String> = (0..3000)
         .map(|number| prompt(1, number, &format!("{number} ").repeat(1000)))

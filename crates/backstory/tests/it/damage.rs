@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::environment::{
-    Environment, Outcome, claude_id, prompt, record, remove_checksums, reply,
+    Environment, Outcome, STORY_END, claude_id, prompt, record, remove_checksums, reply,
 };
 
 /// How many bits are flipped. `BACKSTORY_FLIPS=300` for a thorough run.
@@ -92,7 +92,7 @@ fn wrong(outcome: &Outcome) -> String {
 #[test]
 fn a_flipped_bit_is_never_given_back_as_if_it_were_right() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.claude(
         1,
         &[prompt(1, 1, "paint the gazebo"), reply(1, 2, "painted", 5)],

@@ -3,7 +3,7 @@
 use backstory_agents::sample;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, claude_id, prompt, reply};
+use crate::environment::{Environment, STORY_END, claude_id, prompt, reply};
 
 fn texts(statements: &Value) -> Vec<&str> {
     let statements = statements.as_array().unwrap().iter();
@@ -15,7 +15,7 @@ fn texts(statements: &Value) -> Vec<&str> {
 #[test]
 fn a_session_is_told_in_short() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     let report = environment.sweep();
     let sessions = environment.json(&["sessions", "--limit", "0"]);
     let sessions = sessions["sessions"].as_array().unwrap();
@@ -123,7 +123,7 @@ fn a_digest_grows_with_its_session() {
 #[test]
 fn digests_that_are_gone_are_made_anew() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.sweep();
     let before = environment.everything();
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use backstory_agents::sample::SampleFile;
+use backstory_event::TimeMs;
 use serde_json::Value;
+
+/// When the story of the samples ends.
+pub(crate) const STORY_END: TimeMs = TimeMs::new(1_770_000_000_000);
 
 /// A hermetic home.
 pub(crate) struct Environment {

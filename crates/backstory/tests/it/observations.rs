@@ -3,7 +3,7 @@
 use backstory_agents::sample;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, claude_id, prompt, record};
+use crate::environment::{Environment, STORY_END, claude_id, prompt, record};
 
 fn environment() -> Environment {
     let environment = Environment::new();
@@ -142,7 +142,7 @@ fn they_stay_when_the_text_goes() {
 #[test]
 fn they_say_only_what_their_source_says() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.write_all(sample::logs(3, 400_000));
     environment.sweep();
     let score = environment.json(&["eval", "observations"]);

@@ -11,7 +11,8 @@ use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{
-    Environment, Outcome, claude_id, claude_path, files_below, found, prompt, record, reply,
+    Environment, Outcome, STORY_END, claude_id, claude_path, files_below, found, prompt, record,
+    reply,
 };
 
 /// A session of prompts and replies by turns. Numbers are a session's own: equal ones would be copies of each other.
@@ -591,7 +592,7 @@ fn a_few_new_events_are_found_without_touching_the_index() {
 #[test]
 fn the_answer_does_not_depend_on_how_it_was_indexed() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     // So much that the sweep indexes it while it stores it.
     environment.write_all(sample::logs(3, 5_000_000));
     environment.sweep();
@@ -721,7 +722,7 @@ fn environment_with_index() -> Environment {
             .map(|number| prompt(1, 1000 + number, &format!("ferret number {number}")))
             .collect()
     };
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.claude(1, &[many(0, 20)]);
     environment.sweep();
     // More than is left beside the index, of a session that is in it already.
@@ -938,7 +939,7 @@ fn odd_queries_are_answered_or_refused() {
 #[test]
 fn what_is_not_there_is_not_claimed() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     environment.write_all(sample::logs(5, 1_000_000));
     environment.claude(
         1,

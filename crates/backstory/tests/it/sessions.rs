@@ -2,7 +2,7 @@
 
 use backstory_agents::sample;
 
-use crate::environment::{Environment, claude_id, prompt, record, reply};
+use crate::environment::{Environment, STORY_END, claude_id, prompt, record, reply};
 use serde_json::json;
 
 #[test]
@@ -120,7 +120,7 @@ fn a_project_may_have_any_name() {
 #[test]
 fn a_dry_run_writes_nothing_at_all() {
     let environment = Environment::new();
-    environment.write_all(sample::story(1_770_000_000_000));
+    environment.write_all(sample::story(STORY_END));
     let report = environment.json(&["sweep", "--dry-run"]);
     assert!(report["events"].as_u64().unwrap() > 100, "{report}");
     assert!(!environment.store().exists());

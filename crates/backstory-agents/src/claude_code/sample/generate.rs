@@ -6,6 +6,7 @@ use crate::sample::{
     scene::Scene,
     step::{Step, Transcript},
 };
+use backstory_event::TimeMs;
 
 /// Samples of Claude Code.
 pub(crate) struct ClaudeSample;
@@ -148,7 +149,7 @@ impl SampleLogs for ClaudeSample {
         all
     }
 
-    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, i64) {
+    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, TimeMs) {
         let setup = Setup {
             era: Era::Current,
             cwd: session.cwd.to_owned(),
@@ -170,7 +171,7 @@ impl SampleLogs for ClaudeSample {
         }
         if let Some(steps) = session.fork {
             let mut child = out.fork();
-            child.clock.now += HOUR_MS / 4;
+            child.clock.now = child.clock.now.plus_ms(HOUR_MS / 4);
             play(&mut child, steps);
             ended = child.clock.now;
             others.extend(child.finish(""));

@@ -13,6 +13,7 @@ use crate::sample::json::{Json, fields, list, object};
 use crate::sample::random::Random;
 use crate::sample::step::{Step, Transcript};
 use crate::sample::text;
+use backstory_event::TimeMs;
 
 /// Which generation of the program writes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +54,9 @@ pub(crate) struct Claude {
     title: String,
     last_prompt: String,
     response: Option<Response>,
-    turn_started: i64,
+    turn_started: TimeMs,
     /// When the last subagent was sent off.
-    delegated: i64,
+    delegated: TimeMs,
     turn_messages: u64,
     /// Size of the conversation that the model sees, in tokens.
     context: u64,
@@ -66,7 +67,7 @@ pub(crate) struct Claude {
 }
 
 impl Claude {
-    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: TimeMs) -> Self {
         let session = random.uuid();
         Self {
             setup,
@@ -236,7 +237,7 @@ impl Claude {
         if self.setup.era != Era::Current || self.agent.is_some() {
             return;
         }
-        let (duration, count) = (self.clock.now - self.turn_started, self.turn_messages);
+        let (duration, count) = (self.clock.now.since(self.turn_started), self.turn_messages);
         self.record(
             "system",
             fields! {

@@ -70,7 +70,7 @@ impl Claude {
                 let tokens = self.random.between(9_000, 60_000);
                 let duration = self.random.between(20_000, 180_000);
                 self.delegated = self.clock.now;
-                self.clock.now += duration as i64;
+                self.clock.now = self.clock.now.plus_ms(duration as i64);
                 let twin = object! {
                     "status": "completed", "prompt": prompt, "agentId": agent, "agentType": "Explore",
                     "content": list![object! {"type": "text", "text": report}], "totalDurationMs": duration,

@@ -5,6 +5,7 @@ use crate::sample::{
     SampleFile, SampleLogs, ScriptedSession, SessionPlan, fill, play, scene::Scene,
     step::Transcript,
 };
+use backstory_event::TimeMs;
 
 /// Samples of Codex.
 pub(crate) struct CodexSample;
@@ -88,7 +89,7 @@ impl SampleLogs for CodexSample {
         vec![out.finish()]
     }
 
-    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, i64) {
+    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, TimeMs) {
         let setup = Setup {
             generation: Generation::Enveloped,
             cwd: session.cwd.to_owned(),

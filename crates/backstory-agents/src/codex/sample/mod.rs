@@ -13,6 +13,7 @@ use crate::sample::json::{Fields, Json, Object, fields, list, object};
 use crate::sample::random::Random;
 use crate::sample::step::{Step, Transcript};
 use crate::sample::text;
+use backstory_event::TimeMs;
 
 /// The instructions every session opens with: long, and the same for all.
 static INSTRUCTIONS: LazyLock<String> = LazyLock::new(|| {
@@ -56,14 +57,14 @@ pub(crate) struct Codex {
     start: Clock,
     thread: String,
     turn: Option<String>,
-    turn_started: i64,
+    turn_started: TimeMs,
     /// Tokens since the session began: input, cached input, output, reasoning.
     total: [u64; 4],
     bytes: Vec<u8>,
 }
 
 impl Codex {
-    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: TimeMs) -> Self {
         let mut codex = Self {
             setup,
             thread: random.uuid_at(start),
@@ -320,7 +321,7 @@ impl Transcript for Codex {
             Step::Answer(text) => {
                 self.say(text, "final_answer");
                 self.count_tokens();
-                let duration = self.clock.now - self.turn_started;
+                let duration = self.clock.now.since(self.turn_started);
                 let turn = self.turn.take();
                 self.event(&object! {
                     "type": "task_complete", "turn_id": turn, "last_agent_message": text, "duration_ms": duration
@@ -333,7 +334,7 @@ impl Transcript for Codex {
             }
             Step::Interrupt => {
                 self.clock.wait(&mut self.random, 400, 4_000);
-                let duration = self.clock.now - self.turn_started;
+                let duration = self.clock.now.since(self.turn_started);
                 let turn = self.turn.take();
                 self.message("user", "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>");
                 self.event(&object! {

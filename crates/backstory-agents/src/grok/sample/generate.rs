@@ -4,6 +4,7 @@ use super::{Grok, Setup};
 use crate::sample::{
     SampleFile, SampleLogs, ScriptedSession, SessionPlan, fill, play, scene::Scene,
 };
+use backstory_event::TimeMs;
 
 /// Samples of Grok.
 pub(crate) struct GrokSample;
@@ -36,7 +37,7 @@ impl SampleLogs for GrokSample {
         out.finish(&title)
     }
 
-    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, i64) {
+    fn write(&self, session: &ScriptedSession<'_>) -> (Vec<SampleFile>, TimeMs) {
         let setup = Setup {
             cwd: session.cwd.to_owned(),
             branch: session.branch,

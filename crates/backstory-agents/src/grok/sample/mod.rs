@@ -11,6 +11,7 @@ use crate::sample::clock::Clock;
 use crate::sample::json::{Fields, Json, Object, fields, object, write_fields};
 use crate::sample::random::Random;
 use crate::sample::step::{Step, Transcript};
+use backstory_event::TimeMs;
 
 /// What fits into the context of the model, in tokens.
 const LARGEST_INPUT: u64 = 200_000;
@@ -43,7 +44,7 @@ pub(crate) struct Grok {
 }
 
 impl Grok {
-    pub(crate) fn new(setup: Setup, mut random: Random, start: i64) -> Self {
+    pub(crate) fn new(setup: Setup, mut random: Random, start: TimeMs) -> Self {
         Self {
             setup,
             session: random.uuid_at(start),
@@ -108,12 +109,12 @@ impl Grok {
     fn update(&mut self, method: &str, update: &dyn Json) {
         self.events += 1;
         let event = format!("{}-{}", self.session, self.events);
-        let seconds = self.clock.now.div_euclid(1_000);
+        let seconds = self.clock.now.get().div_euclid(1_000);
         object! {
             "timestamp": seconds, "method": method,
             "params": object! {
                 "sessionId": self.session, "update": update,
-                "_meta": object! {"eventId": event, "agentTimestampMs": self.clock.now}
+                "_meta": object! {"eventId": event, "agentTimestampMs": self.clock.now.get()}
             }
         }
         .write(&mut self.bytes);

@@ -157,7 +157,7 @@ impl Grok {
         self.timing(
             "tool_completed",
             fields! {
-                "tool_name": call.name, "duration_ms": self.clock.now - called, "outcome": outcome, "tool_call_id": id
+                "tool_name": call.name, "duration_ms": self.clock.now.since(called), "outcome": outcome, "tool_call_id": id
             },
         );
         self.update(

@@ -113,7 +113,7 @@ fn said(agent: &Agent, prompt: &str) -> Vec<u8> {
 fn written(agent: &Agent, steps: &[Step<'_>]) -> Vec<u8> {
     let (mut files, _) = agent.sample.unwrap().write(&ScriptedSession {
         seed: 1,
-        start: 1_790_000_000_000,
+        start: TimeMs::new(1_790_000_000_000),
         cwd: "/home/ada/shop",
         branch: "main",
         title: "Said",

@@ -13,7 +13,7 @@ fn mark(story: &mut Story, second: i64, event: &str, fields: &Value) {
     told_fields.extend(fields.as_object().unwrap().clone());
     let told = told.to_string();
     let input = hook::read(Some("claude-code"), Some(event), told.as_bytes()).unwrap();
-    let marker = Capture::new(input, NOW + second * 1000).marker(told.len() as u64);
+    let marker = Capture::new(input, NOW.plus_ms(second * 1000)).marker(told.len() as u64);
     story
         .trial
         .memory

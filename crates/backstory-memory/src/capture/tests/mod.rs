@@ -5,6 +5,7 @@ mod marker;
 mod spool;
 
 use backstory_agents::hook;
+use backstory_event::{Seq, TurnNo};
 use backstory_store::{ItemFilter, MOST_ATTEMPTS};
 use serde_json::{Value, json};
 
@@ -69,7 +70,7 @@ impl Story {
             Some(event),
             told.to_string().as_bytes(),
         );
-        let capture = Capture::new(input.unwrap(), NOW + second * 1000);
+        let capture = Capture::new(input.unwrap(), NOW.plus_ms(second * 1000));
         let memory = &mut self.trial.memory;
         let redactor = memory.store_redactor().unwrap();
         memory
@@ -88,7 +89,7 @@ impl Story {
         let line = record(
             SESSION,
             &format!("u{}", self.lines),
-            Some(NOW + second * 1000),
+            Some(NOW.plus_ms(second * 1000)),
             kind,
             &message,
         );
@@ -139,7 +140,7 @@ impl Story {
             Work(times) => {
                 for hour in 1..=i64::from(times) {
                     let options = SweepOptions::new(Sources::default());
-                    let now = NOW + hour * 3_600_000;
+                    let now = NOW.plus_ms(hour * 3_600_000);
                     self.trial.memory.work_queue(&options, now).unwrap();
                 }
             }
@@ -156,7 +157,7 @@ impl Story {
             .unwrap();
         assert_eq!(events.len() as u64, session.events + session.live_events);
         for (number, event) in (1..).zip(&events) {
-            assert_eq!(event.seq, number);
+            assert_eq!(event.seq, Seq::new(number));
         }
         let letter = |event: &crate::EventView<'_>| {
             let letter = match event.event.kind {
@@ -353,12 +354,12 @@ fn it_is_found_and_its_session_listed() {
         ..SearchOptions::default()
     };
     let hits = memory.search(&Query::parse("fix"), &options).unwrap().hits;
-    assert_eq!((hits[0].turn, hits[0].event), (1, 1));
+    assert_eq!((hits[0].turn, hits[0].event), (TurnNo::FIRST, Seq::FIRST));
     let hits = memory
         .search(&Query::parse("cargo"), &options)
         .unwrap()
         .hits;
-    assert_eq!((hits[0].turn, hits[0].event), (1, 2));
+    assert_eq!((hits[0].turn, hits[0].event), (TurnNo::FIRST, Seq::new(2)));
 }
 
 #[test]
@@ -382,16 +383,16 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
             .join(" ")
     };
     assert_eq!(
-        kinds(crate::EventRange::Turn(1)),
+        kinds(crate::EventRange::Turn(TurnNo::new(1))),
         "prompt tool_call tool_result"
     );
-    assert_eq!(kinds(crate::EventRange::Turn(2)), "prompt");
+    assert_eq!(kinds(crate::EventRange::Turn(TurnNo::new(2))), "prompt");
     assert_eq!(kinds(crate::EventRange::Last(2)), "tool_result prompt");
     assert!(
         story
             .trial
             .memory
-            .events(&session, crate::EventRange::Turn(3))
+            .events(&session, crate::EventRange::Turn(TurnNo::new(3)))
             .is_err()
     );
 }

@@ -64,7 +64,7 @@ fn a_capture_that_two_threads_spool_is_not_lost() {
     let input = json!({"session_id": id(SESSION), "prompt": "go on ".repeat(2_000)});
     let input = hook::read(None, Some("UserPromptSubmit"), input.to_string().as_bytes()).unwrap();
     for at in 0..100 {
-        let cleaned = Capture::new(input.clone(), at).clean(None);
+        let cleaned = Capture::new(input.clone(), TimeMs::new(at)).clean(None);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| spool.put(&cleaned).unwrap());

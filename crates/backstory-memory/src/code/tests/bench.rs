@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use backstory_event::{TimeMs, TurnNo};
 use serde_json::{Value, json};
 
 use crate::trial::{DAY, NOW, Trial, id};
@@ -14,7 +15,7 @@ pub(super) const ROOT: &str = "/home/ada/shop";
 pub(super) struct Bench {
     pub(super) trial: Trial,
     files: BTreeMap<String, String>,
-    moment: i64,
+    moment: TimeMs,
     calls: u32,
 }
 
@@ -23,14 +24,14 @@ impl Bench {
         Bench {
             trial: Trial::new(),
             files: BTreeMap::new(),
-            moment: NOW - 10 * DAY,
+            moment: NOW.minus_ms(10 * DAY),
             calls: 0,
         }
     }
 
     fn time(&mut self) -> String {
-        self.moment += 1000;
-        let time = jiff::Timestamp::from_millisecond(self.moment);
+        self.moment = self.moment.plus_ms(1000);
+        let time = jiff::Timestamp::from_millisecond(self.moment.get());
         time.unwrap().to_string()
     }
 
@@ -207,7 +208,7 @@ impl Bench {
     }
 }
 
-fn turn_text(session: &str, turn: Option<u64>) -> String {
+fn turn_text(session: &str, turn: Option<TurnNo>) -> String {
     let session = u32::from_str_radix(&session[..8], 16).unwrap();
     let turn = turn.map_or("live".to_string(), |turn| turn.to_string());
     format!("{session}#{turn}")

@@ -4,6 +4,7 @@
 mod bench;
 mod snapshots;
 
+use backstory_event::{FileId, TimeMs};
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
@@ -359,7 +360,7 @@ fn calls_in_stack_traces_are_seen() {
     }
     bench.sweep();
     let files = bench.trial.memory.store.code_files().unwrap();
-    let ids: Vec<i64> = files.iter().map(|file| file.id).collect();
+    let ids: Vec<FileId> = files.iter().map(|file| file.id).collect();
     let mut seen: Vec<String> = bench
         .trial
         .memory
@@ -388,18 +389,26 @@ fn what_was_seen_live_is_told_once() {
             .see_file(&path, session.id, before, at, None)
             .unwrap()
     };
-    assert_eq!(see(SHOP, Some(""), 1), SeenFile::Changed(4));
-    assert_eq!(see(SHOP, None, 2), SeenFile::Changed(0));
+    assert_eq!(see(SHOP, Some(""), TimeMs::new(1)), SeenFile::Changed(4));
+    assert_eq!(see(SHOP, None, TimeMs::new(2)), SeenFile::Changed(0));
     assert_eq!(
-        see(&SHOP.replace("return total", "return 1"), None, 3),
+        see(
+            &SHOP.replace("return total", "return 1"),
+            None,
+            TimeMs::new(3)
+        ),
         SeenFile::Changed(1)
     );
     assert_eq!(
-        see("class Shop:\n    def pay(self:\n", None, 4),
+        see("class Shop:\n    def pay(self:\n", None, TimeMs::new(4)),
         SeenFile::Broken
     );
     assert_eq!(
-        see(&SHOP.replace("return total", "return 1"), None, 5),
+        see(
+            &SHOP.replace("return total", "return 1"),
+            None,
+            TimeMs::new(5)
+        ),
         SeenFile::Changed(0)
     );
     std::fs::write(folder.path().join("notes.txt"), "no code").unwrap();
@@ -407,7 +416,7 @@ fn what_was_seen_live_is_told_once() {
     let found = bench
         .trial
         .memory
-        .see_file(&notes, session.id, None, 6, None);
+        .see_file(&notes, session.id, None, TimeMs::new(6), None);
     assert_eq!(found.unwrap(), SeenFile::NotSource);
     assert_eq!(
         bench.told(),

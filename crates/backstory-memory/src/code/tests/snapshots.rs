@@ -4,6 +4,7 @@ use super::bench::{Bench, ROOT};
 use super::{SHOP, check};
 use crate::trial::id;
 use crate::{Forget, ForgetPlaces};
+use backstory_event::{TimeMs, TurnNo};
 
 const CALLS: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        self.check(total)\n        return till.count(total)\n\n    def check(self, total):\n        total.verify()\n";
 
@@ -148,7 +149,7 @@ fn a_moved_file_goes_on_under_its_new_name() {
     let early = found("src/till.py", first);
     assert!(early.files[0].path.ends_with("till.py"));
     assert_eq!(
-        found("src/till.py", first.map(|first| first - 1)).missing[0].gone_at,
+        found("src/till.py", first.map(|first| first.minus_ms(1))).missing[0].gone_at,
         None
     );
 }
@@ -218,7 +219,7 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
         bench
             .trial
             .memory
-            .see_file(&path, session.id, None, at, None)
+            .see_file(&path, session.id, None, TimeMs::new(at), None)
             .unwrap();
     }
     let rows = |bench: &Bench| -> Vec<String> {
@@ -228,7 +229,12 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
             .function_map(&crate::CodeRowFilter::default())
             .unwrap();
         let row = |row: &crate::FunctionRow| {
-            format!("{:?} {} {}", row.turn, row.change_type, row.qualified_name)
+            format!(
+                "{:?} {} {}",
+                row.turn.map(TurnNo::get),
+                row.change_type,
+                row.qualified_name
+            )
         };
         rows.iter().map(row).collect()
     };
@@ -256,7 +262,7 @@ fn what_is_seen_live_has_no_secrets() {
     let memory = &mut bench.trial.memory;
     let redactor = memory.store_redactor().unwrap();
     memory
-        .see_file(&path, session.id, None, 1, Some(&redactor))
+        .see_file(&path, session.id, None, TimeMs::new(1), Some(&redactor))
         .unwrap();
     let rows = format!(
         "{:?}",

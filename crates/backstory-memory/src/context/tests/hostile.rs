@@ -83,13 +83,13 @@ fn nobody_is_obeyed_who_only_wrote_into_a_log() {
     let mut seen = 0;
     for round in 0..40 {
         // Ever fewer are recalled, so that each is among the newest once.
-        options.before = NOW - i64::from(round) * DAY / 2;
+        options.before = NOW.minus_ms(i64::from(round) * DAY / 2);
         options.prompt = Some("cart checkout discount read this first");
         options.tokens = 2_000;
         let occasions = [Occasion::Start, Occasion::Compaction, Occasion::Prompt];
         for occasion in occasions {
             options.occasion = occasion;
-            options.session = Some(("claude-code".to_string(), id(1 + round * 5)));
+            options.session = Some(SessionName::new("claude-code", id(1 + round * 5)));
             let context = trial.memory.context(&options).unwrap();
             seen += usize::from(!context.text.is_empty());
             unbroken(&context.text, &payloads);
@@ -181,7 +181,7 @@ fn check_id(ids: [&str; 2], told: bool) {
             context.text
         );
         // The session that is told may have such an id as well.
-        options.session = Some(("claude-code".to_string(), ids[0].to_string()));
+        options.session = Some(SessionName::new("claude-code", ids[0].to_string()));
         let context = trial.memory.context(&options).unwrap();
         unbroken(&context.text, &[]);
         options.session = None;
@@ -222,7 +222,7 @@ fn what_programs_put_there_and_names_that_are_texts_are_not_told() {
     trial.sweep();
     let mut options = options();
     options.here.set_changed(&["a.js"]);
-    options.session = Some(("claude-code".to_string(), id(1)));
+    options.session = Some(SessionName::new("claude-code", id(1)));
     for (occasion, session) in [
         (Occasion::Start, None),
         (Occasion::Compaction, options.session.clone()),

@@ -33,7 +33,7 @@ fn options() -> ContextOptions<'static> {
 /// A session's log in the making.
 struct Log {
     session: u32,
-    at: i64,
+    at: TimeMs,
     records: u32,
     lines: Vec<String>,
 }
@@ -42,7 +42,7 @@ impl Log {
     fn new(session: u32, days_ago: i64) -> Self {
         Log {
             session,
-            at: NOW - days_ago * DAY,
+            at: NOW.minus_ms(days_ago * DAY),
             records: 0,
             lines: Vec::new(),
         }
@@ -50,7 +50,7 @@ impl Log {
 
     fn push(&mut self, kind: &str, message: &Value) -> &mut Self {
         self.records += 1;
-        self.at += 1_000;
+        self.at = self.at.plus_ms(1_000);
         let uuid = format!("{}-{}", self.session, self.records);
         self.lines
             .push(record(self.session, &uuid, Some(self.at), kind, message));
@@ -184,7 +184,7 @@ fn nothing_is_told_where_nothing_is_known() {
     );
     assert_eq!(trial.memory.context(&elsewhere).unwrap().text, "");
     let before = ContextOptions {
-        before: NOW - 10 * DAY,
+        before: NOW.minus_ms(10 * DAY),
         ..options()
     };
     assert_eq!(trial.memory.context(&before).unwrap().text, "");
@@ -200,14 +200,14 @@ fn who_goes_on_is_told_only_what_is_new() {
     let mut trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Resume;
-    options.session = Some(("claude-code".to_string(), id(1)));
+    options.session = Some(SessionName::new("claude-code", id(1)));
     let context = trial.memory.context(&options).unwrap();
     assert!(
         context.text.contains("[00000002#") && !context.text.contains("[00000001#"),
         "{}",
         context.text
     );
-    options.session = Some(("claude-code".to_string(), id(2)));
+    options.session = Some(SessionName::new("claude-code", id(2)));
     assert_eq!(trial.memory.context(&options).unwrap().text, "");
 }
 
@@ -216,7 +216,7 @@ fn after_compaction_a_session_is_told_what_it_did_itself() {
     let mut trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Compaction;
-    options.session = Some(("claude-code".to_string(), id(2)));
+    options.session = Some(SessionName::new("claude-code", id(2)));
     let context = trial.memory.context(&options).unwrap();
     let told = lines(&context);
     assert_eq!(

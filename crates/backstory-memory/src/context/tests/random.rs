@@ -1,5 +1,6 @@
 //! Random histories: whatever was said, what is told keeps to its budget and is whole.
 
+use backstory_event::{SymbolChangeKind, TurnNo};
 use backstory_store::{ChangedName, RecalledSession};
 
 use super::*;
@@ -84,10 +85,12 @@ impl Random {
             };
         }
         let names = (0..self.below(4)).map(|_| ChangedName {
-            turn: self.below(5) as i64 - 1,
+            turn: u32::try_from(self.below(5) as i64 - 1)
+                .ok()
+                .map(TurnNo::new),
             file: format!("src/{}.rs", self.text(2)),
             name: self.text(3),
-            change: 1,
+            change: SymbolChangeKind::Modified,
         });
         let names = names.collect();
         let row = RecalledSession {
@@ -99,7 +102,7 @@ impl Random {
             root: None,
             cwd: None,
             branch: ["main", "fix"].get(self.below(3)).map(ToString::to_string),
-            last_at: NOW - self.below(1 << 30) as i64,
+            last_at: NOW.minus_ms(self.below(1 << 30) as i64),
             turns: 3,
             events: 9,
             outcome: ["success", "unknown"]

@@ -17,7 +17,7 @@ fn our_own_words_teach_us_nothing() {
         let told = trial.memory.context(&options()).unwrap();
         assert_eq!(told, first, "session {session}");
         let mut log = Log::new(session, 0);
-        log.at -= DAY / 2;
+        log.at = log.at.minus_ms(DAY / 2);
         log.push("user", &json!({"role": "user", "content": [{"type": "text", "text": format!("<system-reminder>\nSessionStart hook: {}\n</system-reminder>", told.text)}]}))
             .prompt(&format!("{}\ncontinue", told.text))
             .run("backstory context", &told.text)

@@ -32,7 +32,7 @@ fn a_fork_keeps_no_folder_branch_title_or_model_of_a_forgotten_session() {
                  numbers: std::ops::Range<u32>,
                  text: &str|
      -> Vec<String> {
-        let at = |number: u32| Some(NOW + i64::from(number) * 1000);
+        let at = |number: u32| Some(NOW.plus_ms(i64::from(number) * 1000));
         let changed = |line: String| {
             line.replace("/home/ada/shop", &format!("/home/ada/{place}-harbour"))
                 .replacen('{', &format!("{{\"gitBranch\":\"{place}-branch\","), 1)

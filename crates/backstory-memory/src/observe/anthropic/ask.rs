@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::{
     MetCap, NewCompression, Reserved, Scores, Settled, Spending, SpendingCaps, Store, Tier, Written,
 };
@@ -59,7 +59,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) caps: SpendingCaps,
     pub(crate) price: &'a dyn Fn(&str) -> Price,
     pub(crate) retry: Retry,
-    pub(crate) now: &'a dyn Fn() -> i64,
+    pub(crate) now: &'a dyn Fn() -> TimeMs,
     pub(crate) sleep: &'a dyn Fn(Duration),
     /// Requests that were sent, and what they took.
     pub(crate) spent: Cell<(u64, Spending)>,
@@ -71,7 +71,7 @@ pub(crate) struct Item<'a> {
     pub(crate) model: &'a str,
     /// The session's row.
     pub(crate) session: SessionId,
-    pub(crate) seq: u64,
+    pub(crate) seq: Seq,
 }
 
 /// What is kept of an answer.
@@ -310,7 +310,7 @@ mod tests {
                 output: 5.0,
             },
             retry,
-            now: &|| 0,
+            now: &|| TimeMs::ZERO,
             sleep: &|pause| slept.borrow_mut().push(pause.as_millis() as u64),
             spent: Cell::default(),
         };
@@ -319,7 +319,7 @@ mod tests {
             tier: Tier::Summary,
             model: "m",
             session: 1.into(),
-            seq: 1,
+            seq: Seq::FIRST,
         };
         let asked = ask.ask(&item, &request, |_| Ok(()), |_, _| Ok(()));
         let ended = asked.map_err(|failure| match failure {

@@ -11,7 +11,7 @@ mod price;
 mod request;
 mod written;
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_redact::Redactor;
 
 use super::{Compressor, ObservationSource, Sizes};
@@ -36,9 +36,9 @@ pub(crate) struct Observer<'a> {
     /// The session's row.
     pub(crate) session: SessionId,
     /// The event of the prompt, or of the call.
-    pub(crate) call: u64,
+    pub(crate) call: Seq,
     /// The event of the prompt, or of the result.
-    pub(crate) result: u64,
+    pub(crate) result: Seq,
 }
 
 impl Compressor for Observer<'_> {

@@ -19,6 +19,7 @@ mod worked_at_last;
 
 use super::PatternKind;
 use crate::digest::{Notes, Step};
+use backstory_event::{Seq, TimeMs, TurnNo};
 
 /// A detector.
 pub(super) struct Detector {
@@ -42,9 +43,9 @@ pub(super) struct Signal {
     /// What to do about it, if that can be told.
     pub(super) advice: String,
     /// The event where it happened, and its turn and time.
-    pub(super) seq: u64,
-    pub(super) turn: u64,
-    pub(super) at: Option<i64>,
+    pub(super) seq: Seq,
+    pub(super) turn: TurnNo,
+    pub(super) at: Option<TimeMs>,
     /// What that event says.
     pub(super) text: String,
 }
@@ -111,7 +112,7 @@ mod tests {
         assert!(
             found
                 .iter()
-                .all(|signal| signal.seq > 0 && !signal.title.is_empty())
+                .all(|signal| signal.seq > Seq::ZERO && !signal.title.is_empty())
         );
     }
 

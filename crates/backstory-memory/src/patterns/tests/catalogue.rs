@@ -4,7 +4,7 @@ use super::super::find_pattern;
 use super::*;
 use crate::error::Error;
 
-const NOW: i64 = 1_800_000_000_000;
+const NOW: TimeMs = TimeMs::new(1_800_000_000_000);
 
 #[test]
 fn an_entry_is_a_file_that_people_can_read() {
@@ -284,12 +284,17 @@ fn publications_are_recorded_once_and_taken_back() {
         .record("shop/AGENTS.md", Some("shop"), &both, NOW)
         .unwrap();
     catalogue
-        .record("~/skill.md", None, &both[..1], NOW + 1000)
+        .record("~/skill.md", None, &both[..1], NOW.plus_ms(1000))
         .unwrap();
     catalogue
-        .record("shop/AGENTS.md", Some("shop"), &both[1..], NOW + 2000)
+        .record(
+            "shop/AGENTS.md",
+            Some("shop"),
+            &both[1..],
+            NOW.plus_ms(2000),
+        )
         .unwrap();
-    let check = |catalogue: &Catalogue, id: &str, expect: &[(&str, i64)], version: u64| {
+    let check = |catalogue: &Catalogue, id: &str, expect: &[(&str, TimeMs)], version: u64| {
         let entry = catalogue.entry(id).unwrap();
         let published: Vec<_> = entry
             .published
@@ -298,10 +303,10 @@ fn publications_are_recorded_once_and_taken_back() {
             .collect();
         assert_eq!((published.as_slice(), entry.version), (expect, version));
     };
-    check(&catalogue, "p-1", &[("~/skill.md", NOW + 1000)], 4);
+    check(&catalogue, "p-1", &[("~/skill.md", NOW.plus_ms(1000))], 4);
     check(&catalogue, "p-2", &[("shop/AGENTS.md", NOW)], 2);
     catalogue
-        .record("shop/AGENTS.md", None, &[], NOW + 3000)
+        .record("shop/AGENTS.md", None, &[], NOW.plus_ms(3000))
         .unwrap();
     check(&catalogue, "p-2", &[], 3);
     assert!(

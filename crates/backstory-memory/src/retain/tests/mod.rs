@@ -4,6 +4,8 @@
 mod sequences;
 mod stopped;
 
+use backstory_event::{Seq, TimeMs};
+
 use super::*;
 use crate::trial::{DAY, NOW, Trial, id, noise, prompt, record};
 use crate::{EventRange, Query, SearchOptions};
@@ -35,12 +37,12 @@ fn topic(session: u32) -> String {
     format!("topic{}", letter.repeat(5))
 }
 
-fn titles(trial: &mut Trial, words: &str) -> Vec<(String, u64, u64)> {
+fn titles(trial: &mut Trial, words: &str) -> Vec<(String, u32, u32)> {
     let answer = trial
         .memory
         .search(&Query::parse(words), &SearchOptions::default());
     let hits = answer.unwrap().hits.into_iter();
-    hits.map(|hit| (hit.session.session, hit.turn, hit.event))
+    hits.map(|hit| (hit.session.session, hit.turn.get(), hit.event.get()))
         .collect()
 }
 
@@ -100,7 +102,7 @@ fn search_finds_an_evicted_session_by_what_was_noted() {
     let report = trial.sweep().retention;
     assert_eq!(report.evicted(Pass::MaxAge), 1);
     let after = trial.session(9);
-    assert_eq!((after.evicted, after.evicted_at), (4, Some(NOW)));
+    assert_eq!((after.evicted, after.evicted_at), (Seq::new(4), Some(NOW)));
     assert_eq!(
         (after.events, after.turns, &after.title),
         (before.events, before.turns, &before.title)
@@ -195,7 +197,10 @@ fn a_log_does_not_bring_its_evicted_events_back() {
     assert_eq!(trial.sweep().events, 1);
     assert_eq!(trial.texts(10), ["one more"]);
     let session = trial.session(10);
-    assert_eq!((session.events, session.evicted, session.turns), (5, 4, 5));
+    assert_eq!(
+        (session.events, session.evicted, session.turns),
+        (5, Seq::new(4), 5)
+    );
     // Grown and written anew: the old records beside the new one are blank.
     trial.append(
         "copy",
@@ -263,7 +268,7 @@ fn an_evicted_session_comes_back_when_asked_for() {
     let row = trial.session(10);
     assert_eq!(
         (row.events, row.turns, row.evicted, row.pinned, row.usage),
-        (4, 4, 0, true, usage)
+        (4, 4, Seq::ZERO, true, usage)
     );
     trial.memory.pin(&id(10), false).unwrap();
     trial.sweep();
@@ -278,15 +283,15 @@ fn an_evicted_session_comes_back_when_asked_for() {
 #[test]
 fn a_clock_gone_wrong_is_no_reason_to_go() {
     let mut trial = Trial::new();
-    let at = |session, at: Option<i64>| {
+    let at = |session, at: Option<TimeMs>| {
         let message = serde_json::json!({"role": "user", "content": noise(session, 20_000)});
         record(session, &format!("{session}"), at, "user", &message)
     };
-    trial.append("1", &[at(1, Some(0))]);
-    trial.append("2", &[at(2, Some(NOW + 5000 * DAY))]);
+    trial.append("1", &[at(1, Some(TimeMs::ZERO))]);
+    trial.append("2", &[at(2, Some(NOW.plus_ms(5000 * DAY)))]);
     trial.append("3", &[at(3, None)]);
-    trial.append("4", &[at(4, Some(NOW - 20 * DAY))]);
-    trial.append("5", &[at(5, Some(NOW - 2 * DAY))]);
+    trial.append("4", &[at(4, Some(NOW.minus_ms(20 * DAY)))]);
+    trial.append("5", &[at(5, Some(NOW.minus_ms(2 * DAY)))]);
     trial.sweep();
     trial.caps.raw_max_age_days = Some(10);
     let went: Vec<String> = trial
@@ -299,7 +304,7 @@ fn a_clock_gone_wrong_is_no_reason_to_go() {
     assert_eq!(went, [id(4)]);
     // A clock that is far ahead of all that is known.
     let mut options = trial.retain_options();
-    options.now += 9000 * DAY;
+    options.now = options.now.plus_ms(9000 * DAY);
     let report = trial.memory.retain(&options).unwrap();
     assert_eq!(report.evictions, []);
     assert!(report.alerts[0].contains("clock"), "{:?}", report.alerts);
@@ -315,7 +320,7 @@ fn attachments_go_with_the_last_session_that_shows_them() {
         record(
             session,
             &format!("{session}"),
-            Some(NOW - days * DAY),
+            Some(NOW.minus_ms(days * DAY)),
             "user",
             &message,
         )

@@ -87,7 +87,7 @@ fn step(trial: &mut Trial, world: &mut World, dice: &mut Dice, number: u32) {
 }
 
 fn sweep(trial: &mut Trial, world: &mut World) {
-    let evicted_before: HashMap<u32, u64> = (1..=4)
+    let evicted_before: HashMap<u32, Seq> = (1..=4)
         .filter_map(|session| Some((session, trial.memory.session(&id(session)).ok()?.evicted)))
         .collect();
     let report = trial.sweep().retention;
@@ -117,8 +117,8 @@ fn sweep(trial: &mut Trial, world: &mut World) {
         let row = row.unwrap();
         // All that is not evicted is there, in order, and nothing is there twice.
         assert_eq!(row.events as usize, prompts.len());
-        assert_eq!(trial.texts(*session), prompts[row.evicted as usize..]);
-        let went = row.evicted > evicted_before.get(session).copied().unwrap_or(0);
+        assert_eq!(trial.texts(*session), prompts[row.evicted.get() as usize..]);
+        let went = row.evicted > evicted_before.get(session).copied().unwrap_or_default();
         if went {
             let gone = |eviction: &&Eviction| eviction.session == row.session;
             let eviction = report.evictions.iter().find(gone).unwrap();

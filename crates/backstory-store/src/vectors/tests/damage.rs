@@ -94,7 +94,8 @@ fn a_row_that_is_compared_is_checked() {
         .find(|(key, _)| key.session.get() == 1)
         .unwrap()
         .0
-        .seq as usize;
+        .seq
+        .get() as usize;
     for at in (0..row_bytes).step_by(3).chain([row_bytes - 1]) {
         let mut changed = bytes.clone();
         changed[rows_start + best * row_bytes + at] ^= 1;

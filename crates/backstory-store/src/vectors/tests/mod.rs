@@ -90,7 +90,7 @@ impl Clusters {
 fn key(session: u32, seq: u32) -> VectorKey {
     VectorKey {
         session: session.into(),
-        seq,
+        seq: seq.into(),
         chunk: 0,
     }
 }

@@ -32,9 +32,9 @@ fn finds_the_ten_nearest() {
             let right = |row: u32| usize::from(cosines[row as usize] >= best[9] - 1e-6);
             by_code += (vectors.nearest_by_code(&query, 100).into_iter().map(right)).sum::<usize>();
             for (key, cosine) in vectors.search(&query, 10, |_| true).unwrap() {
-                let error = cosine - cosines[key.seq as usize];
+                let error = cosine - cosines[key.seq.get() as usize];
                 assert!(error.abs() < 3e-4, "{dimensions}: {error}");
-                found += right(key.seq);
+                found += right(key.seq.get());
             }
         }
         // A search looks closely at five times as many.
@@ -53,7 +53,7 @@ fn a_vector_is_nearest_to_itself() {
         for row in rows.chunks_exact(dimensions) {
             // Twelve bits for each dimension tell these rows apart; in one dimension there are only two directions.
             let (key, cosine) = vectors.search(row, 1, |_| true).unwrap()[0];
-            let nearest = &rows[key.seq as usize * dimensions..][..dimensions];
+            let nearest = &rows[key.seq.get() as usize * dimensions..][..dimensions];
             assert!(dimensions == 1 || nearest == row, "{dimensions}");
             assert!((cosine - 1.0).abs() < 1e-4, "{dimensions}: {cosine}");
         }
@@ -72,9 +72,12 @@ fn only_what_is_allowed_counts() {
     let mut expected: Vec<usize> = (0..1500).filter(|at| at % 300 == 7).collect();
     expected.sort_by(|left, right| cosines[*right].total_cmp(&cosines[*left]));
     let found = vectors
-        .search(&query, 20, |key| key.seq % 300 == 7)
+        .search(&query, 20, |key| key.seq.get() % 300 == 7)
         .unwrap();
-    let found: Vec<usize> = found.iter().map(|(key, _)| key.seq as usize).collect();
+    let found: Vec<usize> = found
+        .iter()
+        .map(|(key, _)| key.seq.get() as usize)
+        .collect();
     assert_eq!(found, expected);
     assert_eq!(vectors.search(&query, 20, |_| false).unwrap(), []);
 }
@@ -83,9 +86,9 @@ fn only_what_is_allowed_counts() {
 fn an_event_is_given_once_with_its_best_piece() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = writer(folder.path(), 2);
-    let piece = |seq, chunk| VectorKey {
+    let piece = |seq: u32, chunk| VectorKey {
         session: 5.into(),
-        seq,
+        seq: seq.into(),
         chunk,
     };
     let keys = [piece(1, 0), piece(1, 1), piece(2, 0), piece(1, 2)];
@@ -123,7 +126,10 @@ fn what_points_nowhere_is_neither_found_nor_finds() {
     assert_eq!(vectors.len(), 5);
     let found = vectors.search(&[1.0, 1.0], 10, |_| true).unwrap();
     assert_eq!(
-        found.iter().map(|(key, _)| key.seq).collect::<Vec<_>>(),
+        found
+            .iter()
+            .map(|(key, _)| key.seq.get())
+            .collect::<Vec<_>>(),
         [4, 2]
     );
     for query in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 1.0]] {

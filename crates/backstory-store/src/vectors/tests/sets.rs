@@ -206,7 +206,7 @@ proptest! {
 
 /// A direction of each key's own.
 fn direction(key: VectorKey) -> [f32; 3] {
-    let mut random = Random(u64::from(key.session.get()) << 32 | u64::from(key.seq));
+    let mut random = Random(u64::from(key.session.get()) << 32 | u64::from(key.seq.get()));
     random.next();
     [random.normal(), random.normal(), 0.3]
 }

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     CallEdge, Damage, Memory, Resolution, RunCall, SourceOutline, call_graph, repository_around,
     scan_file,
 };
 use serde_json::{Value, json};
 
-use super::stored::{add_snapshot, memory_of, stored_files, tell_snapshots};
+use super::stored::{add_snapshot, memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, memory_if_any, scanned, shown, state_moment};
 use crate::cli::CallsArgs;
 use crate::commands::damage::{print_answer, report_damage};
@@ -30,20 +31,29 @@ struct Searched {
     /// The memory that was asked for them, with what was found damaged there.
     memory: Option<(Memory, Vec<Damage>)>,
     /// Stack traces after this time do not count.
-    until: Option<i64>,
+    until: Option<TimeMs>,
 }
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
     let here = std::env::current_dir()?;
-    let place = arguments.file.as_deref();
-    let is_there = place.is_none_or(Path::is_file);
-    let around = place.unwrap_or_else(|| repository_around(&here));
+    let folder = match &arguments.project {
+        Some(project) => project_folder(setting, project)?,
+        None => repository_around(&here).to_path_buf(),
+    };
+    let in_project = |file: &PathBuf| match arguments.project {
+        Some(_) => folder.join(file),
+        None => file.clone(),
+    };
+    let file = arguments.file.as_ref().map(in_project);
+    let place = file.as_deref();
+    let is_there = place.map_or_else(|| folder.is_dir(), Path::is_file);
+    let around = place.unwrap_or(&folder);
     let searched = match (arguments.at.is_some() || !is_there, place) {
         (true, _) => stored_calls(setting, arguments, around)?,
         (false, Some(file)) => Searched::on_disk(one_file(file)?),
         (false, None) => Searched::on_disk(scanned(around).files),
     };
-    let runs = seen_calls(setting, place.unwrap_or(&here), searched.until);
+    let runs = seen_calls(setting, place.unwrap_or(&folder), searched.until);
     if searched.show(&runs, arguments)? {
         return searched.report();
     }
@@ -155,7 +165,7 @@ fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
 }
 
 /// Calls that were seen to happen, if there is a memory that knows of some.
-fn seen_calls(setting: &Setting, path: &Path, until: Option<i64>) -> Vec<RunCall> {
+fn seen_calls(setting: &Setting, path: &Path, until: Option<TimeMs>) -> Vec<RunCall> {
     let calls = memory_if_any(setting).and_then(|memory| memory.run_calls(path).ok());
     let mut calls = calls.unwrap_or_default();
     calls.retain(|call| until.is_none_or(|until| call.at <= Some(until)));

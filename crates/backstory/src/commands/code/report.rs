@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline, SymbolChange,
     TurnChanges, call_graph, repository_around,
@@ -195,7 +196,7 @@ struct Changes {
 }
 
 impl Changes {
-    fn of(memory: &Memory, root: &std::path::Path, since: i64) -> Result<Self, Error> {
+    fn of(memory: &Memory, root: &std::path::Path, since: TimeMs) -> Result<Self, Error> {
         let turns = memory.code_changes(&ChangeFilter {
             since: Some(since),
             path: Some(root.to_path_buf()),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use backstory_event::TimeMs;
 use backstory_memory::{
     Agent, EventType, HookAgent, ItemState, LoggedRun, Memory, Problem, SetupOptions, SetupStatus,
     set_up,
@@ -197,7 +198,7 @@ impl Capturing {
 }
 
 impl AgentHooks {
-    fn last_ran_at(&self) -> Option<i64> {
+    fn last_ran_at(&self) -> Option<TimeMs> {
         self.runs.iter().map(|run| run.last_at).max()
     }
 }

@@ -1,5 +1,6 @@
 //! What needs candidates, as detection gives them.
 
+use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{Catalogue, Evidence, Pattern, PatternKind, Status};
 
 use super::{curate, list};
@@ -16,14 +17,14 @@ fn candidate(id: &str, frequency: u64, agents: &[&str]) -> Pattern {
         agents: agents.iter().map(|agent| (*agent).to_string()).collect(),
         projects: Vec::new(),
         domains: Vec::new(),
-        first_seen: Some(0),
+        first_seen: Some(TimeMs::ZERO),
         last_seen: None,
         evidence: vec![Evidence {
             session: "s-1".to_string(),
             agent: agents[0].to_string(),
-            turn: 2,
-            event: 7,
-            at: Some(0),
+            turn: TurnNo::new(2),
+            event: Seq::new(7),
+            at: Some(TimeMs::ZERO),
             text: "no database".to_string(),
         }],
     }
@@ -52,7 +53,7 @@ fn candidates_are_approved_by_the_beginning_of_their_id() {
         .collect();
     assert_eq!(statuses, [Status::Approved, Status::Merged]);
     catalogue
-        .edit("p-1a", Some("Start the database"), None, 0)
+        .edit("p-1a", Some("Start the database"), None, TimeMs::ZERO)
         .unwrap();
     let json = list::pattern_json(&candidates[0], catalogue.entry("p-1a"));
     assert_eq!(

@@ -9,6 +9,7 @@ mod systemd;
 use std::io::Write;
 use std::path::PathBuf;
 
+use backstory_event::TimeMs;
 use serde_json::json;
 
 use crate::cli::{ScheduleAction, ScheduleArgs};
@@ -41,8 +42,8 @@ struct Installed {
     /// Whether the scheduler will run it.
     active: bool,
     files: Vec<PathBuf>,
-    last_run: Option<i64>,
-    next_run: Option<i64>,
+    last_run: Option<TimeMs>,
+    next_run: Option<TimeMs>,
 }
 
 pub(super) fn run(setting: &Setting, arguments: &ScheduleArgs) -> Result<(), Error> {

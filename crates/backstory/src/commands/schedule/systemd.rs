@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::TimeMs;
 use backstory_memory::trusted::read_settings;
 use serde_json::Value;
 
@@ -100,8 +101,8 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// When the timer ran last and runs next, in unix milliseconds; systemd before 249 does not tell in JSON.
-fn runs() -> (Option<i64>, Option<i64>) {
+/// When the timer ran last and runs next; systemd before 249 does not tell in JSON.
+fn runs() -> (Option<TimeMs>, Option<TimeMs>) {
     let listed = call(
         "systemctl",
         &["--user", "list-timers", "--all", "--output=json", TIMER],
@@ -118,7 +119,7 @@ fn runs() -> (Option<i64>, Option<i64>) {
         timers[0][key]
             .as_i64()
             .filter(|at| *at > 0)
-            .map(|at| at / 1000)
+            .map(|at| TimeMs::new(at / 1000))
     };
     (time("last"), time("next"))
 }

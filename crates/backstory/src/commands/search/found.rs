@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::time::Duration;
 
+use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{
     Answer, EventType, Hit, LogEvent, MAX_REMEMBERED_HITS, Memory, Mode, Snippet,
 };
@@ -35,8 +36,8 @@ pub(super) struct Found {
 pub(super) struct FoundTurn {
     session: String,
     agent: String,
-    turn: u64,
-    event: u64,
+    turn: TurnNo,
+    event: Seq,
     score: f32,
     confident: bool,
     project: Option<String>,
@@ -47,7 +48,7 @@ pub(super) struct FoundTurn {
     snippet: String,
     title: Option<String>,
     machine: bool,
-    more_turns: Vec<u64>,
+    more_turns: Vec<TurnNo>,
     /// The shortest id that names the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     short_id: Option<String>,
@@ -73,7 +74,7 @@ impl Found {
     }
 
     /// The event of the search: how it was done and what it found, never what was looked for.
-    pub(super) fn query_event(&self, at: i64) -> LogEvent {
+    pub(super) fn query_event(&self, at: TimeMs) -> LogEvent {
         let mode = if self.is_regex { "regex" } else { &self.mode };
         let hits = self.hits.iter().take(MAX_REMEMBERED_HITS);
         let hits = hits.map(|hit| json!({ "session": hit.session, "turn": hit.turn }));
@@ -164,7 +165,7 @@ impl FoundTurn {
         write!(
             out,
             "    {DIM}{}  {}  {}  {}{DIM:#}",
-            local_time(at.map(Timestamp::as_millisecond)),
+            local_time(at.map(|at: Timestamp| TimeMs::new(at.as_millisecond()))),
             self.agent,
             one_line(project),
             self.kind.replace('_', " "),
