@@ -18,10 +18,17 @@ macro_rules! at_end_of_string {
     };
 }
 
-/// The same for names of two letters, which need another byte to be rare.
-macro_rules! short_at_end_of_string {
+/// The same for names of two letters, with the byte before them, too: words and strings end with the same two letters.
+macro_rules! short_as_string {
     ($($name:literal)*) => {
-        &[$(concat!($name, "\","), concat!($name, "\\\""), concat!($name, "\\\\"), concat!($name, "',")),*]
+        &[$(
+            concat!("\"", $name, "\""),
+            concat!("/", $name, "\""),
+            concat!("\"", $name, "\\"),
+            concat!("/", $name, "\\"),
+            concat!("'", $name, "'"),
+            concat!("/", $name, "'")
+        ),*]
     };
 }
 
@@ -34,7 +41,7 @@ pub(super) const ARGUMENT_KEYWORDS: [&[&str]; 2] = [
         "htpasswd" "vault" "requirepass" "masterauth" "kubectl" "-passout" "-passin" "-pass" "-storepass" "-keypass"
         "-deststorepass" "-srcstorepass" "--auth" "--token" "smbclient" "aws_secret_access_key"
     ),
-    short_at_end_of_string!("az" "gh" "7z"),
+    short_as_string!("az" "gh" "7z"),
 ];
 
 /// Number of joined bytes behind a name that a rule may see: the longest command line, and a secret at its end.
@@ -62,15 +69,15 @@ impl CommandName {
     /// The name in the keyword at `hit`, if it ends a string in an array.
     pub(super) fn at(text: &[u8], hit: &Range<usize>) -> Option<Self> {
         let keyword = text.get(hit.clone())?;
-        let length = keyword
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | b'\''))?;
-        let end = hit.start + length;
+        let before = usize::from(matches!(keyword.first(), Some(b'"' | b'\'' | b'/')));
+        let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\'');
+        let start = hit.start + before;
+        let end = start + keyword.get(before..)?.iter().position(is_end)?;
         let (mark, backslashes, _) = quote(text, end)?;
         let quotes = Quotes { mark, backslashes };
         quotes.depth().filter(|depth| *depth < MAX_DEPTHS)?;
         Some(Self {
-            name: hit.start..end,
+            name: start..end,
             quotes,
             next: quotes.next_string(text, end)?,
         })
@@ -367,11 +374,7 @@ mod tests {
         assert_eq!(rules.clone().count(), COMMAND_RULES.len());
         for rule in rules {
             for (first, _) in rule.keywords.iter().filter_map(|word| word.split_once(' ')) {
-                let is_known = |known: &&str| {
-                    known
-                        .strip_prefix(first)
-                        .is_some_and(|rest| rest.starts_with('"'))
-                };
+                let is_known = |known: &&str| known.trim_matches(['"', '\\', '\'', '/']) == first;
                 if !known.iter().any(is_known) {
                     missing.push(format!("{}: {first}", rule.id));
                 }
@@ -395,7 +398,7 @@ mod tests {
             .flat_map(|words| quotes.map(|quote| (words, quote)));
         let all: Vec<_> = all.collect();
         for (number, keyword) in ARGUMENT_KEYWORDS.concat().iter().enumerate() {
-            let name = keyword.trim_end_matches(['"', '\\', '\'', ',']);
+            let name = keyword.trim_matches(['"', '\\', '\'', '/']);
             // Each name has others, one has all.
             let step = if name == "curl" { 1 } else { all.len() };
             for (words, quote) in all.iter().skip(number % step).step_by(step) {
@@ -404,8 +407,8 @@ mod tests {
             }
         }
         for quote in quotes {
-            check_examined(&format!("7z{quote},\\n{quote}{}", "a".repeat(300)));
-            check_examined(&format!("7z{quote},{}", " ".repeat(63)));
+            check_examined(&format!("/7z{quote},\\n{quote}{}", "a".repeat(300)));
+            check_examined(&format!("/7z{quote},{}", " ".repeat(63)));
         }
         check_examined("curl\",\"curl\\\",\\\"curl\\\\\\\",\\\\\\\"curl','");
         check_examined(&format!("curl{}", "\\".repeat(60)));
