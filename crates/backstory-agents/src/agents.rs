@@ -34,6 +34,8 @@ pub struct Agent {
     /// Text in the first lines of its logs that no other agent writes, by which readers of similar logs know that one is not
     /// theirs.
     pub log_marks: &'static [&'static str],
+    /// Tools that keep its own books or wait, in lower case and without a namespace: their use tells nothing of the work.
+    pub bookkeeping_tools: &'static [&'static str],
     /// Folders of a repository below which it makes worktrees.
     pub worktrees: &'static [&'static str],
 }
@@ -56,6 +58,7 @@ pub static AGENTS: &[Agent] = &[
         },
         lifetime: claude_code::LIFETIME,
         log_marks: &[],
+        bookkeeping_tools: claude_code::BOOKKEEPING_TOOLS,
         worktrees: &[".claude/worktrees"],
     },
     Agent {
@@ -73,6 +76,7 @@ pub static AGENTS: &[Agent] = &[
         },
         lifetime: LogLifetime::Unlimited,
         log_marks: &["\"payload\":"],
+        bookkeeping_tools: codex::BOOKKEEPING_TOOLS,
         worktrees: &[],
     },
     Agent {
@@ -86,6 +90,7 @@ pub static AGENTS: &[Agent] = &[
         limits: ContextLimits::DEFAULT,
         lifetime: LogLifetime::Unlimited,
         log_marks: &["\"projectHash\""],
+        bookkeeping_tools: &[],
         worktrees: &[],
     },
     Agent {
@@ -99,6 +104,7 @@ pub static AGENTS: &[Agent] = &[
         limits: ContextLimits::DEFAULT,
         lifetime: LogLifetime::Unlimited,
         log_marks: &[],
+        bookkeeping_tools: &[],
         worktrees: &[],
     },
     Agent {
@@ -112,6 +118,7 @@ pub static AGENTS: &[Agent] = &[
         limits: ContextLimits::DEFAULT,
         lifetime: LogLifetime::Unlimited,
         log_marks: &["\"sessionUpdate\""],
+        bookkeeping_tools: grok::BOOKKEEPING_TOOLS,
         worktrees: &[],
     },
     #[cfg(feature = "test-agents")]
@@ -126,6 +133,7 @@ pub static AGENTS: &[Agent] = &[
         limits: ContextLimits::DEFAULT,
         lifetime: toy::LIFETIME,
         log_marks: &["{\"toy\":"],
+        bookkeeping_tools: &[],
         worktrees: &[],
     },
 ];

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use crate::hook::{Happening, HookInput};
 use crate::shared::cut;
 use backstory_event::{
-    Event, EventBody, Image, Output, Response, SessionFacts, TelemetryRecord, Title, Touch,
-    TurnContext,
+    Event, EventBody, Identity, Image, Output, Response, SessionFacts, TelemetryRecord, Title,
+    Touch, TurnContext,
 };
 
 /// Maximum length of a session's id. Agents use UUIDs; a subagent's is that of its parent and its own.
@@ -68,6 +68,7 @@ pub(crate) fn bound_session_id(id: &str) -> Cow<'_, str> {
 /// Numbers of entries of an output that are bounded already.
 pub(crate) struct Bounded {
     events: usize,
+    extensions: usize,
     responses: usize,
     telemetry: usize,
     facts: usize,
@@ -78,6 +79,7 @@ impl Bounded {
     pub(crate) fn up_to(output: &Output) -> Self {
         Bounded {
             events: output.events.len(),
+            extensions: output.extensions.len(),
             responses: output.responses.len(),
             telemetry: output.telemetry.len(),
             facts: output.facts.len(),
@@ -90,6 +92,9 @@ impl Bounded {
 pub(crate) fn bound_output(output: &mut Output, before: &Bounded) {
     for event in output.events.iter_mut().skip(before.events) {
         bound_event(event);
+    }
+    for extension in output.extensions.iter_mut().skip(before.extensions) {
+        bound_identity(&mut extension.identity);
     }
     for response in output.responses.iter_mut().skip(before.responses) {
         bound_response(response);
@@ -117,10 +122,7 @@ fn bound_event(event: &mut Event) {
 
 /// Bounds the names in a body. Readers bound those that they read again in the same way, so that both are equal.
 pub(crate) fn bound_body(body: &mut EventBody) {
-    let identity = &mut body.identity;
-    bound_option(&mut identity.uuid, MAX_CALL_ID_BYTES);
-    bound_option(&mut identity.parent_uuid, MAX_CALL_ID_BYTES);
-    bound_option(&mut identity.tool_use_id, MAX_CALL_ID_BYTES);
+    bound_identity(&mut body.identity);
     bound_option(&mut body.status, MAX_NAME_BYTES);
     bound_option(&mut body.stop_reason, MAX_NAME_BYTES);
     bound_option(&mut body.effort, MAX_NAME_BYTES);
@@ -134,6 +136,12 @@ pub(crate) fn bound_body(body: &mut EventBody) {
     if let Some(context) = &mut body.context {
         bound_context(context);
     }
+}
+
+fn bound_identity(identity: &mut Identity) {
+    bound_option(&mut identity.uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.parent_uuid, MAX_CALL_ID_BYTES);
+    bound_option(&mut identity.tool_use_id, MAX_CALL_ID_BYTES);
 }
 
 /// Bounds the names in the settings of a turn.

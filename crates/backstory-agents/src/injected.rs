@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::agents::LogAgent;
+
 /// How the context that Backstory hands to a session begins. What stands between this and [`CONTEXT_CLOSE`] is our own text
 /// coming back in the agent's log: it is never memory.
 pub const CONTEXT_OPEN: &str = "<backstory-context";
@@ -21,6 +23,14 @@ pub fn without_context(text: &str) -> Cow<'_, str> {
     }
     kept.push_str(rest);
     Cow::Owned(kept)
+}
+
+/// Returns whether programs wrote a text in the user's name: nothing, something in a tag, or what an agent says in its own words.
+pub fn is_program_text(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty()
+        || text.starts_with('<')
+        || LogAgent::all().any(|log_agent| log_agent.reader.is_program_text(text))
 }
 
 /// What stands behind a text's first context of ours; `None` when that is not closed.
@@ -76,6 +86,22 @@ mod tests {
             "ab"
         );
         assert_eq!(without_context("a<backstory-context>x"), "a");
+    }
+
+    #[test]
+    fn programs_write_in_the_users_name() {
+        for text in [
+            "",
+            " <teammate-message>",
+            "Caveat: the messages below",
+            "Stop hook feedback: run the tests",
+            "PreToolUse:Bash hook additional context: x",
+        ] {
+            assert!(is_program_text(text), "{text}");
+        }
+        for text in ["fix it", "the new hook fails: fix it", "a <b>"] {
+            assert!(!is_program_text(text), "{text}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod claude_code;
 mod codex;
 mod cursor;
 mod edit;
+mod failure;
 mod gemini;
 mod grok;
 pub mod hook;
@@ -26,13 +27,17 @@ pub mod sample;
 mod shared;
 mod shell;
 mod time;
+mod tool_use;
 #[cfg(feature = "test-agents")]
 mod toy;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
 pub use arguments::{ArgumentUse, each_argument};
-pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, without_context};
+pub use failure::{unframed_output, without_error_tags};
+pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, is_program_text, without_context};
+pub use patch::{added_lines, has_patch};
 pub use reader::{Places, Reader, Reading, Shape, SourceName};
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};
 pub use resume::Resume;
 pub use retention::LogLifetime;
+pub use tool_use::{ToolArguments, ToolDeed, is_bookkeeping_tool, is_whole_writer, tool_family};

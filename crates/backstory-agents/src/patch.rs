@@ -18,6 +18,20 @@ pub(crate) fn edits(text: &str) -> Vec<FileEdit> {
     edits
 }
 
+/// Returns whether there is a patch in a text, in the format of `apply_patch`.
+pub fn has_patch(text: &str) -> bool {
+    text.contains(BEGIN)
+}
+
+/// Returns the lines that a patch or unified diff in a text adds; `None` when there is none in it.
+pub fn added_lines(text: &str) -> Option<String> {
+    if !has_patch(text) && !text.contains("\n@@") {
+        return None;
+    }
+    let added = text.lines().filter_map(|line| line.strip_prefix('+'));
+    Some(added.collect::<Vec<&str>>().join("\n"))
+}
+
 /// The hunks of a unified diff of one file.
 pub(crate) fn unified(diff: &str) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();

@@ -49,6 +49,21 @@ pub trait Reader: Sync {
 
     /// Returns the class of a tool, by the agent's own name of it.
     fn tool_class(&self, tool: &str) -> ToolClass;
+
+    /// Returns whether a text in the user's name, without space before it, is one that the agent writes and does not mark as such.
+    fn is_program_text(&self, _text: &str) -> bool {
+        false
+    }
+
+    /// Returns what a command printed, if an output is the frame that the agent puts around it.
+    fn framed_output<'a>(&self, _output: &'a str) -> Option<&'a str> {
+        None
+    }
+
+    /// Names of the tags that the agent puts around errors.
+    fn error_tags(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// The times in quotes after the first and after the last mark.

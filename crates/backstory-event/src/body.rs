@@ -19,6 +19,8 @@ pub struct EventBody {
     pub identity: Identity,
     /// What happened to the conversation here.
     pub marks: Marks,
+    /// Whether the command of a tool result was only started, and still runs.
+    pub in_background: bool,
     /// Status of a tool call, in the agent's own word.
     pub status: Option<String>,
     /// Why the model stopped, in the provider's own word.
@@ -50,6 +52,20 @@ pub struct Identity {
     pub parent_uuid: Option<String>,
     /// Id of the tool call, by which call and result are joined.
     pub tool_use_id: Option<String>,
+}
+
+impl Identity {
+    /// Takes over the ids that are not known yet.
+    pub fn add_missing(&mut self, more: &Identity) {
+        fn add(known: &mut Option<String>, more: &Option<String>) {
+            if known.is_none() {
+                known.clone_from(more);
+            }
+        }
+        add(&mut self.uuid, &more.uuid);
+        add(&mut self.parent_uuid, &more.parent_uuid);
+        add(&mut self.tool_use_id, &more.tool_use_id);
+    }
 }
 
 /// What happened to the conversation at an event.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::{EventBody, Image};
+use crate::body::{EventBody, Identity, Image};
 use crate::ids::TimeMs;
 use crate::telemetry::TelemetryRecord;
 
@@ -13,7 +13,7 @@ use crate::telemetry::TelemetryRecord;
 pub struct Output {
     /// New events.
     pub events: Vec<Event>,
-    /// Events whose text goes on in later records.
+    /// Events that go on in later records.
     pub extensions: Vec<Extension>,
     /// API responses and what they used.
     pub responses: Vec<Response>,
@@ -167,7 +167,7 @@ pub struct Span {
     pub part: u16,
 }
 
-/// More records that carry on an event's text: its span grows up to `end`.
+/// More records that carry on an event, mostly its text: its span grows up to `end`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extension {
     /// The event.
@@ -178,6 +178,26 @@ pub struct Extension {
     pub text: String,
     /// Images that it adds.
     pub images: Vec<Image>,
+    /// Ids that it adds where there are none.
+    pub identity: Identity,
+}
+
+impl Extension {
+    /// Returns an extension that adds nothing but bytes.
+    pub fn new(key: EventKey, end: u64) -> Self {
+        Extension {
+            key,
+            end,
+            text: String::new(),
+            images: Vec::new(),
+            identity: Identity::default(),
+        }
+    }
+
+    /// Returns whether it changes what was said.
+    pub fn is_of_content(&self) -> bool {
+        !self.text.is_empty() || !self.images.is_empty()
+    }
 }
 
 /// A content id: a hash of what makes a record the same record wherever it is copied to.

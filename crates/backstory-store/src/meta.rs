@@ -73,6 +73,13 @@ impl Store {
     }
 }
 
+/// Returns whether the record of a session is known.
+pub(crate) fn exists(connection: &Connection, session: SessionId) -> Result<bool> {
+    let query = "SELECT EXISTS (SELECT 1 FROM session_meta WHERE session = ?1)";
+    let mut statement = connection.prepare_cached(query)?;
+    Ok(statement.query_row([session], |row| row.get(0))?)
+}
+
 /// Stores the record of a session in place of an earlier one.
 pub(crate) fn save(
     connection: &Connection,

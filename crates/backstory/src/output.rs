@@ -7,6 +7,7 @@ use backstory_memory::{Usage, UsageRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -27,7 +28,7 @@ pub(crate) const YELLOW: Style = Style::new("33");
 pub(crate) const RED: Style = Style::new("31");
 
 /// Prints one JSON document.
-pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let mut out = json_stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
@@ -84,7 +85,12 @@ pub(crate) fn local_time(at: Option<TimeMs>) -> String {
 
 /// Tokens for machines.
 pub(crate) fn usage_json(usage: &Usage) -> Value {
-    json!(UsageRecord::from(usage))
+    let mut value = json!(UsageRecord::from(usage));
+    // Counts of many messages have no tier of their own.
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("service_tier");
+    }
+    value
 }
 
 /// A number with thousands apart.

@@ -222,6 +222,7 @@ impl<'a> Line<'a> {
                 Kind::System => body.marks.interrupted = marks::is_interruption(&body.text),
                 Kind::Summary => body.marks.compacted = is_true(self.is_compact_summary),
                 Kind::ToolResult => {
+                    body.in_background = marks::is_background(&body.text);
                     body.marks.interrupted = marks::is_interruption(&body.text);
                     body.marks.denied =
                         part.error && marks::is_denial(&body.text, denial.as_deref());

@@ -16,6 +16,14 @@ const DENIALS: [&str; 7] = [
     "User denied",
 ];
 
+/// Length of the beginning of a result in which it says that the command still runs.
+const MAX_BACKGROUND_BYTES: usize = 200;
+
+/// Returns whether a result says that its command still runs.
+pub(super) fn is_background(text: &str) -> bool {
+    cut(text, MAX_BACKGROUND_BYTES).contains("running in background")
+}
+
 /// Returns whether a text says that the user stopped the agent.
 pub(super) fn is_interruption(text: &str) -> bool {
     text.trim_start().starts_with("[Request interrupted")

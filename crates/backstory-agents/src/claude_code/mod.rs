@@ -12,6 +12,7 @@ mod lifetime;
 mod line;
 mod marks;
 mod object_field;
+mod program_text;
 pub(crate) mod sample;
 pub(crate) mod session;
 mod telemetry;
@@ -23,6 +24,7 @@ mod usage;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::lifetime::LIFETIME;
+pub(crate) use self::tools::BOOKKEEPING_TOOLS;
 
 use self::line::Line;
 use self::session::FileIds;
@@ -116,6 +118,14 @@ impl Reader for ClaudeCode {
 
     fn tool_class(&self, tool: &str) -> ToolClass {
         tools::tool_class(tool)
+    }
+
+    fn is_program_text(&self, text: &str) -> bool {
+        program_text::is_program_text(text)
+    }
+
+    fn error_tags(&self) -> &'static [&'static str] {
+        &["tool_use_error", "error"]
     }
 }
 

@@ -9,6 +9,24 @@ use super::twin::Twin;
 use crate::shared::{command_column, string};
 use backstory_event::{Action, ToolClass, Touch};
 
+/// Tools that keep the agent's own books, or wait.
+pub(crate) const BOOKKEEPING_TOOLS: &[&str] = &[
+    "todowrite",
+    "taskcreate",
+    "taskupdate",
+    "tasklist",
+    "taskget",
+    "taskstop",
+    "toolsearch",
+    "skill",
+    "killbash",
+    "killshell",
+    "listagents",
+    "exitplanmode",
+    "enterplanmode",
+    "sleep",
+];
+
 /// What a tool was asked, as far as it names commands and files.
 #[derive(Debug, Default)]
 pub(crate) struct Input {

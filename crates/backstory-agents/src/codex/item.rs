@@ -141,6 +141,7 @@ fn tool_result(item: &Object<'_>, answer: Answer) -> Entry {
     let mut body = of_call(item.name("call_id"));
     body.marks.denied = marks::is_denial(&answer.text, answer.error);
     body.text = answer.text;
+    body.in_background = answer.in_background;
     Entry {
         kind: Some(Kind::ToolResult),
         body,

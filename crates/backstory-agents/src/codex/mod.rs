@@ -5,14 +5,13 @@
 //! items a line in an envelope with a time.
 //!
 //! The same words are logged up to three times: as an item of the model's conversation, as an event for the screen, and as an
-//! item of the app's history. The first of them makes the event and the others are dropped; see [`state::State::is_twin`].
+//! item of the app's history. The first of them makes the event and the others are dropped; see [`twins`].
 //!
 //! A fork begins with a copy of its parent's log, with new times, new ids on items and, for subagents, without the tool
 //! calls or with the last turns only. Keys are therefore made of what is said in which turn, not of the bytes; every event of
 //! a fork also has the key it would have in its parent, by which the store finds out how far the copy goes.
 //!
-//! A body is what its own record says. So a reply whose event for the screen comes before its item has no id, for only the item
-//! has one, and settings of a turn are telemetry, for no prompt names them.
+//! A body is what its own record says, and of ids what its twin adds. So settings of a turn are telemetry, for no prompt names them.
 //!
 //! Not read: encrypted reasoning, the history that a compaction leaves, the world state, and events that only repeat the
 //! output of a tool.
@@ -39,10 +38,13 @@ mod telemetry;
 mod tests;
 mod tool_class;
 mod turn_item;
+mod twins;
 mod usage;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use self::tool_class::BOOKKEEPING_TOOLS;
 
 use self::line::RolloutLine;
 use self::reading::CodexReading;
@@ -92,13 +94,17 @@ impl Reader for Codex {
     }
 
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)> {
-        line::read_span(span, |line| {
-            let mut bodies = numbered_bodies(line);
-            for (_, body) in &mut bodies {
-                bound_body(body);
-            }
-            bodies
-        })
+        let is_longer = memchr::memchr(b'\n', span).is_some();
+        let twins = is_longer.then(|| twins::reread_twins(span)).flatten();
+        let mut bodies = twins.unwrap_or_else(|| line::read_span(span, numbered_bodies));
+        if bodies.is_empty() {
+            // Twins on one line.
+            bodies = twins::reread_twins(span).unwrap_or_default();
+        }
+        for (_, body) in &mut bodies {
+            bound_body(body);
+        }
+        bodies
     }
 
     fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
@@ -107,6 +113,10 @@ impl Reader for Codex {
 
     fn tool_class(&self, tool: &str) -> ToolClass {
         tool_class::classify_tool(tool)
+    }
+
+    fn framed_output<'a>(&self, output: &'a str) -> Option<&'a str> {
+        output::framed_output(output)
     }
 }
 

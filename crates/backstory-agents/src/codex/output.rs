@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::message;
 use crate::object::{Object, string};
-use crate::shared::kept;
+use crate::shared::{cut, kept};
 
 /// How Codex begins an answer when a tool could not do its work; such answers have no other structure.
 const FAILURES: &[&str] = &[
@@ -26,6 +26,12 @@ const FAILURES: &[&str] = &[
 /// A header has at most six lines; the search for its end stops soon after.
 const HEADER_LINES: usize = 10;
 
+/// How a command that still runs is told of.
+const RUNNING: &str = "Process running with session ID";
+
+/// Length of the beginning of an output in which a frame around it begins.
+const MAX_FRAME_BYTES: usize = 200;
+
 /// What a tool gave back.
 #[derive(Default)]
 pub(super) struct Answer {
@@ -33,6 +39,8 @@ pub(super) struct Answer {
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,
     pub(super) error: bool,
+    /// Whether the command still runs.
+    pub(super) in_background: bool,
 }
 
 impl Answer {
@@ -56,6 +64,7 @@ impl Answer {
             }
         };
         answer.text = kept(&answer.text).unwrap_or_default();
+        answer.in_background |= cut(&answer.text, MAX_FRAME_BYTES).contains(RUNNING);
         answer.error |= answer.exit_code.is_some_and(|code| code != 0);
         answer
     }
@@ -91,7 +100,7 @@ impl Answer {
                 text: output,
                 exit_code: metadata.integer("exit_code"),
                 duration_ms: metadata.number("duration_seconds").and_then(milliseconds),
-                error: false,
+                ..Answer::default()
             });
         }
         let error = fields.says("success", false)
@@ -144,6 +153,23 @@ impl Answer {
         }
         None
     }
+}
+
+/// Returns what a command printed that the sandbox stopped: its errors, else its output.
+pub(super) fn framed_output(output: &str) -> Option<&str> {
+    let frame = cut(output, MAX_FRAME_BYTES);
+    if !frame.contains("execution error: sandbox denied") {
+        return None;
+    }
+    let errors = output
+        .rfind("stderr: ")
+        .map(|at| &output[at + "stderr: ".len()..]);
+    let printed = output
+        .find("stdout: ")
+        .map(|at| &output[at + "stdout: ".len()..]);
+    errors
+        .filter(|errors| !errors.trim().is_empty())
+        .or(printed)
 }
 
 /// Seconds as milliseconds.

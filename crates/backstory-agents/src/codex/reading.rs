@@ -169,17 +169,28 @@ impl CodexReading {
                 .call_id()
                 .is_some_and(|call| self.state.is_recent(call))
         };
-        if channel == Channel::TurnItem && entries.iter().any(known) {
+        let is_known = channel == Channel::TurnItem && entries.iter().any(known);
+        self.state.drop_unnamed(&entries);
+        if is_known {
             return;
         }
+        let end = span.offset + span.length;
         for (part, entry) in (span.part..u16::MAX).zip(entries) {
-            if !self.state.is_twin(&entry, channel) {
-                self.put_one(entry, at, Span { part, ..span }, out);
+            let words = entry.words();
+            if !self.state.is_twin(&entry, &words, channel, end, out) {
+                self.put_one(entry, &words, at, Span { part, ..span }, out);
             }
         }
     }
 
-    fn put_one(&mut self, entry: Entry, at: Option<TimeMs>, span: Span, out: &mut Output) {
+    fn put_one(
+        &mut self,
+        entry: Entry,
+        words: &[i64],
+        at: Option<TimeMs>,
+        span: Span,
+        out: &mut Output,
+    ) {
         let Some(kind) = entry.kind else { return };
         if self.state.bare && kind == Kind::System {
             self.learn(
@@ -192,6 +203,7 @@ impl CodexReading {
         }
         let session = self.own_id();
         let (key, replay) = self.keys(kind, &entry, &session);
+        self.state.remember_unnamed(&entry, words, key);
         let mut event = Event::new(&session, key, kind, at.or(self.state.began), span);
         event.replay = replay;
         event.tool = entry.tool;

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Channel, Entry};
-use super::message::essence;
+use super::twins::{Heard, Unnamed};
 use super::usage::Counts;
 use crate::reader::trailing_uuid;
 use crate::shared::OpenCalls;
@@ -15,8 +14,6 @@ use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, TimeMs, 
 const RECENT_CALLS: usize = 32;
 /// Texts without a call of their own that one turn may hold before the first are forgotten.
 const REPEATS: usize = 256;
-/// Twins stand next to each other, but for the thoughts of one long answer.
-const HEARD_PER_VOICE: usize = 16;
 
 /// All of it.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -57,7 +54,10 @@ pub(super) struct State {
     open: OpenCalls,
     recent: VecDeque<i64>,
     repeats: VecDeque<(i64, u32)>,
-    heard: VecDeque<Heard>,
+    pub(super) heard: VecDeque<Heard>,
+    /// Events that wait for ids from their twin.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unnamed: Vec<Unnamed>,
 }
 
 /// What was told about the session already.
@@ -97,11 +97,6 @@ impl Answer {
         *self == Answer::default()
     }
 }
-
-/// Words that became an event: who spoke, the hash of what was said, and the channels that had it. A tuple, because the
-/// state of every file is kept, and names of fields would be most of it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Heard(u8, i64, u8);
 
 impl State {
     /// Takes from `facts` what is known already; `None` when nothing is left.
@@ -201,47 +196,6 @@ impl State {
             .filter(|tool| !tool.is_empty())
     }
 
-    /// Whether an entry was given by another record already; if not, remembers its words.
-    pub(super) fn is_twin(&mut self, entry: &Entry, channel: Channel) -> bool {
-        let Some(voice) = entry.voice else {
-            return false;
-        };
-        let (voice, channel) = (voice as u8, channel as u8);
-        let whole = std::slice::from_ref(&entry.body.text);
-        let pieces = if entry.pieces.is_empty() {
-            whole
-        } else {
-            entry.pieces.as_slice()
-        };
-        let mut all_heard = true;
-        for piece in pieces {
-            let words = hash(&essence(piece));
-            // Each record of some words pairs with one of another channel, so that saying "yes" twice stays two prompts.
-            let mut twins = self
-                .heard
-                .iter_mut()
-                .filter(|heard| heard.0 == voice && heard.1 == words);
-            match twins.find(|Heard(_, _, channels)| *channels & channel == 0) {
-                Some(Heard(_, _, channels)) => *channels |= channel,
-                None => {
-                    all_heard = false;
-                    self.hear(Heard(voice, words, channel));
-                }
-            }
-        }
-        all_heard
-    }
-
-    fn hear(&mut self, heard: Heard) {
-        let same_voice = |other: &&Heard| other.0 == heard.0;
-        if self.heard.iter().filter(same_voice).count() >= HEARD_PER_VOICE
-            && let Some(oldest) = self.heard.iter().position(|other| same_voice(&other))
-        {
-            self.heard.remove(oldest);
-        }
-        self.heard.push_back(heard);
-    }
-
     /// How many times the same was said in this turn before.
     pub(super) fn occurrence(&mut self, identity: i64) -> u32 {
         if let Some((_, count)) = self
@@ -284,7 +238,7 @@ impl State {
     }
 }
 
-fn hash(text: &str) -> i64 {
+pub(super) fn hash(text: &str) -> i64 {
     EventKey::of(&[text.as_bytes()]).0
 }
 

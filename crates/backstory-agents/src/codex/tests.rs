@@ -6,6 +6,7 @@ mod details;
 mod facts;
 mod nothing_lost;
 mod telemetry;
+mod twins;
 
 use std::path::Path;
 

@@ -2,6 +2,16 @@
 
 use backstory_event::ToolClass;
 
+/// Tools that keep the agent's own books, or wait.
+pub(crate) const BOOKKEEPING_TOOLS: &[&str] = &[
+    "update_plan",
+    "wait",
+    "wait_agent",
+    "list_agents",
+    "interrupt_agent",
+    "close_agent",
+];
+
 /// Names of tools, without their namespace where it says nothing.
 const TOOLS: &[(ToolClass, &[&str])] = &[
     (

@@ -28,6 +28,9 @@ const INTERRUPTIONS: [&str; 2] = [
 /// Length of the beginning of a result in which [`OTHER_DENIALS`] are looked for.
 const MAX_DENIAL_BYTES: usize = 400;
 
+/// Length of the beginning of a result in which it says that the command still runs.
+const MAX_BACKGROUND_BYTES: usize = 200;
+
 /// What the first record of a streamed text says beside the text.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -127,6 +130,7 @@ pub(super) fn result_body(note: &Note<'_>) -> (EventBody, Outcome) {
     let mut marks = result_marks(&text, outcome.has_failed());
     marks.interrupted |= status.as_deref() == Some("cancelled");
     let body = EventBody {
+        in_background: is_background(&text),
         text,
         edits: shown_edits(note.update.content),
         identity: identity(note),
@@ -147,6 +151,11 @@ pub(super) fn result_marks(text: &str, has_failed: bool) -> Marks {
         interrupted: begins(&INTERRUPTIONS),
         compacted: false,
     }
+}
+
+/// Returns whether the text of a tool's result says that the command still runs.
+pub(super) fn is_background(text: &str) -> bool {
+    cut(text, MAX_BACKGROUND_BYTES).contains("running in background")
 }
 
 /// Returns what the program says in its own name, and as what it counts.

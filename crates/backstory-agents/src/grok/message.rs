@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::body::result_marks;
+use super::body::{is_background, result_marks};
 use super::content::{Content, content_text};
 use super::edits::asked_edits;
 use super::fields::Fields;
@@ -214,6 +214,7 @@ impl<'a> Message<'a> {
             part: TEXT_PART,
             kind: Kind::ToolResult,
             body: EventBody {
+                in_background: is_background(&text),
                 text,
                 marks,
                 ..EventBody::default()

@@ -37,6 +37,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use self::tool_class::BOOKKEEPING_TOOLS;
+
 use self::again::Again;
 use self::line::Line;
 use self::state::State;

@@ -2,6 +2,9 @@
 
 use backstory_event::ToolClass;
 
+/// Tools that keep the agent's own books.
+pub(crate) const BOOKKEEPING_TOOLS: &[&str] = &["todo_write"];
+
 /// Its tools, those that it takes over from Codex and OpenCode, the kinds of the Agent Client Protocol that stand for a tool whose
 /// name is not known, and the tools that run on the server.
 const CLASSES: &[(&str, ToolClass)] = &[

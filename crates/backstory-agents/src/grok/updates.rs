@@ -170,10 +170,9 @@ impl Session {
         let end = record.offset + record.length;
         if !text.is_empty() && run.told {
             out.extensions.push(Extension {
-                key: EventKey(run.key),
-                end,
                 text,
                 images,
+                ..Extension::new(EventKey(run.key), end)
             });
         } else if !text.is_empty() {
             run.told = true;

@@ -154,6 +154,7 @@ fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
             event.body.text.push_str(&extension.text);
             let images = extension.images.iter().cloned();
             event.body.images.extend(images);
+            event.body.identity.add_missing(&extension.identity);
         }
     }
     let bytes_of = |span: Span| &data[span.offset as usize..][..span.length as usize];

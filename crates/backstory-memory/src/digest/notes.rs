@@ -301,8 +301,7 @@ impl Run {
         }
         let red = self.tests.is_some_and(|(_, failed)| failed > 0);
         let broken = runs && output::looks_broken(view.text());
-        let goes_on = output::goes_on_in_background(view.text());
-        self.ok = if goes_on {
+        self.ok = if view.event.body.in_background {
             None
         } else {
             Some(!(failed || red || broken))

@@ -71,12 +71,6 @@ pub(crate) fn looks_broken(output: &str) -> bool {
     })
 }
 
-/// Whether the command was only started.
-pub(crate) fn goes_on_in_background(output: &str) -> bool {
-    let start = text::beginning(output, 200);
-    start.contains("running in background") || start.contains("Process running with session ID")
-}
-
 /// The commit that `git commit` made: its hash and subject.
 pub(crate) fn commit(output: &str) -> Option<String> {
     let line = output.lines().find(|line| {

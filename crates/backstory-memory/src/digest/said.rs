@@ -7,27 +7,7 @@ const MOST_READ: usize = 4 << 10;
 
 /// Whether a person wrote a prompt, and not a program in a person's name.
 pub(crate) fn is_of_a_person(prompt: &str) -> bool {
-    const PROGRAMS: [&str; 9] = [
-        "<",
-        "Another Claude session",
-        "Caveat:",
-        "This session is being continued",
-        "Called the ",
-        "Result of calling the ",
-        "Base directory for this skill:",
-        "[SYSTEM NOTIFICATION",
-        "Contents of /",
-    ];
-    // What hooks said is handed on as `Stop hook feedback: …`, `PreToolUse:Bash hook additional context: …`.
-    const HOOKS: [&str; 5] = ["feedback", "additional", "success", "blocking", "error"];
-    let prompt = prompt.trim_start();
-    let mut words = prompt.split_whitespace().skip(1);
-    let is_hook = words.next() == Some("hook")
-        && words
-            .next()
-            .is_some_and(|word| HOOKS.contains(&word.trim_end_matches(':')))
-        && text::beginning(prompt, 200).contains(':');
-    !(prompt.is_empty() || is_hook || PROGRAMS.iter().any(|start| prompt.starts_with(start)))
+    !backstory_agents::is_program_text(prompt)
 }
 
 /// Whether a prompt only says to go on.

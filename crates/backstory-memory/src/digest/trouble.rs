@@ -1,5 +1,7 @@
 //! What an error is about: the line of an output that tells most, and what it has in common with the same error elsewhere.
 
+use backstory_agents::{unframed_output, without_error_tags};
+
 use crate::text;
 
 /// How much of an output is read, from its beginning and from its end.
@@ -59,7 +61,7 @@ const EMPTY: &[&str] = &[
 
 /// The line of an output that tells most of what went wrong.
 pub(crate) fn telling(output: &str) -> String {
-    let output = within(output);
+    let output = unframed_output(output);
     let plain = if output.len() <= 2 * MOST_READ {
         text::without_escapes(output)
     } else {
@@ -94,7 +96,7 @@ pub(crate) fn telling(output: &str) -> String {
     let best = python
         .or_else(|| lines().min_by_key(|line| rank(line)))
         .unwrap_or_default();
-    let mut told = without_tags(best);
+    let mut told = without_error_tags(best);
     // Rust says where on one line and what on the next.
     if best.ends_with(':')
         && let Some(next) = lines().skip_while(|line| *line != best).nth(1)
@@ -113,31 +115,6 @@ fn has_place(line: &str) -> bool {
         })
     };
     is_number(parts.next())
-}
-
-/// What a command printed, out of the frame that an agent puts around it.
-fn within(output: &str) -> &str {
-    let frame = text::beginning(output, 200);
-    if !frame.contains("execution error: sandbox denied") {
-        return output;
-    }
-    let errors = output
-        .rfind("stderr: ")
-        .map(|at| &output[at + "stderr: ".len()..]);
-    let printed = output
-        .find("stdout: ")
-        .map(|at| &output[at + "stdout: ".len()..]);
-    errors
-        .filter(|errors| !errors.trim().is_empty())
-        .or(printed)
-        .unwrap_or(output)
-}
-
-fn without_tags(line: &str) -> String {
-    line.replace("<tool_use_error>", "")
-        .replace("</tool_use_error>", "")
-        .replace("<error>", "")
-        .replace("</error>", "")
 }
 
 /// What an error has in common with the same one elsewhere: paths, numbers, names in quotes and ids are taken out.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use backstory_agents::ToolArguments;
 
 use super::ObservationSource;
 use crate::text::without_escapes;
@@ -50,10 +50,7 @@ fn sources(source: &ObservationSource) -> Vec<Cow<'_, str>> {
             return vec![Cow::Borrowed(prompt.text.as_str()), Cow::Owned(shown)];
         }
     };
-    let mut meant = String::new();
-    if let Ok(value) = serde_json::from_str(&tool_use.input) {
-        spell(&value, &mut meant);
-    }
+    let meant = ToolArguments::parse(&tool_use.input).all_text();
     let whole = [
         tool_use.output.as_str(),
         tool_use.input.as_str(),
@@ -66,19 +63,6 @@ fn sources(source: &ObservationSource) -> Vec<Cow<'_, str>> {
     let shown = [&meant, &tool_use.output].map(|text| Cow::Owned(without_escapes(text)));
     let all = whole.into_iter().chain(paths).chain(functions);
     all.map(Cow::Borrowed).chain(shown).collect()
-}
-
-/// The strings of a JSON value, one a line.
-fn spell(value: &Value, text: &mut String) {
-    match value {
-        Value::String(string) => {
-            text.push_str(string);
-            text.push('\n');
-        }
-        Value::Array(items) => items.iter().for_each(|item| spell(item, text)),
-        Value::Object(fields) => fields.values().for_each(|item| spell(item, text)),
-        _ => {}
-    }
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

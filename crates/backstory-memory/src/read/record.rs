@@ -40,8 +40,7 @@ pub struct UsageRecord {
     pub total: u64,
     /// Requests to tools that the provider runs.
     pub server_tools: ServerTools,
-    /// Service tier, where the log says.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Service tier, where the log says; of several messages, that of the first one that names it.
     pub service_tier: Option<String>,
 }
 
@@ -71,6 +70,35 @@ impl From<&Usage> for UsageRecord {
             },
             service_tier: None,
         }
+    }
+}
+
+impl UsageRecord {
+    /// Adds what another message used; the service tier is that of the first one that names it.
+    pub(super) fn add(&mut self, more: &UsageRecord) {
+        let counts = [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.cache_read, more.cache_read),
+            (&mut self.cache_write, more.cache_write),
+            (&mut self.cache_write_5m, more.cache_write_5m),
+            (&mut self.cache_write_1h, more.cache_write_1h),
+            (&mut self.reasoning, more.reasoning),
+            (&mut self.total, more.total),
+            (
+                &mut self.server_tools.web_search_requests,
+                more.server_tools.web_search_requests,
+            ),
+            (
+                &mut self.server_tools.web_fetch_requests,
+                more.server_tools.web_fetch_requests,
+            ),
+        ];
+        for (count, more) in counts {
+            *count = count.saturating_add(more);
+        }
+        let tier = self.service_tier.take();
+        self.service_tier = tier.or_else(|| more.service_tier.clone());
     }
 }
 
@@ -264,10 +292,21 @@ impl Memory {
             return Ok(HashMap::new());
         };
         let found = self.store.event_usage(session, first.seq, last.seq)?;
-        let records = found
-            .iter()
-            .map(|found| (found.seq, UsageRecord::from(found)));
-        Ok(records.collect())
+        let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
+        for found in &found {
+            // What several models used for one answer is counted apart.
+            let record = records.entry(found.seq).or_default();
+            record.add(&UsageRecord::from(found));
+        }
+        Ok(records)
+    }
+
+    /// Returns the tokens of all messages of a session.
+    pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
+        Ok(UsageRecord {
+            service_tier: self.store.session_service_tier(session.id)?,
+            ..UsageRecord::from(&session.usage)
+        })
     }
 
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.

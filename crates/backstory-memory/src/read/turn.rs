@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_event::{
-    EventView, Image, Kind, Seq, Telemetry, TelemetryItem, ToolClass, TurnContext, TurnNo, Usage,
+    EventView, Image, Kind, Seq, Telemetry, TelemetryItem, ToolClass, TurnContext, TurnNo,
 };
 use backstory_store::{EventRange, SessionRow};
 use serde::Serialize;
@@ -176,7 +176,6 @@ fn build_turn(
     let mut asked_at = None;
     let mut calls: HashMap<Seq, usize> = HashMap::new();
     let mut last_output = None;
-    let mut sum = Usage::default();
     for view in events {
         let event = &view.event;
         let text = view.text();
@@ -191,9 +190,7 @@ fn build_turn(
             }
         }
         if let Some(used) = usage.get(&view.seq) {
-            add_usage(&mut sum, used);
-            let tier = &mut turn.usage.service_tier;
-            *tier = tier.take().or_else(|| used.service_tier.clone());
+            turn.usage.add(used);
         }
         match event.kind {
             Kind::Prompt => {
@@ -241,22 +238,7 @@ fn build_turn(
     if turn.replies.messages.is_empty() {
         turn.replies.fallback = last_output.map(str::to_string);
     }
-    turn.usage = UsageRecord {
-        service_tier: turn.usage.service_tier.take(),
-        ..UsageRecord::from(&sum)
-    };
     turn
-}
-
-fn add_usage(sum: &mut Usage, used: &UsageRecord) {
-    sum.input += used.input;
-    sum.output += used.output;
-    sum.cache_read += used.cache_read;
-    sum.cache_write += used.cache_write;
-    sum.cache_write_1h += used.cache_write_1h;
-    sum.reasoning += used.reasoning;
-    sum.web_searches += used.server_tools.web_search_requests;
-    sum.web_fetches += used.server_tools.web_fetch_requests;
 }
 
 impl Turn {

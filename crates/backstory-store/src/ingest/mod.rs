@@ -399,7 +399,7 @@ impl Batch<'_> {
     }
 
     /// Lengthens an event. One that a fork repeats lies in its parent's stream, where the fork's positions mean nothing.
-    fn extend(&mut self, extension: &Extension, stream: StreamId) -> Result<()> {
+    pub(crate) fn extend(&mut self, extension: &Extension, stream: StreamId) -> Result<()> {
         let Some((session, seq)) = self.find(extension.key)? else {
             return Ok(());
         };
@@ -409,7 +409,10 @@ impl Batch<'_> {
         self.transaction
             .prepare_cached("UPDATE events SET length = MAX(length, ?3 - offset) WHERE session = ?1 AND seq = ?2 AND stream = ?4")?
             .execute((session, seq, extension.end, stream))?;
-        self.mark_text_changed(session, seq)
+        match extension.is_of_content() {
+            true => self.mark_text_changed(session, seq),
+            false => Ok(()),
+        }
     }
 
     fn take_facts(
@@ -509,7 +512,7 @@ impl Batch<'_> {
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
+    pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key], row).optional()?)
     }

@@ -14,7 +14,7 @@ use crate::cli::SessionsArgs;
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{
-    local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table, usage_json,
+    local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table,
 };
 use crate::setting::{Setting, now};
 
@@ -155,7 +155,7 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "turns": row.turns + row.live_turns,
         "events": row.events + row.live_events,
         "models": row.models,
-        "usage": usage_json(&row.usage),
+        "usage": memory.session_usage(row)?,
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
         "pinned": row.pinned,
         "evicted": row.evicted > Seq::ZERO,

@@ -5,6 +5,7 @@ mod environment;
 mod event_log;
 
 mod agents;
+mod backfill;
 mod blame;
 mod changes;
 mod checksums;
@@ -20,12 +21,14 @@ mod digest;
 mod doctor;
 mod edited;
 mod forgetting;
+mod formats;
 mod fragments;
 mod growth;
 mod hooks;
 mod hostile;
 mod lossless;
 mod meaning;
+mod nothing_lost;
 mod observations;
 #[cfg(unix)]
 mod odd_files;

@@ -1,56 +1,11 @@
 //! What a tool did, by what it was asked alone: nothing that it answered is in here.
 
+use backstory_agents::{ToolArguments, ToolDeed, is_bookkeeping_tool, is_whole_writer};
 use backstory_event::Action;
-use serde_json::Value;
 
 use super::lines::{Order, cut};
 use crate::digest::{is_go_on, is_of_a_person};
 use crate::observe::{ObservationSource, ToolUse};
-
-/// Tools that keep an agent's own books, or wait.
-const BOOKKEEPING: &[&str] = &[
-    "todowrite",
-    "todo_write",
-    "update_plan",
-    "taskcreate",
-    "taskupdate",
-    "tasklist",
-    "taskget",
-    "taskstop",
-    "toolsearch",
-    "skill",
-    "killbash",
-    "killshell",
-    "wait",
-    "wait_agent",
-    "list_agents",
-    "listagents",
-    "interrupt_agent",
-    "close_agent",
-    "exitplanmode",
-    "enterplanmode",
-    "sleep",
-];
-
-/// What says most of what a tool was asked, by the names that agents have for it; the first that is there counts.
-const ASKED: [&str; 16] = [
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "question",
-    "title",
-    "subject",
-    "path",
-    "target_directory",
-    "name",
-    "task_name",
-    "id",
-    "prompt",
-    "message",
-    "text",
-    "input",
-];
 
 /// What was done.
 pub(crate) struct Head {
@@ -66,7 +21,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) fn of(tool_use: &ToolUse, input: &Value) -> Self {
+    pub(crate) fn of(tool_use: &ToolUse, arguments: &ToolArguments) -> Self {
         if tool_use.writes() {
             return Head::touching(tool_use, |action| action != Action::Read);
         }
@@ -82,22 +37,17 @@ impl Head {
                 order: Order::Last,
             };
         }
-        let tool = bare(&tool_use.tool);
-        let asked = asked(input);
-        let is_search = input.get("pattern").is_some() || tool.contains("search") || tool == "grep";
-        if !is_search && !tool_use.touches.is_empty() {
+        let tool = &tool_use.tool;
+        if !arguments.is_search(tool) && !tool_use.touches.is_empty() {
             return Head::touching(tool_use, |_| true);
         }
-        let verb = if input.get("url").is_some() {
-            "fetched".to_string()
-        } else if is_search && !tool_use.tool.contains("__") {
-            "searched".to_string()
-        } else if input.get("subagent_type").is_some() {
-            "asked an agent:".to_string()
-        } else if asked.is_empty() {
-            "called".to_string()
-        } else {
-            format!("called {}:", tool_use.tool)
+        let asked = arguments.asked_line();
+        let verb = match arguments.deed(tool) {
+            ToolDeed::Fetched => "fetched".to_string(),
+            ToolDeed::Searched => "searched".to_string(),
+            ToolDeed::Delegated => "asked an agent:".to_string(),
+            ToolDeed::Called if asked.is_empty() => "called".to_string(),
+            ToolDeed::Called => format!("called {tool}:"),
         };
         let quoted = verb == "searched";
         let asked = match asked.is_empty() {
@@ -123,7 +73,7 @@ impl Head {
         touches.dedup_by(|a, b| a.path == b.path);
         let verb = match touches.first().map(|touch| touch.action) {
             Some(Action::Delete) => "deleted",
-            Some(Action::Write) if bare(&tool_use.tool) == "write" => "wrote",
+            Some(Action::Write) if is_whole_writer(&tool_use.tool) => "wrote",
             Some(Action::Write) => "edited",
             _ => "read",
         };
@@ -181,8 +131,7 @@ pub(crate) fn is_telling(source: &ObservationSource) -> bool {
 }
 
 fn is_telling_use(tool_use: &ToolUse) -> bool {
-    let tool = bare(&tool_use.tool);
-    if BOOKKEEPING.contains(&tool.as_str()) || is_own(tool_use) {
+    if is_bookkeeping_tool(&tool_use.tool) || is_own(tool_use) {
         return false;
     }
     tool_use.command.is_some() || tool_use.writes() || !tool_use.output.trim().is_empty()
@@ -194,32 +143,6 @@ fn is_own(tool_use: &ToolUse) -> bool {
     let program = crate::digest::program(command);
     let is_ours = |word: &str| word.rsplit('/').next() == Some("backstory");
     program.split(' ').next().is_some_and(is_ours) || tool_use.tool.contains("__backstory__")
-}
-
-/// The name of a tool without the server or group that it is of.
-fn bare(tool: &str) -> String {
-    let bare = tool.rsplit("__").next().unwrap_or(tool);
-    bare.rsplit('.').next().unwrap_or(bare).to_ascii_lowercase()
-}
-
-fn asked(input: &Value) -> String {
-    let Some(fields) = input.as_object() else {
-        return String::new();
-    };
-    let text = |value: &Value| match value {
-        Value::String(text) => text
-            .lines()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .map(str::to_string),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    let named = ASKED.iter().filter_map(|name| fields.get(*name));
-    named
-        .chain(fields.values())
-        .find_map(text)
-        .unwrap_or_default()
 }
 
 /// The last parts of a path.

@@ -7,7 +7,7 @@ mod prompt;
 
 use std::convert::Infallible;
 
-use serde_json::Value;
+use backstory_agents::{ToolArguments, added_lines, has_patch};
 
 use self::head::Head;
 use self::lines::{IDLE_WORTH, Order, WORTH, plain, ranked, telling};
@@ -20,18 +20,6 @@ pub(crate) use self::head::is_telling;
 const TITLE: usize = 64;
 const SUMMARY: usize = 170;
 const DETAIL: usize = 800;
-
-/// What a tool that writes files was told to write there, by the names that agents have for it.
-const WRITTEN: [&str; 8] = [
-    "new_string",
-    "content",
-    "contents",
-    "new_str",
-    "file_text",
-    "insert_text",
-    "patch",
-    "diff",
-];
 
 /// Takes out what tells most.
 pub(crate) struct Extract;
@@ -52,10 +40,10 @@ impl Compressor for Extract {
 }
 
 fn tool_use_sizes(tool_use: &ToolUse) -> Sizes {
-    let input = serde_json::from_str::<Value>(&tool_use.input).unwrap_or(Value::Null);
-    let head = Head::of(tool_use, &input);
+    let arguments = ToolArguments::parse(&tool_use.input);
+    let head = Head::of(tool_use, &arguments);
     let written = if head.writes && !tool_use.failed {
-        written(tool_use, &input)
+        written(tool_use, &arguments)
     } else {
         String::new()
     };
@@ -87,41 +75,15 @@ fn tool_use_sizes(tool_use: &ToolUse) -> Sizes {
 }
 
 /// The text that a tool was told to write, or the lines of a patch that are new.
-fn written(tool_use: &ToolUse, input: &Value) -> String {
-    let mut text = String::new();
-    gather(input, &mut text);
-    let patch = [tool_use.command.as_deref(), Some(tool_use.input.as_str())];
-    let patch = patch.into_iter().flatten();
-    if text.is_empty()
-        && let Some(patch) = patch
-            .into_iter()
-            .find(|text| text.contains("*** Begin Patch"))
-    {
-        text = patch.to_string();
+fn written(tool_use: &ToolUse, arguments: &ToolArguments) -> String {
+    let text = arguments.written_text();
+    if !text.is_empty() {
+        return added_lines(&text).unwrap_or(text);
     }
-    if text.contains("*** Begin Patch") || text.contains("\n@@") {
-        let added = text.lines().filter_map(|line| line.strip_prefix('+'));
-        return added.collect::<Vec<&str>>().join("\n");
-    }
-    text
-}
-
-fn gather(input: &Value, text: &mut String) {
-    match input {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                match value {
-                    Value::String(string) if WRITTEN.contains(&name.as_str()) => {
-                        text.push_str(string);
-                        text.push('\n');
-                    }
-                    _ => gather(value, text),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, text)),
-        _ => {}
-    }
+    let patches = [tool_use.command.as_deref(), Some(tool_use.input.as_str())];
+    let mut patches = patches.into_iter().flatten();
+    let patch = patches.find(|text| has_patch(text));
+    patch.and_then(added_lines).unwrap_or_default()
 }
 
 #[cfg(test)]

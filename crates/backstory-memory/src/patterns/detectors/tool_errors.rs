@@ -1,5 +1,7 @@
 //! The same error of the same tool.
 
+use backstory_agents::tool_family;
+
 use super::super::PatternKind;
 use super::{Detector, Signal, common_errors, missing_commands, missing_paths};
 use crate::digest::{Notes, Step, What, program, signature};
@@ -46,37 +48,9 @@ pub(super) fn errors(notes: &Notes) -> impl Iterator<Item = (&Step, String, &str
             What::Edit {
                 failed: true, said, ..
             } => ("edit".to_string(), said.as_deref()?),
-            What::Failed { tool, said, .. } => (kind_of_tool(tool), said.as_str()),
+            What::Failed { tool, said, .. } => (tool_family(tool), said.as_str()),
             _ => return None,
         };
         (!said.is_empty()).then_some((step, tool, said))
     })
-}
-
-/// What agents call differently and is the same.
-fn kind_of_tool(tool: &str) -> String {
-    let lower = tool.to_lowercase();
-    let kinds = [
-        (
-            "edit",
-            &["edit", "write", "patch", "replace", "notebook"][..],
-        ),
-        ("read", &["read", "view", "cat", "open"]),
-        ("search", &["grep", "glob", "search", "find", "list", "ls"]),
-        ("web", &["web", "fetch", "browse", "url"]),
-        ("shell", &["bash", "shell", "exec", "terminal", "command"]),
-        ("task", &["task", "agent"]),
-    ];
-    let is = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    // Web search is web.
-    let web = is(&["web", "fetch"]);
-    let kind = kinds
-        .iter()
-        .find(|(_, words)| is(words))
-        .map(|(kind, _)| *kind);
-    match kind {
-        Some(_) if web => "web".to_string(),
-        Some(kind) => kind.to_string(),
-        None => lower,
-    }
 }
