@@ -182,11 +182,13 @@ impl Memory {
         report.analyzed = digester.finish(&mut self.store)?;
         report.backfill_bytes_left = self.backfill()?;
         timer.end("digest");
-        let scans = code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
+        let mut looked_at = |done: usize, total: usize| {
             under_way.sessions_to_look_at = total as u64;
             under_way.sessions_looked_at = done as u64;
             progress(under_way);
-        })?;
+        };
+        let redactor = redactor.as_ref();
+        let scans = code::renew(&self.home, &mut self.store, runs, redactor, &mut looked_at)?;
         let pass = timer.end("code");
         pass.files = Some(scans.total());
         report.code_seconds = pass.seconds;
