@@ -78,6 +78,8 @@ struct Open {
     before_text: Option<String>,
     fragments: Vec<SymbolChange>,
     is_deleted: bool,
+    /// Whether the log has its text as a whole, which was redacted with the log.
+    is_logged: bool,
     at: Option<TimeMs>,
 }
 
@@ -202,6 +204,7 @@ impl<'s> SessionReading<'s> {
         at: Option<TimeMs>,
     ) -> Result<()> {
         let mut lane = self.lanes.remove(file).unwrap_or_default();
+        let is_logged = edit.before.is_some();
         if let Some(before) = edit.before.take() {
             let lines = self.interner.lines(&before);
             lane.synchronise(&lines, &self.interner);
@@ -217,7 +220,7 @@ impl<'s> SessionReading<'s> {
                 false => None,
             };
             let is_written = matches!(edit.change, FileChange::Written(_));
-            let open = self.begin(file, language, before, is_written);
+            let open = self.begin(file, language, before, is_written, is_logged);
             self.open.push(open);
             self.open.len() - 1
         });
@@ -226,6 +229,7 @@ impl<'s> SessionReading<'s> {
         let open = &mut self.open[place];
         open.at = at.or(open.at);
         open.is_deleted = edit.change == FileChange::Deleted;
+        open.is_logged = matches!(edit.change, FileChange::Written(_));
         if lane.loose() > loose {
             for mut fragment in fragment_changes(language, &edit.change) {
                 fragment.name = stored_text(self.redactor, fragment.name);
@@ -243,12 +247,13 @@ impl<'s> SessionReading<'s> {
         language: &'static Language,
         text: Option<String>,
         is_written: bool,
+        is_logged: bool,
     ) -> Open {
         let (before, parsed, text) = match text {
             None if is_written => (State::Overwritten, None, None),
             None => (State::Unknown, None, None),
             Some(text) if text.is_empty() => (State::Absent, None, Some(text)),
-            Some(text) => self.outline_before(file, language, text),
+            Some(text) => self.outline_before(file, language, text, is_logged),
         };
         Open {
             file: file.clone(),
@@ -258,23 +263,27 @@ impl<'s> SessionReading<'s> {
             before_text: text,
             fragments: Vec::new(),
             is_deleted: false,
+            is_logged: false,
             at: None,
         }
     }
 
-    /// What a file was that is about to be changed, and its text as it may be stored.
+    /// What a file was that is about to be changed, and its text as it may be stored. What a log has as a whole, and what was outlined
+    /// last, was redacted then.
     fn outline_before(
         &mut self,
         file: &SourceFile,
         language: &'static Language,
         mut text: String,
+        is_logged: bool,
     ) -> (State, Option<Parsed>, Option<String>) {
-        // What was outlined last was redacted then.
         if !self.trees.has_text(file, &text) {
             if !self.may_parse(text.len()) {
                 return (State::Odd, None, Some(text));
             }
-            text = stored_text(self.redactor, text);
+            if !is_logged {
+                text = stored_text(self.redactor, text);
+            }
         }
         match self.trees.symbols(file, language, &text) {
             Ok((parsed, outline)) => (State::Seen(outline), Some(parsed), Some(text)),
@@ -300,7 +309,10 @@ impl<'s> SessionReading<'s> {
             Some(text) if open.before_text.as_deref() == Some(&text) => return,
             Some(text) if !self.may_parse(text.len() / share) => State::Odd,
             Some(text) => {
-                let text = stored_text(self.redactor, text);
+                let text = match open.is_logged {
+                    true => text,
+                    false => stored_text(self.redactor, text),
+                };
                 if open.before_text.as_deref() == Some(&text) {
                     return;
                 }
