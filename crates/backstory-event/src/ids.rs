@@ -172,3 +172,28 @@ impl SessionName {
         self.agent == agent && *self.id == *id
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_plain_numbers_in_json() {
+        let ids = (Seq::new(7), TurnNo::FIRST, TimeMs::new(-1), FileId::new(3));
+        let json = serde_json::to_string(&ids).unwrap();
+        assert_eq!(json, "[7,1,-1,3]");
+        let read: (Seq, TurnNo, TimeMs, FileId) = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, ids);
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        assert_eq!(Seq::MAX.next(), Seq::MAX);
+        assert_eq!(Seq::ZERO.previous(), Seq::ZERO);
+        assert_eq!(Seq::last_of(u64::MAX), Seq::MAX);
+        assert_eq!(TimeMs::MAX.since(TimeMs::MIN), i64::MAX);
+        assert_eq!(TimeMs::MIN.minus_ms(1), TimeMs::MIN);
+        assert_eq!(TimeMs::MAX.plus_ms(1), TimeMs::MAX);
+    }
+}

@@ -26,9 +26,12 @@ impl Store {
     /// Returns the sessions that a text may mean: a whole id, the beginning of one, or `BEGINNING/BEGINNING` for a subagent. A session
     /// counts before its own subagents. `AGENT:ID` tells sessions of two agents apart that have the same id.
     pub fn find_sessions(&self, text: &str) -> Result<Vec<SessionRow>> {
+        let is_whole = |(one, other): &(&str, &str)| !one.is_empty() && !other.is_empty();
         let mut found = self.find_by_beginning(text, None)?;
+        // Every id begins with an empty text, which nobody means.
+        found.retain(|row| !text.is_empty() || row.session.is_empty());
         if found.is_empty()
-            && let Some((parent, child)) = text.split_once('/')
+            && let Some((parent, child)) = text.split_once('/').filter(is_whole)
         {
             for parent in self.find_parents(parent, child)? {
                 found.extend(self.find_by_beginning(&format!("{parent}{child}"), None)?);
@@ -36,7 +39,7 @@ impl Store {
             found.truncate(MAX_MATCHES);
         }
         if found.is_empty()
-            && let Some((agent, id)) = text.split_once(':')
+            && let Some((agent, id)) = text.split_once(':').filter(is_whole)
         {
             found = self.find_by_beginning(id, Some(agent))?;
         }
@@ -136,14 +139,20 @@ impl Store {
 mod tests {
     use super::*;
 
-    /// Stores these sessions of an agent each, and returns the short id of each in turn.
-    fn short_ids(ids: &[(&str, &str)]) -> Vec<String> {
+    /// Stores these sessions of an agent each.
+    fn store_of(ids: &[(&str, &str)]) -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         for (agent, id) in ids {
             let insert = "INSERT INTO sessions (agent, session, events) VALUES (?1, ?2, 1)";
             store.connection.execute(insert, (agent, id)).unwrap();
         }
+        (folder, store)
+    }
+
+    /// Stores these sessions, and returns the short id of each in turn.
+    fn short_ids(ids: &[(&str, &str)]) -> Vec<String> {
+        let (_folder, store) = store_of(ids);
         let short = |(agent, id): &(&str, &str)| {
             let short = store.short_id(agent, id).unwrap();
             let found = store.find_sessions(&short).unwrap();
@@ -207,6 +216,15 @@ mod tests {
             ("0198c2d4-1/agent-a", "0198c2d4-1/agent-a"),
             ("0198c2d4-2/agent-a", "0198c2d4-2/agent-a"),
         ]);
+    }
+
+    #[test]
+    fn nothing_typed_is_no_session() {
+        let (_folder, store) = store_of(&[("codex", "0198c2d4/agent-a")]);
+        for text in ["", "/", "0198c2d4/x", ":", "codex:"] {
+            assert!(store.find_sessions(text).unwrap().is_empty(), "{text:?}");
+        }
+        assert_eq!(store.find_sessions("0198c2d4/").unwrap().len(), 1);
     }
 
     #[test]

@@ -169,7 +169,10 @@ impl From<backstory_memory::Error> for Error {
             Memory::Model(_) => Error::usage(message).hint("`backstory model list` shows the models, `backstory model --help` how to add one"),
             Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),
             Memory::InvalidRegex(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
-            Memory::EmptyQuery => Error::usage(message).hint("give some words, as in `backstory search websocket auth`"),
+            Memory::EmptyQuery => Error::usage(message).hints([
+                "give some words, as in `backstory search websocket auth`".to_string(),
+                "`backstory sessions` lists sessions by filters alone, such as `--branch main` or `--meta KEY=VALUE`".to_string(),
+            ]),
             Memory::UnknownPattern(_) => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory patterns` lists candidates, `backstory patterns catalogue` those that were decided"),
             Memory::ManyPatterns { matches, .. } => {

@@ -7,6 +7,7 @@ use backstory_memory::{Usage, UsageRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -27,7 +28,7 @@ pub(crate) const YELLOW: Style = Style::new("33");
 pub(crate) const RED: Style = Style::new("31");
 
 /// Prints one JSON document.
-pub(crate) fn print_json(value: &Value) -> Result<(), Error> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let mut out = json_stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;

@@ -1,6 +1,6 @@
 //! Source files as they were: answers out of stored snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backstory_code::{Change, Language};
@@ -116,11 +116,23 @@ impl Memory {
         Ok(stored)
     }
 
-    /// Returns the paths of known source files that end with this one, part by part.
+    /// Returns the paths of known source files, and of folders with some, that end with this one, part by part.
     pub fn code_paths_ending_with(&self, end: &Path) -> Result<Vec<PathBuf>> {
         let files = self.store.code_files()?;
-        let paths = files.iter().map(full_path);
-        Ok(paths.filter(|path| path.ends_with(end)).collect())
+        let mut found = BTreeSet::new();
+        for file in &files {
+            let path = full_path(file);
+            let ending = path.ancestors().filter(|path| path.ends_with(end));
+            found.extend(ending.last().map(Path::to_path_buf));
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Returns the folders of the projects of this name.
+    pub fn projects_named(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let projects = self.store.projects_named(name)?;
+        let roots = projects.into_iter().map(|project| project.root.into());
+        Ok(roots.collect())
     }
 
     /// Symbols of all snapshots: the rows of `function_map`.

@@ -56,10 +56,13 @@ impl Memory {
         match found.len() {
             0 => Err(Error::NoSession(prefix.to_string())),
             1 => Ok(found.remove(0)),
-            _ => Err(Error::ManySessions {
-                prefix: prefix.to_string(),
-                matches: found.into_iter().map(|row| row.session).collect(),
-            }),
+            _ => {
+                let short = |row: &SessionRow| self.short_id(&row.agent, &row.session);
+                Err(Error::ManySessions {
+                    prefix: prefix.to_string(),
+                    matches: found.iter().map(short).collect::<Result<_>>()?,
+                })
+            }
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Words are looked for as they are, the more of them a turn has the better. `"Quoted words"` must stand together, `AND` asks
 //! for both sides, `OR` for either, `-word` (or `NOT word`) leaves turns out, `pre*` completes, `field:value` filters, and so does
-//! `meta.KEY:VALUE` by the agent's own record of the session. What
-//! looks like an operator but has nothing to work on is an ordinary word or is passed over: no query is an error of grammar.
+//! `meta.KEY:VALUE` by the agent's own record of the session. A filter cannot be excluded, which is for the caller to tell. What
+//! else looks like an operator but has nothing to work on is an ordinary word or is passed over.
 
 use backstory_store::words;
 
@@ -26,6 +26,8 @@ pub struct Query {
     pub filters: Vec<(&'static str, String)>,
     /// Filters by the agent's own record of the session: a key, as it was typed, and what it must be.
     pub meta: Vec<(String, String)>,
+    /// Filters behind a minus or `NOT`, as they were typed. They filter nothing, and are no words either.
+    pub excluded_filters: Vec<String>,
 }
 
 /// Things of which one is looked for.
@@ -70,6 +72,7 @@ impl Query {
                 Token::Or => joined = Joined::Or,
                 Token::Filter(field, value) => query.filters.push((field, value)),
                 Token::Meta(key, value) => query.meta.push((key, value)),
+                Token::ExcludedFilter(piece) => query.excluded_filters.push(piece),
                 Token::Atoms(atoms, need, typed) => {
                     if need != Need::Excluded {
                         if !query.text.is_empty() {
@@ -151,6 +154,8 @@ enum Token<'a> {
     Or,
     Filter(&'static str, String),
     Meta(String, String),
+    /// A filter behind a minus, as it was typed.
+    ExcludedFilter(String),
     /// Things to look for, and as they were typed.
     Atoms(Vec<Atom>, Need, &'a str),
 }
@@ -204,24 +209,27 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             "AND" | "&&" => tokens.push(Token::And),
             "OR" | "||" => tokens.push(Token::Or),
             "NOT" => negated = true,
-            _ if let Some((key, value)) = meta_filter(piece) => {
-                // Nothing can be excluded by it: this makes the key an invalid one, which is told.
-                let sign = if need == Need::Excluded { "not " } else { "" };
-                tokens.push(Token::Meta(format!("{sign}{key}"), value));
+            _ if need == Need::Excluded && is_filter(piece) => {
+                tokens.push(Token::ExcludedFilter(piece.to_string()));
             }
-            _ => match filter(piece) {
-                Some((field, value)) if need != Need::Excluded => {
-                    tokens.push(Token::Filter(field, value));
+            _ if let Some((key, value)) = meta_filter(piece) => {
+                tokens.push(Token::Meta(key.to_string(), value));
+            }
+            _ if let Some((field, value)) = filter(piece) => {
+                tokens.push(Token::Filter(field, value));
+            }
+            _ => {
+                let atoms = atoms(piece, need);
+                if !atoms.is_empty() {
+                    tokens.push(Token::Atoms(atoms, need, piece));
                 }
-                _ => {
-                    let atoms = atoms(piece, need);
-                    if !atoms.is_empty() {
-                        tokens.push(Token::Atoms(atoms, need, piece));
-                    }
-                }
-            },
+            }
         }
     }
+}
+
+fn is_filter(piece: &str) -> bool {
+    filter(piece).is_some() || meta_filter(piece).is_some()
 }
 
 /// Cuts the next piece off: up to a space, or to the quote that closes `field:"a value"`.
@@ -319,6 +327,17 @@ mod tests {
                 .map(|(field, value)| format!("{field}={value}")),
         );
         assert_eq!(parts.join(" "), expect, "{text}");
+    }
+
+    #[test]
+    fn an_excluded_filter_is_told_and_filters_nothing() {
+        let query = Query::parse("auth -agent:codex NOT meta.git.branch:main -file.rs");
+        assert_eq!(
+            query.excluded_filters,
+            ["agent:codex", "meta.git.branch:main"]
+        );
+        assert!(query.filters.is_empty() && query.meta.is_empty());
+        assert_eq!(query.clauses.len(), 2);
     }
 
     #[test]

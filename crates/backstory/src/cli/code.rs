@@ -20,6 +20,9 @@ pub(crate) struct MapArgs {
     /// Show the files as agents had left them then: 3d, 2w, 12h, the end of a date, or the beginning of a session.
     #[arg(long, value_name = "WHEN|SESSION")]
     pub(crate) at: Option<String>,
+    /// Look in this project instead of the one around the current folder: its folder, or its name in the store.
+    #[arg(long, value_name = "NAME|FOLDER")]
+    pub(crate) project: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -48,6 +51,9 @@ pub(crate) struct CallsArgs {
     /// Show the calls of files as agents had left them then: 3d, 2w, 12h, the end of a date, or the beginning of a session.
     #[arg(long, value_name = "WHEN|SESSION")]
     pub(crate) at: Option<String>,
+    /// Look in this project instead of the one around the current folder: its folder, or its name in the store.
+    #[arg(long, value_name = "NAME|FOLDER")]
+    pub(crate) project: Option<PathBuf>,
     /// Callers of callers and callees of callees, up to so many steps.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) depth: u32,

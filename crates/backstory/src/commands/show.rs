@@ -7,19 +7,25 @@ use backstory_memory::{
     AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
     StoreError, StreamRow, log_event, opened_hit,
 };
-use serde_json::json;
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value};
 
-use super::damage::{find_damage, print_answer, report_damage};
+use super::damage::{add_damage, find_damage, report_damage};
 use super::sessions::session_json;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, GREEN, RED, harmless, local_time, one_line, stdout, talk};
+use crate::output::{
+    BOLD, DIM, GREEN, RED, harmless, local_time, one_line, print_json, stdout, talk,
+};
 use crate::setting::{Setting, now};
 
 /// How many lines of a tool's output, of reasoning or of injected text are shown.
 const SHORT_LINES: usize = 12;
 /// How many characters of a line of those are shown.
 const SHORT_CHARACTERS: usize = 200;
+
+/// How many events are completed at once before they are written.
+const EVENTS_AT_ONCE: usize = 1000;
 
 /// Commands from this length on may have been cut.
 const LONG_COMMAND: usize = 390;
@@ -190,31 +196,86 @@ fn print_original(
     Ok(damaged)
 }
 
+/// A session as JSON, with its events or turns themselves in place of their number.
+struct SessionAnswer<T> {
+    session: Map<String, Value>,
+    /// `events` or `turns`.
+    key: &'static str,
+    parts: T,
+}
+
+impl<T: Serialize> Serialize for SessionAnswer<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.session.len()))?;
+        for (key, value) in &self.session {
+            if key == self.key {
+                map.serialize_entry(key, &self.parts)?;
+            } else {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// Events that are completed while they are written: a long session has hundreds of thousands.
+struct EventRecords<'a> {
+    memory: &'a Memory,
+    session: &'a SessionRow,
+    events: &'a [EventView<'a>],
+}
+
+impl Serialize for EventRecords<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.events.len()))?;
+        for events in self.events.chunks(EVENTS_AT_ONCE) {
+            let records = self.memory.event_records(self.session, events);
+            for record in records.map_err(S::Error::custom)? {
+                list.serialize_element(&record)?;
+            }
+        }
+        list.end()
+    }
+}
+
 fn print_events_json(
     memory: &Memory,
     session: &SessionRow,
     events: &[EventView<'_>],
     damage: &[Damage],
 ) -> Result<(), Error> {
-    let events = memory.event_records(session, events)?;
-    let mut value = session_json(memory, session)?;
-    if let Some(object) = value.as_object_mut() {
-        // Here `events` are the events themselves.
-        object.insert("events".to_string(), json!(events));
-    }
-    print_answer(value, damage)
+    let events = EventRecords {
+        memory,
+        session,
+        events,
+    };
+    print_session(memory, session, "events", events, damage)
 }
 
 fn print_turns_json(memory: &Memory, session: &SessionRow, range: EventRange) -> Result<(), Error> {
     let turns = memory.turns(session, range)?;
     let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
-    let mut value = session_json(memory, session)?;
-    if let Some(object) = value.as_object_mut() {
-        // Here `turns` are the turns themselves.
-        object.insert("turns".to_string(), json!(turns));
-    }
-    print_answer(value, &damage)?;
+    print_session(memory, session, "turns", turns, &damage)?;
     report_damage(memory, &damage)
+}
+
+fn print_session(
+    memory: &Memory,
+    row: &SessionRow,
+    key: &'static str,
+    parts: impl Serialize,
+    damage: &[Damage],
+) -> Result<(), Error> {
+    let mut answer = session_json(memory, row)?;
+    add_damage(&mut answer, damage);
+    let Value::Object(session) = answer else {
+        return Ok(());
+    };
+    print_json(&SessionAnswer {
+        session,
+        key,
+        parts,
+    })
 }
 
 fn print_text(session: &SessionRow, events: &[EventView<'_>], full: bool) -> Result<(), Error> {

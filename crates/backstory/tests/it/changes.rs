@@ -444,6 +444,16 @@ fn files_are_shown_as_they_were() {
         "{}",
         elsewhere.stderr
     );
+    // From anywhere: a folder by the end of its path, a function in a project by its name.
+    for arguments in [
+        &["map", "shop", "--at", "2026-05-03"][..],
+        &["map", "shop.py", "--project", "shop", "--at", "2026-05-03"],
+        &["calls", "late", "--project", "shop"],
+    ] {
+        let elsewhere = shop.environment.run(arguments);
+        assert_eq!(elsewhere.code, 0, "{}", elsewhere.stderr);
+        assert!(elsewhere.stdout.contains("late"), "{}", elsewhere.stdout);
+    }
     // A folder, and what changed since.
     let folder = shop.json(&["map", ".", "--at", "2026-05-03"]);
     assert_eq!(folder["files"].as_array().unwrap().len(), 2);
@@ -467,6 +477,10 @@ fn files_are_shown_as_they_were() {
     for (arguments, told) in [
         (&["map", "nothing.py"][..], "no file nothing.py"),
         (&["calls", "--file", "nothing.py"], "no file nothing.py"),
+        (
+            &["calls", "late", "--project", "nowhere"],
+            "no session of a project \"nowhere\"",
+        ),
         (
             &["map", "shop.py", "--at", "2026-04-01"],
             "no snapshot of shop.py at or before",

@@ -4,7 +4,7 @@ use super::bench::{Bench, ROOT};
 use super::{SHOP, check};
 use crate::trial::id;
 use crate::{Forget, ForgetPlaces};
-use backstory_event::TimeMs;
+use backstory_event::{TimeMs, TurnNo};
 
 const CALLS: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        self.check(total)\n        return till.count(total)\n\n    def check(self, total):\n        total.verify()\n";
 
@@ -229,7 +229,12 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
             .function_map(&crate::CodeRowFilter::default())
             .unwrap();
         let row = |row: &crate::FunctionRow| {
-            format!("{:?} {} {}", row.turn, row.change_type, row.qualified_name)
+            format!(
+                "{:?} {} {}",
+                row.turn.map(TurnNo::get),
+                row.change_type,
+                row.qualified_name
+            )
         };
         rows.iter().map(row).collect()
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
 use backstory_memory::{
@@ -11,7 +11,7 @@ use backstory_memory::{
 };
 use serde_json::{Value, json};
 
-use super::stored::{add_snapshot, memory_of, stored_files, tell_snapshots};
+use super::stored::{add_snapshot, memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, memory_if_any, scanned, shown, state_moment};
 use crate::cli::CallsArgs;
 use crate::commands::damage::{print_answer, report_damage};
@@ -36,15 +36,24 @@ struct Searched {
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
     let here = std::env::current_dir()?;
-    let place = arguments.file.as_deref();
-    let is_there = place.is_none_or(Path::is_file);
-    let around = place.unwrap_or_else(|| repository_around(&here));
+    let folder = match &arguments.project {
+        Some(project) => project_folder(setting, project)?,
+        None => repository_around(&here).to_path_buf(),
+    };
+    let in_project = |file: &PathBuf| match arguments.project {
+        Some(_) => folder.join(file),
+        None => file.clone(),
+    };
+    let file = arguments.file.as_ref().map(in_project);
+    let place = file.as_deref();
+    let is_there = place.map_or_else(|| folder.is_dir(), Path::is_file);
+    let around = place.unwrap_or(&folder);
     let searched = match (arguments.at.is_some() || !is_there, place) {
         (true, _) => stored_calls(setting, arguments, around)?,
         (false, Some(file)) => Searched::on_disk(one_file(file)?),
         (false, None) => Searched::on_disk(scanned(around).files),
     };
-    let runs = seen_calls(setting, place.unwrap_or(&here), searched.until);
+    let runs = seen_calls(setting, place.unwrap_or(&folder), searched.until);
     if searched.show(&runs, arguments)? {
         return searched.report();
     }

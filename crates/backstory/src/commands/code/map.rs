@@ -1,11 +1,12 @@
 //! `map`.
 
 use std::io::Write;
+use std::path::Path;
 
 use backstory_memory::{Damage, FileState, Memory, Outline, SourceOutline, Symbol, scan_file};
 use serde_json::{Map, Value, json};
 
-use super::stored::{add_snapshot, memory_of, stored_files, tell_snapshots};
+use super::stored::{add_snapshot, memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, moment, scanned, shown, state_moment};
 use crate::cli::MapArgs;
 use crate::commands::damage::{print_answer, report_damage};
@@ -28,10 +29,13 @@ struct Mapped {
 }
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result<(), Error> {
-    let path = &arguments.path;
+    let path = match &arguments.project {
+        Some(project) => &project_folder(setting, project)?.join(&arguments.path),
+        None => &arguments.path,
+    };
     let mapped = match arguments.at.is_some() || !path.exists() {
-        true => stored_map(setting, arguments)?,
-        false => disk_map(setting, arguments)?,
+        true => stored_map(setting, arguments, path)?,
+        false => disk_map(setting, arguments, path)?,
     };
     let Mapped {
         files,
@@ -101,8 +105,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
 }
 
 /// Files as they are on disk.
-fn disk_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
-    let path = &arguments.path;
+fn disk_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Mapped, Error> {
     let is_folder = path.is_dir();
     let files = match is_folder {
         true => scanned(path).files,
@@ -138,8 +141,7 @@ fn disk_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
 }
 
 /// Files as they were when they were last seen, or at a time.
-fn stored_map(setting: &Setting, arguments: &MapArgs) -> Result<Mapped, Error> {
-    let path = &arguments.path;
+fn stored_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Mapped, Error> {
     let memory = memory_of(setting, path)?;
     let until = arguments.at.as_deref();
     let until = until.map(|at| state_moment(&memory, at)).transpose()?;

@@ -1,6 +1,6 @@
 //! Source files as they were, out of stored snapshots.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
 use backstory_memory::{Memory, SnapshotSource, SourceOutline, StoredFiles};
@@ -28,6 +28,24 @@ pub(super) fn memory_of(setting: &Setting, path: &Path) -> Result<Memory, Error>
     })
 }
 
+/// Returns the folder of a project that is named by its folder or by its name in the store.
+pub(super) fn project_folder(setting: &Setting, project: &Path) -> Result<PathBuf, Error> {
+    if project.is_dir() {
+        return Ok(project.to_path_buf());
+    }
+    let memory = memory_of(setting, project)?;
+    let name = project.to_string_lossy();
+    match &memory.projects_named(&name)?[..] {
+        [] => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("no session of a project {name:?} is stored"),
+        )
+        .hint("`backstory sessions` lists the projects of sessions")),
+        [only] => Ok(only.clone()),
+        several => Err(ambiguous(project, several, "projects")),
+    }
+}
+
 /// Returns a source file or those of a folder as they were at a time, by default as they were last seen.
 pub(super) fn stored_files(
     memory: &Memory,
@@ -42,7 +60,7 @@ pub(super) fn stored_files(
         match &known[..] {
             [] => {}
             [only] => stored = memory.stored_outlines(only, until, since)?,
-            several => return Err(ambiguous(path, several)),
+            several => return Err(ambiguous(path, several, "files or folders")),
         }
     }
     if !stored.files.is_empty() {
@@ -53,6 +71,7 @@ pub(super) fn stored_files(
         format!(" at or before {}", local_time(Some(until)))
     });
     let message = match &stored.missing[..] {
+        [] if path.is_dir() => format!("no snapshot of any file in {typed}"),
         [] => format!("no file {typed} on this disk or in any snapshot"),
         [only] => match only.gone_at {
             Some(at) => format!(
@@ -68,7 +87,10 @@ pub(super) fn stored_files(
     };
     let error = Error::new(ErrorKind::NotFound, message);
     Err(match (stored.missing.is_empty(), until) {
-        (true, _) => error.hint("`backstory changes` lists the files that agents changed"),
+        (true, _) => error.hints([
+            "`backstory changes` lists the files that agents changed".to_string(),
+            "--project NAME looks in another project".to_string(),
+        ]),
         (_, Some(_)) => error.hint(format!(
             "`backstory changes --file {typed}` lists when agents changed it; without --at the last snapshot is shown"
         )),
@@ -76,8 +98,8 @@ pub(super) fn stored_files(
     })
 }
 
-fn ambiguous(path: &Path, known: &[std::path::PathBuf]) -> Error {
-    let message = format!("{} could be any of {} files", path.display(), known.len());
+fn ambiguous(path: &Path, known: &[PathBuf], what: &str) -> Error {
+    let message = format!("{} could be any of {} {what}", path.display(), known.len());
     let named = known.iter().take(MAX_CANDIDATES);
     Error::new(ErrorKind::NotFound, message).hints(named.map(|path| path.display().to_string()))
 }

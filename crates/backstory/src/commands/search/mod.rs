@@ -143,6 +143,11 @@ fn options(
     query: &mut Query,
     folder: Option<&Path>,
 ) -> Result<SearchOptions, Error> {
+    if let Some(filter) = query.excluded_filters.first() {
+        let message = format!("a filter cannot be excluded: -{filter}");
+        let hint = "a minus leaves out turns with a word or \"quoted words\"";
+        return Err(Error::usage(message).hint(hint));
+    }
     let mut meta_equals = meta_filters(&arguments.filter.meta)?;
     for (key, value) in &query.meta {
         meta_equals.push(meta_filter(key, value)?);
