@@ -256,6 +256,8 @@ pub struct Response {
     pub replay: Option<EventKey>,
     /// First event of the message that the response is; `None` when it has none, or none is known.
     pub event: Option<EventKey>,
+    /// Whether `event` replaces the one that was known before. If not, the first one counts.
+    pub replaces_event: bool,
     /// Time.
     pub at: Option<TimeMs>,
     /// The model that answered.

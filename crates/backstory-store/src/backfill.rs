@@ -12,7 +12,7 @@ use crate::ingest::Batch;
 use crate::open::Store;
 
 /// Version of what readers put out that is stored. Raised when they put out more, so that older streams are read again.
-pub(crate) const READ_VERSION: i64 = 1;
+pub(crate) const READ_VERSION: i64 = 2;
 
 /// A stream that an older version read, and how far it has been read again.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -208,8 +208,8 @@ impl Counted {
         )
     }
 
-    /// Returns the response as it is known after another copy of it was read.
-    fn merged_with(self, newer: &Counted) -> Counted {
+    /// Returns the response as it is known after another copy of it was read, whose event may replace the one known before.
+    fn merged_with(self, newer: &Counted, replaces_event: bool) -> Counted {
         // The message's first event and its branch are those of the first copy that has any.
         let first = |known: i64, newer: i64| if known == 0 { newer } else { known };
         let grown = rank(&newer.usage) > rank(&self.usage);
@@ -224,10 +224,10 @@ impl Counted {
             },
             false => self.usage,
         };
-        let is_same_session = self.session == newer.session;
+        let takes_event = (replaces_event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
         Counted {
             usage,
-            seq: match self.seq == Seq::ZERO && is_same_session {
+            seq: match takes_event && self.session == newer.session {
                 true => newer.seq,
                 false => self.seq,
             },
@@ -292,6 +292,7 @@ impl Tally {
         connection: &Connection,
         key: EventKey,
         counted: Counted,
+        replaces_event: bool,
     ) -> Result<()> {
         let tallied = match self.find(connection, key)? {
             None => {
@@ -303,7 +304,7 @@ impl Tally {
                 }
             }
             Some(known) => {
-                let merged = known.counted.merged_with(&counted);
+                let merged = known.counted.merged_with(&counted, replaces_event);
                 if merged != known.counted {
                     self.roll_up(&known.counted, -1);
                     self.roll_up(&merged, 1);

@@ -160,6 +160,7 @@ impl Transcript {
                 key,
                 replay: None,
                 event,
+                replaces_event: false,
                 branch: branch.clone(),
                 billing: billing.clone(),
                 at,

@@ -2,10 +2,12 @@
 
 use serde_json::value::RawValue;
 
+use super::counted_answer::{CountPlace, OpenCount};
 use super::line::RolloutLine;
 use super::origin::Origin;
 use super::reading::CodexReading;
 use super::settings::approval_policy;
+use super::usage::Counts;
 use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
 use crate::object::Object;
@@ -125,18 +127,48 @@ impl CodexReading {
             return;
         };
         self.learn_window(&info, out);
-        let Some(counted) = usage::counted(&info, &mut self.state.totals) else {
+        let Some(used) = usage::counted(&info, &mut self.state.totals) else {
             return;
         };
+        let last_event = self.state.last_event;
+        let place = self.state.answer.tokens_counted(used, at, last_event);
+        self.put_response(used, at, place, out);
+    }
+
+    /// Puts out a count that was put out before, with what an item behind it adds: its event, or a search.
+    pub(super) fn put_later_count(
+        &mut self,
+        count: Option<OpenCount>,
+        event: Option<EventKey>,
+        out: &mut Output,
+    ) {
+        if let Some(count) = count {
+            let place = CountPlace {
+                event,
+                is_certain: event.is_some(),
+                web_searches: count.web_searches,
+                web_fetches: count.web_fetches,
+            };
+            self.put_response(count.used, count.at, place, out);
+        }
+    }
+
+    fn put_response(
+        &mut self,
+        used: Counts,
+        at: Option<TimeMs>,
+        place: CountPlace,
+        out: &mut Output,
+    ) {
         let session = self.own_id();
-        let key =
-            |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &counted.identity]);
-        let answer = self.state.take_answer();
+        let identity = self.state.totals.unwrap_or_default().bytes();
+        let key = |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &identity]);
         let branch = self.state.branch().map(|branch| self.branch.share(branch));
         let tier = self.state.service_tier.as_deref();
         let model = self.state.model.as_deref().unwrap_or(UNKNOWN_MODEL);
         out.responses.push(Response {
-            event: answer.event.map(EventKey),
+            event: place.event,
+            replaces_event: place.is_certain,
             branch,
             billing: Billing {
                 service_tier: tier.map(|tier| self.tier.share(tier)),
@@ -148,9 +180,9 @@ impl CodexReading {
             at: at.or(self.state.began),
             model: self.model.share(model),
             usage: Usage {
-                web_searches: answer.web_searches,
-                web_fetches: answer.web_fetches,
-                ..counted.usage
+                web_searches: place.web_searches,
+                web_fetches: place.web_fetches,
+                ..used.usage()
             },
         });
     }

@@ -50,6 +50,7 @@ impl Session {
                 replay: None,
                 // The log counts a turn as a whole: what several models used is of one answer.
                 event: self.state.answer.map(EventKey),
+                replaces_event: false,
                 branch: None,
                 billing: Billing::default(),
                 at: note.at,

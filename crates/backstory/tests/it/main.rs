@@ -45,5 +45,6 @@ mod setup;
 mod short_ids;
 mod streams;
 mod telemetry;
+mod usage_sums;
 #[cfg(unix)]
 mod worker;
