@@ -21,6 +21,7 @@ mod object;
 mod patch;
 mod reader;
 mod record;
+mod repeated_keys;
 mod resume;
 mod retention;
 pub mod sample;

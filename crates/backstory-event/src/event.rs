@@ -180,6 +180,8 @@ pub struct Extension {
     pub images: Vec<Image>,
     /// Ids that it adds where there are none.
     pub identity: Identity,
+    /// Why the model stopped, in the provider's own word.
+    pub stop_reason: Option<String>,
 }
 
 impl Extension {
@@ -191,6 +193,7 @@ impl Extension {
             text: String::new(),
             images: Vec::new(),
             identity: Identity::default(),
+            stop_reason: None,
         }
     }
 

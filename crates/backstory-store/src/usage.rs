@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, Usage};
+use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -105,6 +105,40 @@ impl Store {
             Some(row) => Ok(row.optional_text(0)?),
             None => Ok(None),
         }
+    }
+
+    /// Returns the model that wrote most of each turn's output, by the responses that the turn's events begin.
+    pub fn turn_models(
+        &self,
+        session: SessionId,
+        from: TurnNo,
+        to: TurnNo,
+    ) -> Result<HashMap<TurnNo, String>> {
+        let query = "SELECT turn, name FROM responses JOIN events ON events.session = responses.session AND events.seq = responses.seq \
+             JOIN names ON names.id = responses.model \
+             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 \
+             GROUP BY turn, name ORDER BY turn, SUM(output)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows =
+            statement.query_map((session, from, to), |row| Ok((row.get(0)?, row.text(1)?)))?;
+        // The last one of each turn stays.
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the git branch of the last response up to an event; of the first one behind it when there is none.
+    pub fn branch_around(&self, session: SessionId, seq: Seq) -> Result<Option<String>> {
+        for (is_place, order) in [("BETWEEN 1 AND ?2", "DESC"), ("> ?2", "ASC")] {
+            let query = format!(
+                "SELECT name FROM responses JOIN names ON names.id = branch \
+                 WHERE session = ?1 AND seq > 0 AND seq {is_place} ORDER BY seq {order} LIMIT 1"
+            );
+            let mut statement = self.connection.prepare_cached(&query)?;
+            let found = statement.query_row((session, seq), |row| row.text(0));
+            if let Some(branch) = found.optional()? {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the usage of the responses that events of a session begin, in the order of the events.

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, Channel, Entry};
 use super::line::RolloutLine;
+use super::session::session_id;
 use super::state::State;
 use super::telemetry::{self, Topic};
 use super::{is_document, item};
@@ -141,6 +142,11 @@ impl CodexReading {
     /// Whether a telemetry record says something that no other record says.
     fn is_news(&mut self, topic: Topic, line: &RolloutLine<'_>, counts_changed: bool) -> bool {
         match topic {
+            // Of a copy, the record is another session's.
+            Topic::SessionSettings => {
+                let id = line.payload.as_ref().and_then(session_id);
+                id.is_none_or(|id| *id == *self.own_id())
+            }
             Topic::TokenCount => counts_changed,
             Topic::Compaction => {
                 self.state.compacted = true;

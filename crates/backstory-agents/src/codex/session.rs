@@ -6,7 +6,7 @@ use super::counted_answer::{CountPlace, OpenCount};
 use super::line::RolloutLine;
 use super::origin::Origin;
 use super::reading::CodexReading;
-use super::settings::approval_policy;
+use super::settings::{approval_policy, branch_name};
 use super::usage::Counts;
 use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
@@ -20,9 +20,11 @@ const UNKNOWN_MODEL: &str = "unknown";
 impl CodexReading {
     /// Reads the record that a log begins with, and that comes again when it is resumed or copied. `raw` is the same as JSON.
     pub(super) fn read_meta(&mut self, meta: &Object<'_>, raw: &str, out: &mut Output) {
-        let id = meta.name("id").or_else(|| meta.name("session_id"));
-        let id = id.map(|id| bound_session_id(&id).into_owned());
+        let id = session_id(meta);
+        let git = meta.object("git");
         let own_facts = || SessionFacts {
+            branch: branch_name(meta),
+            remote: git.as_ref().and_then(|git| git.name("repository_url")),
             agent_version: bounded_name(meta, "cli_version"),
             meta: (raw.len() <= MAX_META_BYTES).then(|| raw.to_string()),
             ..SessionFacts::default()
@@ -53,12 +55,8 @@ impl CodexReading {
         self.state.subagent = origin.subagent;
         let parent = origin.parent.as_ref();
         self.state.replays = parent.map(|parent| bound_session_id(&parent.session).into_owned());
-        let git = meta.object("git");
-        let git = |field: &str| git.as_ref().and_then(|git| git.name(field));
         let facts = SessionFacts {
             cwd: meta.name("cwd"),
-            branch: git("branch"),
-            remote: git("repository_url"),
             parent: origin.parent,
             machine: origin.machine,
             ..own_facts()
@@ -207,6 +205,12 @@ impl CodexReading {
             });
         }
     }
+}
+
+/// Returns the id that a session's own record names.
+pub(super) fn session_id(meta: &Object<'_>) -> Option<String> {
+    let id = meta.name("id").or_else(|| meta.name("session_id"))?;
+    Some(bound_session_id(&id).into_owned())
 }
 
 /// A name as it may be remembered from record to record.

@@ -4,6 +4,7 @@ mod lines;
 mod record;
 mod telemetry;
 mod turn;
+mod turn_context;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
-pub use self::record::{EventRecord, ServerTools, SessionStatus, UsageRecord};
+pub use self::record::{EventRecord, ServerTools, SessionStatus, UsageRecord, rfc3339};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 
 /// How much of a stream is in memory at once when it is given back.

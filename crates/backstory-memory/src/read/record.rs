@@ -5,10 +5,12 @@ use std::path::Path;
 
 use backstory_agents::{SourceName, read_document};
 use backstory_event::{
-    EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage,
+    Event, EventView, Image, Kind, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass,
+    TurnNo, Usage,
 };
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::lines::LineCounter;
@@ -18,6 +20,9 @@ use crate::read::unless_damaged;
 
 /// Without a sign of life for so long, a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
+
+/// Model of responses whose log names none.
+const UNKNOWN_MODEL: &str = "unknown";
 
 /// Tokens and server-side tools of a message, turn or session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -130,7 +135,7 @@ pub struct EventRecord {
     pub tool: Option<String>,
     /// What the tool does.
     pub tool_class: Option<ToolClass>,
-    /// The model that wrote it.
+    /// The model that wrote it; where the log does not say, the one that its turn's tokens are counted for.
     pub model: Option<String>,
     /// For a tool result, the number of its call.
     pub call: Option<Seq>,
@@ -138,7 +143,7 @@ pub struct EventRecord {
     pub parent: Option<Seq>,
     /// The command that a tool call runs.
     pub command: Option<String>,
-    /// Arguments of a tool call as JSON, where `text` is something else.
+    /// Arguments of a tool call as JSON; null for tools that take free text, which is `text`.
     pub arguments: Option<String>,
     /// Files that a tool call names.
     pub files: Vec<String>,
@@ -229,6 +234,7 @@ impl Memory {
     ) -> Result<Vec<EventRecord>> {
         let reader = backstory_agents::reader(&session.agent);
         let mut usage = self.usage_of_events(session.id, events)?;
+        let models = self.models_of_turns(session, events)?;
         let paths = self.store.stream_paths(session.id)?;
         let mut lines = LineCounter::new(&self.store);
         let mut records = Vec::with_capacity(events.len());
@@ -251,11 +257,15 @@ impl Memory {
                 text: body.text.clone(),
                 tool: event.tool.clone(),
                 tool_class,
-                model: event.model.as_deref().map(str::to_string),
+                model: match (&event.model, event.kind.role()) {
+                    (Some(model), _) => Some(model.to_string()),
+                    (None, "assistant") => models.get(&view.turn).cloned(),
+                    (None, _) => None,
+                },
                 call: view.call,
                 parent: view.parent,
                 command: body.command.clone(),
-                arguments: body.arguments.clone(),
+                arguments: arguments(event),
                 files: event
                     .touches
                     .iter()
@@ -280,6 +290,25 @@ impl Memory {
             });
         }
         Ok(records)
+    }
+
+    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
+    pub(super) fn models_of_turns(
+        &self,
+        session: &SessionRow,
+        events: &[EventView<'_>],
+    ) -> Result<HashMap<TurnNo, String>> {
+        let is_nameless = |view: &&EventView<'_>| {
+            view.event.model.is_none() && view.event.kind.role() == "assistant"
+        };
+        let mut nameless = events.iter().filter(is_nameless).map(|view| view.turn);
+        let Some(first) = nameless.next() else {
+            return Ok(HashMap::new());
+        };
+        let last = nameless.next_back().unwrap_or(first);
+        let mut models = self.store.turn_models(session.id, first, last)?;
+        models.retain(|_, model| model != UNKNOWN_MODEL);
+        Ok(models)
     }
 
     /// Returns the usage of the messages that begin with these events, by their numbers.
@@ -330,8 +359,19 @@ impl Memory {
     }
 }
 
-/// Formats a time as RFC 3339.
-pub(super) fn rfc3339(at: Option<TimeMs>) -> Option<String> {
+/// Returns the arguments of a tool call: those that stand apart, or a text that is JSON.
+fn arguments(event: &Event) -> Option<String> {
+    let body = &event.body;
+    if event.kind != Kind::ToolCall || body.arguments.is_some() {
+        return body.arguments.clone();
+    }
+    let is_json =
+        body.text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&body.text).is_ok();
+    is_json.then(|| body.text.clone())
+}
+
+/// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
+pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {
     let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
-    Some(time.to_string())
+    Some(format!("{time:.3}"))
 }
