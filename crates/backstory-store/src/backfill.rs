@@ -135,6 +135,9 @@ impl Batch<'_> {
         }
         let session = self.session(agent, name)?;
         session.learn_details(facts);
+        if facts.branch.is_some() {
+            session.branch.clone_from(&facts.branch);
+        }
         session.changed = true;
         let id = session.id;
         self.save_meta(id, facts, stream)

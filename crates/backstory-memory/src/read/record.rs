@@ -3,14 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_agents::{SourceName, read_document};
-use backstory_event::{
-    Event, EventView, Image, Kind, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass,
-    TurnNo, Usage,
-};
+use backstory_agents::{SourceName, call_arguments, read_document};
+use backstory_event::{EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::lines::LineCounter;
@@ -265,7 +261,7 @@ impl Memory {
                 call: view.call,
                 parent: view.parent,
                 command: body.command.clone(),
-                arguments: arguments(event),
+                arguments: call_arguments(event).map(str::to_string),
                 files: event
                     .touches
                     .iter()
@@ -357,17 +353,6 @@ impl Memory {
         let meta = metas.find_map(|meta| serde_json::from_str(&meta).ok());
         Ok(meta.or_else(|| serde_json::from_str(&fields).ok()))
     }
-}
-
-/// Returns the arguments of a tool call: those that stand apart, or a text that is JSON.
-fn arguments(event: &Event) -> Option<String> {
-    let body = &event.body;
-    if event.kind != Kind::ToolCall || body.arguments.is_some() {
-        return body.arguments.clone();
-    }
-    let is_json =
-        body.text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&body.text).is_ok();
-    is_json.then(|| body.text.clone())
 }
 
 /// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.

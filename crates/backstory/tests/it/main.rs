@@ -45,6 +45,7 @@ mod setup;
 mod short_ids;
 mod streams;
 mod telemetry;
+mod turns;
 mod usage_sums;
 #[cfg(unix)]
 mod worker;
