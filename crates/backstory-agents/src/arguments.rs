@@ -98,7 +98,6 @@ pub fn call_arguments(event: &Event) -> Option<&str> {
         return body.arguments.as_deref();
     }
     let text = body.text.as_str();
-    let is_json =
-        text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
     is_json.then_some(text)
 }

@@ -32,7 +32,7 @@ pub const MAX_REMOTE_BYTES: usize = 4096;
 /// Maximum length of a title. The store keeps the beginning of its first line.
 pub const MAX_TITLE_BYTES: usize = 4096;
 /// Maximum length of an agent's own record of a session. No part of one is JSON, so a longer one is not kept.
-pub const MAX_META_BYTES: usize = 64 << 10;
+pub const MAX_META_BYTES: usize = 1 << 20;
 /// Maximum length of the reason why a record could not be read.
 pub const MAX_REASON_BYTES: usize = 1024;
 

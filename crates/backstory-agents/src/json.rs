@@ -11,7 +11,10 @@ use serde_json::value::RawValue;
 /// Two complete values on one line happen when a writer was killed between record and newline; both are given.
 pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> Option<String> {
     let text = String::from_utf8_lossy(line);
-    let exact = matches!(text, Cow::Borrowed(_));
+    let mut places = match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(_) => Some(RepairedPlaces::new(line)),
+    };
     let mut stream = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
     loop {
         let before = stream.byte_offset();
@@ -20,10 +23,9 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
             Some(Ok(value)) => {
                 let end = stream.byte_offset();
                 let start = end - value.get().len();
-                let range = if exact {
-                    start..end
-                } else {
-                    original(line, start)..original(line, end)
+                let range = match &mut places {
+                    None => start..end,
+                    Some(places) => places.original_range(start..end),
                 };
                 each(value.get(), range);
             }
@@ -40,18 +42,59 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
     }
 }
 
-/// Where a position of the repaired text lies in the line: every run of bytes that is no UTF-8 became one U+FFFD.
-pub(crate) fn original(line: &[u8], at: usize) -> usize {
-    let (mut repaired, mut place) = (0, 0);
-    for chunk in line.utf8_chunks() {
-        let valid = chunk.valid().len();
-        if at <= repaired + valid {
-            return place + (at - repaired);
-        }
-        repaired += valid + char::REPLACEMENT_CHARACTER.len_utf8();
-        place += valid + chunk.invalid().len();
+/// Returns where a part of the repaired text lies in the line.
+pub(crate) fn original_range(line: &[u8], range: Range<usize>) -> Range<usize> {
+    RepairedPlaces::new(line).original_range(range)
+}
+
+/// Finds where positions of a repaired text lie in the line that it was made of: every run of bytes that is no UTF-8 became one U+FFFD.
+/// Positions must be asked for in ascending order, so that the line is gone through once.
+struct RepairedPlaces<'a> {
+    chunks: std::str::Utf8Chunks<'a>,
+    /// The chunk at hand: its first byte in the repaired text and in the line, and the lengths of its valid part and of all of it.
+    repaired: usize,
+    place: usize,
+    valid: usize,
+    whole: usize,
+}
+
+impl<'a> RepairedPlaces<'a> {
+    fn new(line: &'a [u8]) -> Self {
+        let mut places = RepairedPlaces {
+            chunks: line.utf8_chunks(),
+            repaired: 0,
+            place: 0,
+            valid: 0,
+            whole: 0,
+        };
+        places.take_chunk();
+        places
     }
-    place
+
+    fn take_chunk(&mut self) -> bool {
+        let Some(chunk) = self.chunks.next() else {
+            return false;
+        };
+        self.valid = chunk.valid().len();
+        self.whole = self.valid + chunk.invalid().len();
+        true
+    }
+
+    fn original_range(&mut self, range: Range<usize>) -> Range<usize> {
+        self.original(range.start)..self.original(range.end)
+    }
+
+    fn original(&mut self, at: usize) -> usize {
+        while at > self.repaired + self.valid {
+            let next = self.repaired + self.valid + char::REPLACEMENT_CHARACTER.len_utf8();
+            let place = self.place + self.whole;
+            if !self.take_chunk() {
+                return place;
+            }
+            (self.repaired, self.place) = (next, place);
+        }
+        self.place + (at - self.repaired)
+    }
 }
 
 /// Reads a value, tolerating lone surrogates (`\ud83d` with no partner, left by writers that cut text in the middle).
@@ -134,6 +177,25 @@ mod tests {
         check(b"not json", &[], true);
         check(b"", &[], false);
         check(b"{\"a\":\"\xff\"}", &["{\"a\":\"\u{fffd}\"}"], false);
+    }
+
+    #[test]
+    fn values_of_a_repaired_line_are_found_where_they_were() {
+        let line = b"\"\xff\" \"a\xf0\x9f\"{\"\xc3\xbc\":\"\xe2\x82\xff\xff\"}[1]";
+        let mut found: Vec<&[u8]> = Vec::new();
+        assert_eq!(values(line, |_, range| found.push(&line[range])), None);
+        let expected: [&[u8]; 4] = [
+            b"\"\xff\"",
+            b"\"a\xf0\x9f\"",
+            b"{\"\xc3\xbc\":\"\xe2\x82\xff\xff\"}",
+            b"[1]",
+        ];
+        assert_eq!(found, expected);
+        // Many of them take time in proportion to their number.
+        let many = b"\"\xff\"".repeat(500_000);
+        let mut count = 0;
+        values(&many, |_, range| count += range.len());
+        assert_eq!(count, many.len());
     }
 
     #[test]

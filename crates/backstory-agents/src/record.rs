@@ -37,7 +37,7 @@ impl Record<'_> {
             return None;
         }
         if self.bytes.len() != self.json.len() {
-            range = json::original(self.bytes, range.start)..json::original(self.bytes, range.end);
+            range = json::original_range(self.bytes, range);
         }
         Some((self.offset + range.start as u64, range.len() as u64))
     }

@@ -1,9 +1,10 @@
 //! What shell commands did to files, as far as the words of a simple command tell: `mv` and `git mv`.
 
+use crate::bounds::MAX_PATH_BYTES;
 use crate::edit::{Change, FileEdit};
 
-/// No script that moves more files does it by hand.
-const MOST_MOVES: usize = 64;
+/// Files that are moved one by one; whoever moves more does not do it by hand.
+const MAX_MOVES: usize = 64;
 
 /// The files that a script moves.
 pub(crate) fn moves(script: &str) -> Vec<FileEdit> {
@@ -13,6 +14,10 @@ pub(crate) fn moves(script: &str) -> Vec<FileEdit> {
         return moved;
     }
     for command in commands(script) {
+        // A folder that grows with every command would be copied each time.
+        if moved.len() == MAX_MOVES || folder.len() > MAX_PATH_BYTES {
+            break;
+        }
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let operands = match words[..] {
             ["cd", to] => {
@@ -28,9 +33,7 @@ pub(crate) fn moves(script: &str) -> Vec<FileEdit> {
             _ => continue,
         };
         let mut operands = operands.iter().filter(|word| !word.starts_with('-'));
-        if let (Some(from), Some(to), None) = (operands.next(), operands.next(), operands.next())
-            && moved.len() < MOST_MOVES
-        {
+        if let (Some(from), Some(to), None) = (operands.next(), operands.next(), operands.next()) {
             moved.push(rename(&join(&folder, from), &join(&folder, to)));
         }
     }
@@ -130,5 +133,11 @@ mod tests {
         );
         check("mv 'a b", &[]);
         check("", &[]);
+    }
+
+    #[test]
+    fn a_hostile_script_has_a_limit() {
+        assert_eq!(moves(&"git -C s mv a b;".repeat(1000)).len(), MAX_MOVES);
+        assert!(moves(&format!("{}mv a b", "cd folder;".repeat(200_000))).is_empty());
     }
 }

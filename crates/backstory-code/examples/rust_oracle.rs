@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use backstory_code::{Kind, Language, outline};
+use backstory_code::{Language, SymbolKind, outline};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -159,7 +159,7 @@ impl Totals {
             .map(|symbol| {
                 let kind = match symbol.kind {
                     kind if kind.is_function() => "function",
-                    kind => Kind::name(kind),
+                    kind => SymbolKind::name(kind),
                 };
                 (symbol.name, kind, symbol.line_start, symbol.line_end)
             })

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-pub use backstory_event::SymbolChangeKind as Change;
+pub use backstory_event::SymbolChangeKind;
 use serde::Serialize;
 
-use crate::model::{Kind, Symbol};
+use crate::model::{Symbol, SymbolKind};
 
 /// A symbol that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,9 +13,9 @@ pub struct SymbolChange {
     /// Its qualified name now, or the last that it had.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SymbolKind,
     /// What became of it.
-    pub change: Change,
+    pub change: SymbolChangeKind,
     /// The name that it had before it was renamed.
     pub earlier: Option<String>,
 }
@@ -41,7 +41,7 @@ pub fn compare(before: &[Symbol], after: &[Symbol]) -> Vec<SymbolChange> {
         let name = symbol.name.as_str();
         if let Some(known) = old.get(name) {
             if hashes(known) != hashes(&new[name]) {
-                changes.push(change(Change::Modified, None));
+                changes.push(change(SymbolChangeKind::Modified, None));
             }
             continue;
         }
@@ -49,9 +49,9 @@ pub fn compare(before: &[Symbol], after: &[Symbol]) -> Vec<SymbolChange> {
         match arrived.get(&body).and_then(|_| moved.remove(&body)) {
             Some(earlier) => {
                 renamed.insert(earlier);
-                changes.push(change(Change::Renamed, Some(earlier.to_string())));
+                changes.push(change(SymbolChangeKind::Renamed, Some(earlier.to_string())));
             }
-            None => changes.push(change(Change::New, None)),
+            None => changes.push(change(SymbolChangeKind::New, None)),
         }
     }
     for symbol in before.iter().filter(|symbol| told.insert(&symbol.name)) {
@@ -59,7 +59,7 @@ pub fn compare(before: &[Symbol], after: &[Symbol]) -> Vec<SymbolChange> {
             changes.push(SymbolChange {
                 name: symbol.name.clone(),
                 kind: symbol.kind,
-                change: Change::Deleted,
+                change: SymbolChangeKind::Deleted,
                 earlier: None,
             });
         }
@@ -83,7 +83,9 @@ fn hashes(symbols: &[&Symbol]) -> Vec<u32> {
 }
 
 /// The names of symbols whose body no other has.
-fn unique_bodies<'s>(symbols: impl Iterator<Item = &'s Symbol>) -> HashMap<(Kind, u32), &'s str> {
+fn unique_bodies<'s>(
+    symbols: impl Iterator<Item = &'s Symbol>,
+) -> HashMap<(SymbolKind, u32), &'s str> {
     let mut names = HashMap::new();
     let mut several = HashSet::new();
     for symbol in symbols.filter(|symbol| symbol.has_body) {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::Node;
 
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 /// A language that can be outlined.
 pub struct Language {
@@ -104,7 +104,7 @@ pub(crate) enum Role {
     /// Nothing.
     Plain,
     /// A definition with the fields `name` and `body`.
-    Define(Kind),
+    Define(SymbolKind),
     /// A definition of another shape, perhaps.
     Custom(for<'t> fn(Node<'t>, &'t str) -> Option<Definition<'t>>),
     /// A definition, or else a name that is given a value.
@@ -166,7 +166,7 @@ impl Role {
 
 /// A definition, before its surroundings are known.
 pub(crate) struct Definition<'t> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: SymbolKind,
     /// May be qualified itself, as a method that is defined outside its class.
     pub(crate) name: String,
     pub(crate) name_node: Node<'t>,
@@ -181,7 +181,12 @@ pub(crate) struct Definition<'t> {
 }
 
 impl<'t> Definition<'t> {
-    pub(crate) fn new(kind: Kind, name_node: Node<'t>, header: Node<'t>, source: &str) -> Self {
+    pub(crate) fn new(
+        kind: SymbolKind,
+        name_node: Node<'t>,
+        header: Node<'t>,
+        source: &str,
+    ) -> Self {
         Definition {
             kind,
             name: text(name_node, source).to_string(),

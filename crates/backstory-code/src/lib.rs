@@ -19,10 +19,10 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{Change, SymbolChange, compare};
+pub use compare::{SymbolChange, SymbolChangeKind, compare};
 pub use language::Language;
 pub use languages::LANGUAGES;
-pub use model::{Call, Kind, Outline, Resolution, Skipped, Symbol, UnresolvedReason};
+pub use model::{Call, Outline, Resolution, Skipped, Symbol, SymbolKind, UnresolvedReason};
 pub use parse::{MAX_BYTES, outline, text_symbols};
 pub use parsed::Parsed;
 pub use trace::{Frame, traces};

@@ -1,6 +1,6 @@
 //! What is found in a source file.
 
-pub use backstory_event::SymbolKind as Kind;
+pub use backstory_event::SymbolKind;
 use serde::{Deserialize, Serialize};
 
 /// A function, method or type.
@@ -9,7 +9,7 @@ pub struct Symbol {
     /// Qualified within the file: `Class.method`, `outer.inner`.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SymbolKind,
     /// The qualified name of what it is defined in.
     pub parent: Option<String>,
     /// How it is declared, on one line.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::chain::Step;
 use crate::language::Language;
-use crate::model::{Call, Kind, Outline, Resolution, Symbol};
+use crate::model::{Call, Outline, Resolution, Symbol, SymbolKind};
 use crate::scope::{Binding, CallSite, Found, ScopeKind};
 
 /// Names lead to values, values to names; so far and no further.
@@ -34,7 +34,7 @@ enum Value {
 struct Resolver<'a, 't> {
     language: &'a Language,
     found: &'a Found<'t>,
-    kinds: HashMap<&'a str, Kind>,
+    kinds: HashMap<&'a str, SymbolKind>,
     scopes: HashMap<&'a str, usize>,
     /// Names of what has something defined in it; empty for the file itself.
     outer_names: HashSet<&'a str>,
@@ -204,7 +204,10 @@ impl Resolver<'_, '_> {
     fn is_method(&self, name: &str) -> bool {
         let mut parts = name.rsplit('.');
         parts.next() != parts.next()
-            && matches!(self.kinds.get(name), Some(Kind::Method | Kind::AsyncMethod))
+            && matches!(
+                self.kinds.get(name),
+                Some(SymbolKind::Method | SymbolKind::AsyncMethod)
+            )
     }
 
     fn is_noise(&self, site: &CallSite<'_>, resolution: Resolution) -> bool {

@@ -8,7 +8,7 @@ use tree_sitter::{Node, Tree};
 use crate::chain::{chain, inner_of, written};
 use crate::header::{header, next, one_line};
 use crate::language::{Compiled, Definition, Language, Look, Role, text};
-use crate::model::{Kind, Symbol};
+use crate::model::{Symbol, SymbolKind};
 use crate::scope::{Binding, CallSite, Found, Scope, ScopeKind};
 use hash::Hashing;
 
@@ -300,9 +300,11 @@ impl<'t> Walk<'t> {
         let qualified_itself = definition.name.contains('.');
         let in_class = around.kind == ScopeKind::Class || qualified_itself;
         let kind = match (definition.kind, in_class, head.is_async) {
-            (Kind::Function, false, true) => Kind::AsyncFunction,
-            (Kind::Function, true, false) => Kind::Method,
-            (Kind::Function, true, true) | (Kind::Method, _, true) => Kind::AsyncMethod,
+            (SymbolKind::Function, false, true) => SymbolKind::AsyncFunction,
+            (SymbolKind::Function, true, false) => SymbolKind::Method,
+            (SymbolKind::Function, true, true) | (SymbolKind::Method, _, true) => {
+                SymbolKind::AsyncMethod
+            }
             (kind, _, _) => kind,
         };
         let owner = match (kind.is_function(), in_class) {
@@ -450,7 +452,7 @@ impl<'t> Walk<'t> {
 }
 
 /// A definition with the usual fields.
-fn plain<'t>(kind: Kind, node: Node<'t>, source: &str) -> Option<Definition<'t>> {
+fn plain<'t>(kind: SymbolKind, node: Node<'t>, source: &str) -> Option<Definition<'t>> {
     let name = node.child_by_field_name("name")?;
     let definition = Definition::new(kind, name, node, source);
     Some(definition.with_body(node.child_by_field_name("body")))

@@ -72,8 +72,8 @@ use backstory_store::Store;
 pub use backstory_agents::hook;
 pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_code::{
-    Call, Change as SymbolChange, Kind as SymbolKind, LANGUAGES, Language, Outline, Resolution,
-    Skipped, Symbol, UnresolvedReason,
+    Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
+    UnresolvedReason,
 };
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{

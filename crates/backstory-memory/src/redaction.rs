@@ -31,6 +31,15 @@ pub(crate) fn stored_path(redactor: Option<&Redactor>, path: &str) -> String {
     }
 }
 
+/// Returns a text as it may be stored; without a redactor it stays as it is.
+pub(crate) fn stored_text(redactor: Option<&Redactor>, text: String) -> String {
+    let redacted = redactor.map(|redactor| redactor.redact(text.as_bytes(), &[]).bytes);
+    match redacted {
+        Some(Cow::Owned(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => text,
+    }
+}
+
 /// Returns a path as it may be shown.
 pub(crate) fn shown_path(redactor: Option<&Redactor>, path: &Path) -> PathBuf {
     PathBuf::from(stored_path(redactor, &path_text(path)))

@@ -177,16 +177,18 @@ impl Memory {
         self.backfill_content_hashes(&discovery)?;
         report.count_import(timer.end("import"));
         self.store.finish_rereading()?;
-        report.backfill_bytes_left = self.backfill()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
         report.analyzed = digester.finish(&mut self.store)?;
+        report.backfill_bytes_left = self.backfill()?;
         timer.end("digest");
-        let scans = code::renew(&self.home, &mut self.store, runs, &mut |done, total| {
+        let mut looked_at = |done: usize, total: usize| {
             under_way.sessions_to_look_at = total as u64;
             under_way.sessions_looked_at = done as u64;
             progress(under_way);
-        })?;
+        };
+        let redactor = redactor.as_ref();
+        let scans = code::renew(&self.home, &mut self.store, runs, redactor, &mut looked_at)?;
         let pass = timer.end("code");
         pass.files = Some(scans.total());
         report.code_seconds = pass.seconds;
@@ -245,6 +247,11 @@ impl Memory {
         for found in sizes {
             let cursor = self.store.cursor(&found.key)?;
             bytes += remaining(found, cursor.as_ref());
+            if let Some(known) = cursor.filter(|known| has_other_size(found, known))
+                && let Some(backfill) = self.store.backfill_of_stream(known.stream)?
+            {
+                bytes += backfill.length.saturating_sub(backfill.offset);
+            }
         }
         if bytes > most_bytes {
             return Ok(false);
@@ -279,7 +286,13 @@ impl Memory {
             .filter(|found| !found.unchanged)
             .collect();
         for found in changed.iter().copied() {
-            let cursor = self.store.cursor(&found.key)?;
+            let mut cursor = self.store.cursor(&found.key)?;
+            if let Some(known) = &cursor
+                && has_other_size(found, known)
+                && self.backfill_stream(known.stream)?
+            {
+                cursor = self.store.cursor(&found.key)?;
+            }
             let stored_end = cursor
                 .as_ref()
                 .filter(|_| options.redact)
@@ -418,6 +431,11 @@ fn remaining(found: &Found, cursor: Option<&Cursor>) -> u64 {
         Some(cursor) if size > cursor.fingerprint.size => size.saturating_sub(cursor.offset),
         _ => size,
     }
+}
+
+/// Returns whether a file grew, or was replaced, since it was read.
+fn has_other_size(found: &Found, cursor: &Cursor) -> bool {
+    found.fingerprint.size != cursor.fingerprint.size
 }
 
 /// Hashes the first bytes of a file; `None` when it is not as it was found.

@@ -203,7 +203,7 @@ fn skip_blanks(text: &[u8], at: usize) -> usize {
 }
 
 /// Skips blanks and line breaks, escaped or not.
-fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
+pub(super) fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while at < from + LONGEST_GAP {
         examined(1);
@@ -227,7 +227,7 @@ pub(super) fn backslashes(text: &[u8], at: usize) -> usize {
 }
 
 /// The quote that opens at `at`: its mark, the number of backslashes before it, and where the value begins.
-fn quote(text: &[u8], at: usize) -> Option<(u8, usize, usize)> {
+pub(super) fn quote(text: &[u8], at: usize) -> Option<(u8, usize, usize)> {
     // Literals such as b"…" and f'…' have a letter before the quote.
     let at = if matches!(
         text.get(at..at + 2),
@@ -247,7 +247,7 @@ fn quote(text: &[u8], at: usize) -> Option<(u8, usize, usize)> {
 }
 
 /// Where the quoted value that begins at `start` ends; never past the end of a string that this one stands in.
-fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize> {
+pub(super) fn quoted_end(text: &[u8], start: usize, mark: u8, depth: usize) -> Option<usize> {
     let limit = text.len().min(start + LONGEST_QUOTED);
     let mut at = start;
     loop {

@@ -91,6 +91,23 @@ pub(super) fn is_inside_data(text: &[u8], at: usize) -> bool {
         || length == MAX_LOOKBEHIND_BYTES && !run.iter().any(|byte| matches!(byte, b'-' | b'_'))
 }
 
+/// Whether the word before `at` is a hash, a UUID or another id in hexadecimal digits, and not base64: of 12 characters of base64, one
+/// run in 10^6 has no others.
+pub(super) fn follows_hex_id(text: &[u8], at: usize) -> bool {
+    const MIN_ID_BYTES: usize = 8;
+    let before = text.get(..at).unwrap_or_default();
+    let digits = before.iter().rev().take(MAX_LOOKBEHIND_BYTES);
+    let length = count_leading(
+        digits,
+        |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-' | b'_'),
+    );
+    let rest = before.get(..before.len() - length).unwrap_or_default();
+    let is_whole = length == MAX_LOOKBEHIND_BYTES
+        || !rest.last().is_some_and(u8::is_ascii_alphanumeric)
+        || ends_escape(rest);
+    length >= MIN_ID_BYTES && is_whole
+}
+
 /// Whether what ends at `at` is not followed by more of the same word.
 pub(super) fn ends_token(text: &[u8], at: usize) -> bool {
     !text.get(at).is_some_and(u8::is_ascii_alphanumeric)
@@ -262,6 +279,23 @@ mod tests {
             "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         ] {
             assert!(is_inside_data(before.as_bytes(), before.len()), "{before}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_ids_are_told_from_base64() {
+        for (before, expected) in [
+            ("4a7900966b69-", true),
+            ("3f2504e04f8911d39a0c0305e82c3301-", true),
+            ("3f2504e0-4f89-11d3-9a0c-0305e82c3301_", true),
+            ("\\n4a7900966b69-", true),
+            ("id=4a7900966b69-", true),
+            ("4a7900966B69-", false),
+            ("4a79-", false),
+            ("aGk3LmQpZ9rT-", false),
+        ] {
+            let is_id = follows_hex_id(before.as_bytes(), before.len());
+            assert_eq!(is_id, expected, "{before}");
         }
     }
 }

@@ -377,6 +377,43 @@ fn names_and_data_with_the_prefix_of_a_key_survive() {
     }
 }
 
+#[test]
+fn key_ids_without_a_digit() {
+    for template in [
+        "«AKIA{L16}»",
+        "aws_access_key_id = «AKIA{L16}»",
+        "backup-«AKIA{L16}»",
+        "aws_access_key_id = «ASIA{L16}»",
+        "AWS_ACCESS_KEY_ID=«ASIA{L16}»",
+        "\"accessKeyId\": \"«ASIA{L16}»\"",
+    ] {
+        check_redacted(template);
+    }
+    for text in [
+        "ASIAPACIFICNORTHEAST",
+        "AKIATESTTESTTESTTEST",
+        "AKIAFAKEKEYFORTESTING",
+        "aws_access_key_id = AKIAXXXXXXXXXXXXXXXX",
+    ] {
+        for text in settings(text) {
+            check_untouched(&text);
+        }
+    }
+}
+
+#[test]
+fn keys_behind_an_id() {
+    for template in [
+        "4a7900966b69-«ghp_{w36}»",
+        "4a7900966b69_«ghp_{w36}»",
+        "{uuid}-«glpat-{w20}»",
+        "{h40}-«xoxb-{d12}-{d12}-{w24}»",
+        "{h12}_«sk-ant-api03-{u93}AA»",
+    ] {
+        check_redacted(template);
+    }
+}
+
 /// `text` without `hidden`, however often it was escaped.
 fn without_hidden(text: &str, hidden: &str) -> String {
     let mut text = text.to_owned();

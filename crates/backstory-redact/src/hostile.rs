@@ -58,6 +58,7 @@ pub fn hostile_pieces(rule: &Rule) -> Vec<String> {
             }
         }
     }
+    pieces.extend(hostile_arrays(rule, &tails));
     for separator in SEPARATORS {
         for template in [rule.example, rule.near_miss] {
             let text = expand(template, 3).text;
@@ -68,6 +69,23 @@ pub fn hostile_pieces(rule: &Rule) -> Vec<String> {
             let mut cut = text;
             cut.pop();
             pieces.push(format!("{cut}{separator}"));
+        }
+    }
+    pieces
+}
+
+/// Pieces of arrays of arguments, made of the keywords of `rule` that have several words.
+fn hostile_arrays(rule: &Rule, tails: &[String]) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let lines = rule.keywords.iter().filter(|word| word.contains(' '));
+    for words in lines.map(|line| line.trim_end()) {
+        for separator in ["\",\"", "\\\",\\\"", "','"] {
+            let words = words.replace(' ', separator);
+            pieces.push(format!("{words}{separator}"));
+            for tail in tails {
+                pieces.push(format!("{words}{separator}{tail}{separator}"));
+                pieces.push(format!("{words}{separator}-p{tail}{separator}"));
+            }
         }
     }
     pieces

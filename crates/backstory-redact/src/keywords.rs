@@ -12,6 +12,7 @@
 //! even position wherever the keyword stands. Beside each triple the table keeps eight bits, one of which the byte behind
 //! the triple must hit. (A keyword of three has only one triple; the other is any byte with its first two, the third behind.)
 
+use super::arguments::ARGUMENT_KEYWORDS;
 use super::examined::examined;
 use super::rule::Case;
 use super::rules::RULES;
@@ -19,7 +20,10 @@ use super::rules::RULES;
 /// Index of the keywords of all rules.
 pub(super) static INDEX: KeywordIndex<{ count_entries(&KEYWORDS) }> = KeywordIndex::new(&KEYWORDS);
 
-/// Every keyword of every rule. Few rules share one.
+/// Number that stands for no rule, but for the name of a command in an array.
+pub(super) const COMMAND_NAME: u16 = u16::MAX;
+
+/// Every keyword of every rule, and the names of commands. Few rules share one.
 static KEYWORDS: [Keyword; count_keywords()] = list_keywords();
 
 /// Finds keywords in a text.
@@ -40,7 +44,7 @@ pub(super) struct Keyword {
     pub(super) text: &'static [u8],
     /// Whether the case of ASCII letters is ignored.
     pub(super) fold: bool,
-    /// Number of the rule in the table.
+    /// Number of the rule in the table, or [`COMMAND_NAME`].
     pub(super) rule: u16,
 }
 
@@ -71,6 +75,11 @@ const fn count_keywords() -> usize {
         count += RULES[rule].keywords.len();
         rule += 1;
     }
+    let mut list = 0;
+    while list < ARGUMENT_KEYWORDS.len() {
+        count += ARGUMENT_KEYWORDS[list].len();
+        list += 1;
+    }
     count
 }
 
@@ -93,6 +102,20 @@ const fn list_keywords<const COUNT: usize>() -> [Keyword; COUNT] {
             number += 1;
         }
         rule += 1;
+    }
+    let mut list = 0;
+    while list < ARGUMENT_KEYWORDS.len() {
+        let mut number = 0;
+        while number < ARGUMENT_KEYWORDS[list].len() {
+            keywords[next] = Keyword {
+                text: ARGUMENT_KEYWORDS[list][number].as_bytes(),
+                fold: false,
+                rule: COMMAND_NAME,
+            };
+            next += 1;
+            number += 1;
+        }
+        list += 1;
     }
     keywords
 }

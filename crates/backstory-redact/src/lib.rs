@@ -16,6 +16,7 @@
 //! plain words is not told from prose. Hashes (but those of passwords), identifiers and signatures are not secrets and stay.
 //! `docs/redaction.md` has the list.
 
+mod arguments;
 mod assignment;
 mod boundary;
 mod command;

@@ -133,6 +133,7 @@ fn alphabet(class: &str) -> &'static str {
         "a" => "abcdefghijklmnopqrstuvwxyz0123456789",
         "A" => "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
         "l" => "abcdefghijklmnopqrstuvwxyz",
+        "L" => "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         "d" => "0123456789",
         "h" => "0123456789abcdef",
         "H" => "0123456789ABCDEF",

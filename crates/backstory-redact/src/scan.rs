@@ -6,12 +6,15 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::arguments::{CommandName, JoinedArguments};
 use super::assignment::assignment;
-use super::boundary::{TokenPrefix, after_escape, ends_token, is_inside_data, prefix_before};
+use super::boundary::{
+    TokenPrefix, after_escape, ends_token, follows_hex_id, is_inside_data, prefix_before,
+};
 use super::examined::{count_leading, examined};
-use super::keywords::INDEX;
+use super::keywords::{COMMAND_NAME, INDEX};
 use super::pattern::Pattern;
-use super::plausible::{contains_any, entropy, is_placeholder, is_words};
+use super::plausible::{contains_any, entropy, is_demonstration, is_placeholder, is_words};
 use super::rule::{Found, Matcher};
 use super::rules::RULES;
 use super::search::{Look, RuleProgress, Search, ValueMemo, plain_end};
@@ -27,6 +30,8 @@ pub(super) struct ScanMemory {
     rules: Vec<RuleProgress>,
     /// The rules that were tried in this scan.
     tried: Vec<u16>,
+    /// The names of commands in arrays that this scan has seen.
+    commands: Vec<CommandName>,
 }
 
 /// A secret, and the rule that found it.
@@ -76,10 +81,40 @@ pub(super) fn scan_text(
     memory: &mut ScanMemory,
     findings: &mut Vec<Finding>,
 ) {
+    scan_keywords(text, part, offset, memory, findings);
+    if memory.commands.is_empty() {
+        return;
+    }
+    let commands = std::mem::take(&mut memory.commands);
+    let mut seen = Vec::new();
+    JoinedArguments::each(text, &commands, |joined| {
+        let whole = 0..joined.text.len();
+        scan_keywords(&joined.text, whole, 0, memory, &mut seen);
+        let found = seen.drain(..).filter_map(|found| joined.original(&found));
+        findings.extend(found.map(|found| Finding {
+            range: found.range.start + offset..found.range.end + offset,
+            keyword: found.keyword + offset,
+            ..found
+        }));
+    });
+}
+
+/// Like [`scan_text`], without the arrays of arguments, whose names it notes.
+fn scan_keywords(
+    text: &[u8],
+    part: Range<usize>,
+    offset: usize,
+    memory: &mut ScanMemory,
+    findings: &mut Vec<Finding>,
+) {
     memory.forget(RULES.len());
     let start = part.start;
     INDEX.scan(text.get(part).unwrap_or_default(), |keyword, at| {
         let hit = start + at..start + at + keyword.text.len();
+        if keyword.rule == COMMAND_NAME {
+            memory.commands.extend(CommandName::at(text, &hit));
+            return;
+        }
         if let Some(found) = find_secret(keyword.rule, text, &hit, memory) {
             findings.push(Finding {
                 range: found.range.start + offset..found.range.end + offset,
@@ -144,10 +179,13 @@ fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Foun
         return None;
     }
     let pattern = pattern_of_rule(number)?;
+    // An id before it is told from data that it stands in: `4a7900966b69-ghp_…`.
+    let is_behind_id = || glue == TokenPrefix::Separator && follows_hex_id(text, start);
     if glue == TokenPrefix::Alphanumeric && !may_stand_in_word(pattern, text, start)
         || glue != TokenPrefix::None
             && pattern.random_bits < MIN_RANDOM_BITS
             && is_inside_data(text, start)
+            && !is_behind_id()
     {
         return None;
     }
@@ -177,8 +215,7 @@ fn find_token(number: u16, search: &mut Search<'_>, start: usize) -> Option<Foun
     if glue != TokenPrefix::None && !is_distinctive(pattern, glue, matched.get(offset..)?) {
         return None;
     }
-    // Many prefixes also begin names: `pa-`, `md-`, `re_` with words behind them.
-    (ends_token(text, end) && !is_words(matched.get(offset..)?))
+    (ends_token(text, end) && !reads_as_words(matched, offset))
         .then(|| Found::plain(start + offset..after_character(text, end)))
 }
 
@@ -205,6 +242,7 @@ fn pattern_of_rule(number: u16) -> Option<&'static Pattern> {
 impl ScanMemory {
     /// Forgets the text of the scan before.
     fn forget(&mut self, rules: usize) {
+        self.commands.clear();
         self.values = ValueMemo::default();
         if self.rules.len() != rules {
             self.rules = vec![RuleProgress::default(); rules];
@@ -236,6 +274,15 @@ fn may_stand_in_word(pattern: &Pattern, text: &[u8], start: usize) -> bool {
             && !pattern.is_common_word
             && is_end
             && !before.last().is_some_and(is_vowel)
+}
+
+/// Whether a match, which has its secret at `offset`, is made of words. Many prefixes also begin names: `pa-`, `md-`, `re_`. Behind one
+/// that no word begins with, letters without a digit are random, but for words that show what goes there.
+fn reads_as_words(matched: &[u8], offset: usize) -> bool {
+    const NO_WORD_PREFIX: &[u8] = b"AKIA";
+    let secret = matched.get(offset..).unwrap_or_default();
+    let letters = matched.strip_prefix(NO_WORD_PREFIX);
+    is_words(secret) && letters.is_none_or(is_demonstration)
 }
 
 /// Whether a secret can be told from the rest of a name that it is glued to.

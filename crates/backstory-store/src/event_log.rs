@@ -23,8 +23,21 @@ pub struct LoggedEvent {
     pub tokens_in: Option<u64>,
     /// Tokens that came out of a model, or were given to an agent.
     pub tokens_out: Option<u64>,
+    /// Tokens that were injected into the session.
+    pub tokens_injected: u64,
     /// Everything else: JSON.
     pub data: Option<String>,
+}
+
+/// How far the log files are stored: a setting, as it was read before, and as it is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct LogCursor<'a> {
+    /// Name of the setting.
+    pub name: &'a str,
+    /// Its value when the events were read.
+    pub before: Option<&'a [u8]>,
+    /// Its value behind them.
+    pub after: &'a [u8],
 }
 
 /// When something was last done.
@@ -43,10 +56,14 @@ pub struct LoggedRun {
 }
 
 impl Store {
-    /// Stores events in one transaction, together with the cursor of the log files that they were read from.
-    pub fn log_events(&mut self, events: &[LoggedEvent], cursor: (&str, &[u8])) -> Result<()> {
+    /// Stores events in one transaction, together with the cursor of the log files that they were read from. Returns false, and stores
+    /// nothing, if another process has moved the cursor meanwhile.
+    pub fn log_events(&mut self, events: &[LoggedEvent], cursor: &LogCursor<'_>) -> Result<bool> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        if self.kept(cursor.name)?.as_deref() != cursor.before {
+            return Ok(false);
+        }
         let insert = "INSERT INTO logged_events (at, session_id, event_type, agent, duration_us, tokens_in, tokens_out, data) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         for event in events {
@@ -60,18 +77,15 @@ impl Store {
                 event.tokens_out,
                 &event.data,
             ))?;
-            if event.event_type == "hook.context_inject" {
+            if event.tokens_injected > 0 {
                 let add = "UPDATE sessions SET tokens_injected = tokens_injected + ?3 WHERE agent = ?1 AND session = ?2";
-                let tokens = event.tokens_out.unwrap_or(0);
-                transaction.prepare_cached(add)?.execute((
-                    &event.agent,
-                    &event.session_id,
-                    tokens,
-                ))?;
+                let row = (&event.agent, &event.session_id, event.tokens_injected);
+                transaction.prepare_cached(add)?.execute(row)?;
             }
         }
-        crate::settings::keep(&transaction, cursor.0, cursor.1)?;
-        Ok(transaction.commit()?)
+        crate::settings::keep(&transaction, cursor.name, cursor.after)?;
+        transaction.commit()?;
+        Ok(true)
     }
 
     /// When each thing was last done.
@@ -103,5 +117,33 @@ impl Store {
     pub fn prune_log(&self, at: TimeMs) -> Result<usize> {
         let delete = "DELETE FROM logged_events WHERE at < ?1";
         Ok(self.connection.execute(delete, [at])?)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_process_stored_is_not_stored_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
+        let event = LoggedEvent {
+            event_type: "sweep.done".to_string(),
+            ..LoggedEvent::default()
+        };
+        let cursor = LogCursor {
+            name: "cursor",
+            before: None,
+            after: b"1",
+        };
+        let stored = stores.each_mut().map(|store| {
+            store
+                .log_events(std::slice::from_ref(&event), &cursor)
+                .unwrap()
+        });
+        assert_eq!(stored, [true, false]);
+        assert_eq!(stores[0].logged_runs().unwrap()[0].count, 1);
     }
 }

@@ -54,7 +54,7 @@ pub use compress::{
 pub use digests::{DigestRow, Undigested};
 pub use embedded::{Embedded, Unembedded};
 pub use error::{Error, Result};
-pub use event_log::{LoggedEvent, LoggedRun};
+pub use event_log::{LogCursor, LoggedEvent, LoggedRun};
 pub use events::{ChangeRow, EventRange};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingFacts, RemainingStream};

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::open::Store;
 
-/// Longer strings, and arrays that are longer as JSON, are not kept beside the stored record: nobody filters by them.
-const MAX_VALUE_BYTES: usize = 512;
+/// Strings, and arrays as JSON, that are longer are not kept beside the stored record: nobody filters by them. The shorter limits are for
+/// records with so many values that they would not fit.
+const MAX_VALUE_BYTES: [usize; 3] = [512, 64, 16];
 /// Maximum length of all kept values of a session.
 const MAX_FIELDS_BYTES: usize = 8 << 10;
 
@@ -73,6 +74,13 @@ impl Store {
     }
 }
 
+/// Returns whether the record of a session is known.
+pub(crate) fn exists(connection: &Connection, session: SessionId) -> Result<bool> {
+    let query = "SELECT EXISTS (SELECT 1 FROM session_meta WHERE session = ?1)";
+    let mut statement = connection.prepare_cached(query)?;
+    Ok(statement.query_row([session], |row| row.get(0))?)
+}
+
 /// Stores the record of a session in place of an earlier one.
 pub(crate) fn save(
     connection: &Connection,
@@ -81,14 +89,15 @@ pub(crate) fn save(
     span: Span,
     json: &str,
 ) -> Result<()> {
-    let fields = match serde_json::from_str(json) {
-        Ok(Value::Object(fields)) => short_fields(fields),
+    let all = match serde_json::from_str(json) {
+        Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     };
-    let mut fields = Value::Object(fields).to_string();
-    if fields.len() > MAX_FIELDS_BYTES {
-        fields = "{}".to_string();
-    }
+    let mut within_limits = MAX_VALUE_BYTES
+        .into_iter()
+        .map(|most| Value::Object(short_fields(&all, most)).to_string());
+    let fits = |fields: &String| fields.len() <= MAX_FIELDS_BYTES;
+    let fields = within_limits.find(fits).unwrap_or_else(|| "{}".to_string());
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO session_meta (session, stream, offset, length, fields) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -97,14 +106,31 @@ pub(crate) fn save(
     Ok(())
 }
 
-fn short_fields(fields: Map<String, Value>) -> Map<String, Value> {
-    let short = |(key, value): (String, Value)| {
+fn short_fields(fields: &Map<String, Value>, max_bytes: usize) -> Map<String, Value> {
+    let short = |(key, value): (&String, &Value)| {
         let value = match value {
-            Value::Object(inner) => Value::Object(short_fields(inner)),
-            value if value.to_string().len() > MAX_VALUE_BYTES => return None,
-            value => value,
+            Value::Object(inner) => Value::Object(short_fields(inner, max_bytes)),
+            value if value.to_string().len() > max_bytes => return None,
+            value => value.clone(),
         };
-        Some((key, value))
+        Some((key.clone(), value))
     };
-    fields.into_iter().filter_map(short).collect()
+    fields.iter().filter_map(short).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_with_many_values_keeps_its_short_ones() {
+        let long = "x".repeat(100);
+        let mut fields: Map<String, Value> = (0..200)
+            .map(|number| (format!("field {number}"), Value::from(long.as_str())))
+            .collect();
+        fields.insert("git".to_string(), serde_json::json!({"branch": "main"}));
+        assert_eq!(short_fields(&fields, MAX_VALUE_BYTES[0]).len(), 201);
+        let short = short_fields(&fields, MAX_VALUE_BYTES[1]);
+        assert_eq!(Value::Object(short)["git"]["branch"], "main");
+    }
 }

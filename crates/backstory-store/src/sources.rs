@@ -194,7 +194,7 @@ impl Store {
         rules: &[u8],
         redact: impl Fn(&str) -> Option<String>,
     ) -> Result<()> {
-        const COLUMNS: [(&str, &str); 7] = [
+        const COLUMNS: [(&str, &str); 8] = [
             ("source_files", "path"),
             ("projects", "root"),
             ("projects", "remote"),
@@ -202,6 +202,7 @@ impl Store {
             ("sessions", "parent"),
             ("sessions", "cwd"),
             ("sessions", "transcript"),
+            ("code_files", "name"),
         ];
         if self.kept(REDACTED_BY)?.is_some_and(|known| known == rules) {
             return Ok(());

@@ -242,6 +242,15 @@ impl Counted {
         )
     }
 
+    /// Returns whether this is a response as versions before details stored it.
+    fn is_older_copy(&self, complete: &Counted) -> bool {
+        let tokens = |counted: &Counted| columns(&counted.usage)[..5].to_vec();
+        (self.seq, self.branch, self.billing) == (Seq::ZERO, 0, 0)
+            && (self.session, self.slot, self.model)
+                == (complete.session, complete.slot, complete.model)
+            && tokens(self) == tokens(complete)
+    }
+
     /// Returns the response as it is known after another copy of it was read, whose event may replace the one known before.
     fn merged_with(self, newer: &Counted, replaces_event: bool) -> Counted {
         // The message's first event and its branch are those of the first copy that has any.
@@ -286,16 +295,21 @@ impl Tally {
         let Some(found) = self.find(connection, original)? else {
             return Ok(false);
         };
-        if self.find(connection, key)?.is_none() {
-            // The copy belongs to no event of its own, or the original's usage would show twice.
-            let counted = Counted {
-                seq: Seq::ZERO,
-                ..found.counted
-            };
+        // The copy belongs to no event of its own, or the original's usage would show twice.
+        let counted = Counted {
+            seq: Seq::ZERO,
+            ..found.counted
+        };
+        let known = self.find(connection, key)?;
+        // One that an older version stored lacks the original's details. One that was counted itself, before the original came, stays.
+        let is_complete = |known: &TalliedResponse| {
+            known.counted == counted || !known.counted.is_older_copy(&counted)
+        };
+        if !known.as_ref().is_some_and(is_complete) {
             let copy = TalliedResponse {
                 counted,
                 changed: true,
-                stored_hash: 0,
+                stored_hash: known.map_or(0, |known| known.stored_hash),
             };
             self.responses.insert(key, copy);
         }

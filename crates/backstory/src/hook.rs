@@ -70,16 +70,17 @@ pub(crate) fn run(call: &Call) {
             let mut event = capture_event(&capture, at, watchdog.bytes())
                 .with("kept", taken.kept)
                 .failed(taken.error);
+            // Without it, the session may have been forgotten, so its id is not logged.
+            let mut session = None;
             if let Some((cleaned, paths)) = taken.stored {
                 events.extend(summary_event(&cleaned, at));
                 event = event.with("paths", paths);
-                events.push(event.taking(started.elapsed()));
-                for event in &mut events {
-                    event.session_id.clone_from(&cleaned.input.session);
-                }
-            } else {
-                // Its session may have been forgotten, so nothing of it is logged.
-                events.push(event.taking(started.elapsed()));
+                session.clone_from(&cleaned.input.session);
+            }
+            events.push(event.taking(started.elapsed()));
+            for event in &mut events {
+                event.session_id.clone_from(&session);
+                event.agent = Some(capture.input.agent.name.to_string());
             }
             log_events(&setting.store, &events);
         }

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::line::Line;
 use super::transcript::{Transcript, record_key};
+use crate::bounds::{MAX_BRANCH_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, bound_name};
 use crate::shared::{is_true, string};
 use backstory_event::{Output, SessionFacts, Title};
 
@@ -66,15 +67,16 @@ impl Transcript {
 
     /// Where the session works and who runs it, as far as that is new.
     fn place(&mut self, line: &Line<'_>, facts: &mut SessionFacts) {
-        let new = |found: Option<Cow<'_, str>>, known: &mut Option<String>| {
-            let found = found.filter(|found| known.as_deref() != Some(&**found))?;
-            *known = Some(found.to_string());
-            known.clone()
+        let new = |found: Option<Cow<'_, str>>, known: &mut Option<String>, max_bytes| {
+            let found = bound_name(&found?, max_bytes).into_owned();
+            let is_new = known.as_deref() != Some(found.as_str());
+            is_new.then(|| known.insert(found).clone())
         };
-        facts.cwd = new(line.cwd(), &mut self.state.cwd);
-        facts.branch = new(line.branch(), &mut self.state.branch);
-        facts.agent_version = new(line.version(), &mut self.state.agent_version);
-        facts.permission_mode = new(line.mode(), &mut self.state.permission_mode);
+        let state = &mut self.state;
+        facts.cwd = new(line.cwd(), &mut state.cwd, MAX_PATH_BYTES);
+        facts.branch = new(line.branch(), &mut state.branch, MAX_BRANCH_BYTES);
+        facts.agent_version = new(line.version(), &mut state.agent_version, MAX_NAME_BYTES);
+        facts.permission_mode = new(line.mode(), &mut state.permission_mode, MAX_NAME_BYTES);
         if self.state.machine.is_none() && self.file.agent.is_none() {
             self.state.machine =
                 string(line.entrypoint).map(|entrypoint| entrypoint.starts_with("sdk"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::facts::session_meta;
 use super::line::Line;
 use super::transcript::Transcript;
-use crate::bounds::{MAX_SESSION_ID_BYTES, bound_session_id};
+use crate::bounds::{MAX_CALL_ID_BYTES, MAX_SESSION_ID_BYTES, bound_name, bound_session_id};
 use crate::reader::{SourceName, trailing_uuid};
 use crate::shared::{cut, is_true, string};
 use backstory_event::{Output, Parent, ParentKind, SessionFacts};
@@ -110,7 +110,8 @@ impl Transcript {
         out: &mut Output,
     ) -> Option<Arc<str>> {
         let main = self.state.session.clone()?;
-        let child: Arc<str> = Arc::from(format!("{main}/agent-{agent}"));
+        let child = format!("{main}/agent-{agent}");
+        let child: Arc<str> = Arc::from(bound_session_id(&child));
         self.announce(&child, &main, line, out);
         Some(child)
     }
@@ -120,11 +121,9 @@ impl Transcript {
         let uuid = string(line.uuid).unwrap_or_default();
         let known = string(line.parent_uuid)
             .and_then(|parent| {
-                self.state
-                    .sidechains
-                    .iter()
-                    .rev()
-                    .find(|(uuid, _)| **uuid == *parent)
+                let parent = bound_name(&parent, MAX_CALL_ID_BYTES);
+                let mut records = self.state.sidechains.iter().rev();
+                records.find(|(uuid, _)| **uuid == *parent)
             })
             .map(|(_, session)| session.clone());
         let child = known.unwrap_or_else(|| {
@@ -135,9 +134,10 @@ impl Transcript {
         if self.state.sidechains.len() == MOST_SIDECHAIN_RECORDS {
             self.state.sidechains.pop_front();
         }
-        self.state
-            .sidechains
-            .push_back((uuid.into_owned(), child.clone()));
+        self.state.sidechains.push_back((
+            bound_name(&uuid, MAX_CALL_ID_BYTES).into_owned(),
+            child.clone(),
+        ));
         child
     }
 

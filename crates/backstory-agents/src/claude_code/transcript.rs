@@ -9,6 +9,7 @@ use super::content::Part;
 use super::line::Line;
 use super::session::FileIds;
 use super::tools;
+use crate::bounds::{MAX_CALL_ID_BYTES, bound_name};
 use crate::reader::Reading;
 use crate::record::Record;
 use crate::shared::{LastName, OpenCalls, string};
@@ -143,7 +144,7 @@ impl Reading for Transcript {
         self.responses(&line, &session, first, record, out);
         self.telemetry(&line, &session, has_prompt, record, out);
         if let Some(uuid) = uuid {
-            self.state.last_uuid = Some(uuid.into_owned());
+            self.state.last_uuid = Some(bound_name(&uuid, MAX_CALL_ID_BYTES).into_owned());
         }
         Ok(())
     }
@@ -168,7 +169,10 @@ impl Transcript {
         }
         let at = line.at();
         let parent = string(line.parent_uuid)
-            .filter(|parent| self.state.last_uuid.as_deref() != Some(&**parent))
+            .filter(|parent| {
+                let parent = bound_name(parent, MAX_CALL_ID_BYTES);
+                self.state.last_uuid.as_deref() != Some(&*parent)
+            })
             .map(|parent| record_key(&parent, 0));
         let model = string(line.message.object().and_then(|message| message.model))
             .map(|model| self.names.models.share(&model));
@@ -206,9 +210,11 @@ impl Transcript {
     fn fill(&mut self, event: &mut Event, part: Part, line: &Line<'_>) {
         event.body = part.body;
         match (part.kind, &event.body.identity.tool_use_id) {
-            (Kind::ToolCall, Some(call)) => {
-                let tool = part.tool.as_deref().unwrap_or_default();
-                self.state.calls.open(call, tool, event.at);
+            (Kind::ToolCall, call) => {
+                if let Some(call) = call {
+                    let tool = part.tool.as_deref().unwrap_or_default();
+                    self.state.calls.open(call, tool, event.at);
+                }
                 event.touches = part.touches;
                 event.tool = part.tool;
             }

@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 use tree_sitter::Node;
 
 use crate::language::{Definition, Language, Role, text};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static GO: Language = Language {
     name: "go",
     extensions: &["go"],
     grammar: || tree_sitter_go::LANGUAGE.into(),
     roles: &[
-        ("function_declaration", Role::Define(Kind::Function)),
+        ("function_declaration", Role::Define(SymbolKind::Function)),
         ("method_declaration", Role::Custom(method)),
-        ("method_elem", Role::Define(Kind::Method)),
+        ("method_elem", Role::Define(SymbolKind::Method)),
         ("type_spec", Role::Custom(type_spec)),
         ("call_expression", Role::Call("function")),
         ("selector_expression", Role::Member("operand", "field")),
@@ -66,7 +66,7 @@ fn method<'t>(node: Node<'t>, source: &'t str) -> Option<Definition<'t>> {
     let kind = receiver.child_by_field_name("type")?;
     let kind = text(kind, source).trim_start_matches(['*', '(']);
     let kind = kind.split(['[', ')']).next().unwrap_or(kind).trim();
-    let mut definition = Definition::new(Kind::Function, name, node, source);
+    let mut definition = Definition::new(SymbolKind::Function, name, node, source);
     definition.name = format!("{kind}.{}", text(name, source));
     definition.receiver = receiver
         .child_by_field_name("name")
@@ -79,8 +79,8 @@ fn type_spec<'t>(node: Node<'t>, source: &'t str) -> Option<Definition<'t>> {
     let name = node.child_by_field_name("name")?;
     let value = node.child_by_field_name("type")?;
     let kind = match value.kind() {
-        "interface_type" => Kind::Interface,
-        _ => Kind::Struct,
+        "interface_type" => SymbolKind::Interface,
+        _ => SymbolKind::Struct,
     };
     let mut definition = Definition::new(kind, name, node, source);
     definition.prefix = "type ";

@@ -5,23 +5,26 @@ use std::sync::OnceLock;
 use tree_sitter::Node;
 
 use crate::language::{Language, Role, text};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static JAVA: Language = Language {
     name: "java",
     extensions: &["java"],
     grammar: || tree_sitter_java::LANGUAGE.into(),
     roles: &[
-        ("class_declaration", Role::Define(Kind::Class)),
-        ("record_declaration", Role::Define(Kind::Class)),
-        ("interface_declaration", Role::Define(Kind::Interface)),
-        ("annotation_type_declaration", Role::Define(Kind::Interface)),
-        ("enum_declaration", Role::Define(Kind::Enum)),
-        ("method_declaration", Role::Define(Kind::Method)),
-        ("constructor_declaration", Role::Define(Kind::Method)),
+        ("class_declaration", Role::Define(SymbolKind::Class)),
+        ("record_declaration", Role::Define(SymbolKind::Class)),
+        ("interface_declaration", Role::Define(SymbolKind::Interface)),
+        (
+            "annotation_type_declaration",
+            Role::Define(SymbolKind::Interface),
+        ),
+        ("enum_declaration", Role::Define(SymbolKind::Enum)),
+        ("method_declaration", Role::Define(SymbolKind::Method)),
+        ("constructor_declaration", Role::Define(SymbolKind::Method)),
         (
             "compact_constructor_declaration",
-            Role::Define(Kind::Method),
+            Role::Define(SymbolKind::Method),
         ),
         ("annotation", Role::Decorator),
         ("marker_annotation", Role::Decorator),

@@ -4,20 +4,20 @@ use std::sync::OnceLock;
 
 use super::shared::{function_value, module_imports};
 use crate::language::{Language, Role};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static JAVASCRIPT: Language = Language {
     name: "javascript",
     extensions: &["js", "jsx", "mjs", "cjs"],
     grammar: || tree_sitter_javascript::LANGUAGE.into(),
     roles: &[
-        ("function_declaration", Role::Define(Kind::Function)),
+        ("function_declaration", Role::Define(SymbolKind::Function)),
         (
             "generator_function_declaration",
-            Role::Define(Kind::Function),
+            Role::Define(SymbolKind::Function),
         ),
-        ("class_declaration", Role::Define(Kind::Class)),
-        ("method_definition", Role::Define(Kind::Method)),
+        ("class_declaration", Role::Define(SymbolKind::Class)),
+        ("method_definition", Role::Define(SymbolKind::Method)),
         (
             "variable_declarator",
             Role::CustomOrBind(function_value, "name", "value", ""),

@@ -5,15 +5,15 @@ use std::sync::OnceLock;
 use tree_sitter::Node;
 
 use crate::language::{Language, Role, text};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static PYTHON: Language = Language {
     name: "python",
     extensions: &["py", "pyi", "pyw"],
     grammar: || tree_sitter_python::LANGUAGE.into(),
     roles: &[
-        ("function_definition", Role::Define(Kind::Function)),
-        ("class_definition", Role::Define(Kind::Class)),
+        ("function_definition", Role::Define(SymbolKind::Function)),
+        ("class_definition", Role::Define(SymbolKind::Class)),
         ("decorator", Role::Decorator),
         ("call", Role::Call("function")),
         ("attribute", Role::Member("object", "attribute")),

@@ -5,19 +5,22 @@ use std::sync::OnceLock;
 use tree_sitter::Node;
 
 use crate::language::{Language, Role, text};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static RUST: Language = Language {
     name: "rust",
     extensions: &["rs"],
     grammar: || tree_sitter_rust::LANGUAGE.into(),
     roles: &[
-        ("function_item", Role::Define(Kind::Function)),
-        ("function_signature_item", Role::Define(Kind::Function)),
-        ("struct_item", Role::Define(Kind::Struct)),
-        ("union_item", Role::Define(Kind::Struct)),
-        ("enum_item", Role::Define(Kind::Enum)),
-        ("trait_item", Role::Define(Kind::Trait)),
+        ("function_item", Role::Define(SymbolKind::Function)),
+        (
+            "function_signature_item",
+            Role::Define(SymbolKind::Function),
+        ),
+        ("struct_item", Role::Define(SymbolKind::Struct)),
+        ("union_item", Role::Define(SymbolKind::Struct)),
+        ("enum_item", Role::Define(SymbolKind::Enum)),
+        ("trait_item", Role::Define(SymbolKind::Trait)),
         (
             "impl_item",
             Role::Scope {

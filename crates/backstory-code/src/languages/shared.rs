@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::language::{Definition, text};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 /// A function that is the value of a name: `const name = () => …`, a class field, or `object.name = function …`.
 pub(super) fn function_value<'t>(node: Node<'t>, source: &'t str) -> Option<Definition<'t>> {
@@ -11,8 +11,8 @@ pub(super) fn function_value<'t>(node: Node<'t>, source: &'t str) -> Option<Defi
         .iter()
         .find_map(|field| node.child_by_field_name(field))?;
     let kind = match value.kind() {
-        "arrow_function" | "function_expression" | "generator_function" => Kind::Function,
-        "class" => Kind::Class,
+        "arrow_function" | "function_expression" | "generator_function" => SymbolKind::Function,
+        "class" => SymbolKind::Class,
         _ => return None,
     };
     let name = ["name", "property", "left"]
@@ -125,7 +125,7 @@ pub(super) fn function<'t>(node: Node<'t>, source: &'t str) -> Option<Definition
     if !is_function || pointer || text(name, source).is_empty() {
         return None;
     }
-    let mut definition = Definition::new(Kind::Function, name, node, source);
+    let mut definition = Definition::new(SymbolKind::Function, name, node, source);
     definition.name = definition
         .name
         .replace("::", ".")
@@ -157,10 +157,10 @@ pub(super) fn type_definition<'t>(node: Node<'t>, source: &'t str) -> Option<Def
     Some(definition)
 }
 
-fn type_kind(node: Node<'_>) -> Kind {
+fn type_kind(node: Node<'_>) -> SymbolKind {
     match node.kind() {
-        "class_specifier" => Kind::Class,
-        "enum_specifier" => Kind::Enum,
-        _ => Kind::Struct,
+        "class_specifier" => SymbolKind::Class,
+        "enum_specifier" => SymbolKind::Enum,
+        _ => SymbolKind::Struct,
     }
 }

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::javascript::{BUILTIN_METHODS, BUILTINS};
 use super::shared::{function_value, module_imports};
 use crate::language::{Definition, Language, Role};
-use crate::model::Kind;
+use crate::model::SymbolKind;
 
 pub(super) static TYPESCRIPT: Language = Language {
     name: "typescript",
@@ -44,20 +44,26 @@ pub(super) static TSX: Language = Language {
 };
 
 const ROLES: &[(&str, Role)] = &[
-    ("function_declaration", Role::Define(Kind::Function)),
+    ("function_declaration", Role::Define(SymbolKind::Function)),
     (
         "generator_function_declaration",
-        Role::Define(Kind::Function),
+        Role::Define(SymbolKind::Function),
     ),
-    ("function_signature", Role::Define(Kind::Function)),
-    ("class_declaration", Role::Define(Kind::Class)),
-    ("abstract_class_declaration", Role::Define(Kind::Class)),
-    ("interface_declaration", Role::Define(Kind::Interface)),
-    ("enum_declaration", Role::Define(Kind::Enum)),
+    ("function_signature", Role::Define(SymbolKind::Function)),
+    ("class_declaration", Role::Define(SymbolKind::Class)),
+    (
+        "abstract_class_declaration",
+        Role::Define(SymbolKind::Class),
+    ),
+    ("interface_declaration", Role::Define(SymbolKind::Interface)),
+    ("enum_declaration", Role::Define(SymbolKind::Enum)),
     ("type_alias_declaration", Role::Custom(object_type)),
-    ("method_definition", Role::Define(Kind::Method)),
-    ("method_signature", Role::Define(Kind::Method)),
-    ("abstract_method_signature", Role::Define(Kind::Method)),
+    ("method_definition", Role::Define(SymbolKind::Method)),
+    ("method_signature", Role::Define(SymbolKind::Method)),
+    (
+        "abstract_method_signature",
+        Role::Define(SymbolKind::Method),
+    ),
     (
         "internal_module",
         Role::Scope {
@@ -118,6 +124,7 @@ const ROLES: &[(&str, Role)] = &[
 fn object_type<'t>(node: Node<'t>, source: &'t str) -> Option<Definition<'t>> {
     let value = node.child_by_field_name("value")?;
     let name = node.child_by_field_name("name")?;
-    let definition = Definition::new(Kind::Interface, name, node, source).with_body(Some(value));
+    let definition =
+        Definition::new(SymbolKind::Interface, name, node, source).with_body(Some(value));
     (value.kind() == "object_type").then_some(definition)
 }

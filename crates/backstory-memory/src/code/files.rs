@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use backstory_redact::Redactor;
 use backstory_store::{CodeFile, Project, Uncoded};
 
 use crate::git::worktree_root;
 use crate::place::{Place, below, normal, real};
 use crate::project::project_of;
+use crate::redaction::{redacted_project, stored_path};
 
 /// Folders of code that somebody else wrote.
 const FOREIGN: &[&str] = &[
@@ -41,6 +43,17 @@ impl SourceFile {
             project: project_of(base),
             name: below(path, base)?,
         })
+    }
+
+    /// The file under a name and in a project as they may be stored.
+    pub(super) fn without_secrets(self, redactor: Option<&Redactor>) -> Self {
+        let Some(redactor) = redactor else {
+            return self;
+        };
+        SourceFile {
+            project: redacted_project(self.project, redactor),
+            name: stored_path(Some(redactor), &self.name),
+        }
     }
 }
 
@@ -78,17 +91,19 @@ impl Here {
 }
 
 /// What paths mean in one session.
-pub(super) struct Files {
+pub(super) struct Files<'s> {
     cwd: Option<PathBuf>,
     project: Option<Project>,
+    redactor: Option<&'s Redactor>,
     known: HashMap<String, Option<SourceFile>>,
 }
 
-impl Files {
-    pub(super) fn of(session: &Uncoded) -> Self {
+impl<'s> Files<'s> {
+    pub(super) fn of(session: &Uncoded, redactor: Option<&'s Redactor>) -> Self {
         Files {
             cwd: session.cwd.as_ref().map(PathBuf::from),
             project: session.project.clone(),
+            redactor,
             known: HashMap::new(),
         }
     }
@@ -98,7 +113,9 @@ impl Files {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
+        // The log has no secrets, but a path that a command gave in pieces may be one.
         let found = self.find(path);
+        let found = found.map(|file| file.without_secrets(self.redactor));
         self.known.insert(path.to_string(), found.clone());
         found
     }

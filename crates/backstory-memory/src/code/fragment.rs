@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use backstory_code::{Change, Language, Symbol, SymbolChange, text_symbols};
+use backstory_code::{Language, Symbol, SymbolChange, SymbolChangeKind, text_symbols};
 use backstory_event::{Change as FileChange, Hunk, HunkLine};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -84,9 +84,9 @@ fn between(language: &Language, old: &str, new: &str) -> Vec<SymbolChange> {
                 continue;
             }
             let change = match (known.contains(&symbol.name), there.contains(&symbol.name)) {
-                (false, _) => Change::New,
-                (_, false) => Change::Deleted,
-                _ => Change::Modified,
+                (false, _) => SymbolChangeKind::New,
+                (_, false) => SymbolChangeKind::Deleted,
+                _ => SymbolChangeKind::Modified,
             };
             changes.push(SymbolChange {
                 name: symbol.name.clone(),

@@ -128,10 +128,12 @@ impl Memory {
 pub fn call_graph<'s>(files: &'s [SourceOutline], runs: &[RunCall]) -> CallGraph<'s> {
     let definitions = Definitions::of(files);
     let paths: Vec<PathBuf> = files.iter().map(|file| real(&file.path)).collect();
-    let seen: HashMap<(&Path, &str, &str), u64> = runs
-        .iter()
-        .map(|run| ((run.path.as_path(), &*run.caller, &*run.callee), run.seen))
-        .collect();
+    // One file may be known by several rows: of its project with and without a remote.
+    let mut seen: HashMap<(&Path, &str, &str), u64> = HashMap::new();
+    for run in runs {
+        let call = (run.path.as_path(), &*run.caller, &*run.callee);
+        *seen.entry(call).or_default() += run.seen;
+    }
     let mut graph = CallGraph::default();
     let mut confirmed: HashSet<(&Path, &str, &str)> = HashSet::new();
     let mut looked_at: HashSet<&Path> = HashSet::new();

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_event::Seq;
+use backstory_redact::Redactor;
 use backstory_store::{Store, Uncoded};
 
 use super::runs::{Run, Runs, read_runs, save_runs};
@@ -27,6 +28,7 @@ pub(crate) fn renew(
     home: &Path,
     store: &mut Store,
     mut seen: Runs,
+    redactor: Option<&Redactor>,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<ScanLog> {
     let mut scans = ScanLog::default();
@@ -45,13 +47,14 @@ pub(crate) fn renew(
         let known: Vec<bool> = seen.iter().map(Option::is_some).collect();
         let read = if events < FEW {
             let mut trees = Trees::default();
-            let mut one = |(session, known)| Reading::of(store, session, known, &mut trees);
+            let mut one =
+                |(session, known)| Reading::of(store, session, known, redactor, &mut trees);
             let both = together.iter().zip(known);
             both.map(&mut one).collect::<Result<Vec<_>>>()?
         } else {
-            side_by_side(home, store, together, &known)?
+            side_by_side(home, store, together, &known, redactor)?
         };
-        store_all(store, together, read, seen, &mut scans)?;
+        store_all(store, together, read, seen, redactor, &mut scans)?;
         rest = after;
     }
     Ok(scans)
@@ -65,12 +68,18 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(store: &Store, session: &Uncoded, runs_known: bool, trees: &mut Trees) -> Result<Self> {
+    fn of(
+        store: &Store,
+        session: &Uncoded,
+        runs_known: bool,
+        redactor: Option<&Redactor>,
+        trees: &mut Trees,
+    ) -> Result<Self> {
         let runs = match runs_known {
             true => Vec::new(),
             false => read_runs(store, session)?,
         };
-        let steps = SessionReading::new(store, session, trees).steps()?;
+        let steps = SessionReading::new(store, session, redactor, trees).steps()?;
         Ok(Reading { steps, runs })
     }
 }
@@ -81,6 +90,7 @@ fn side_by_side(
     store: &Store,
     sessions: &[Uncoded],
     runs_known: &[bool],
+    redactor: Option<&Redactor>,
 ) -> Result<Vec<Reading>> {
     let next = AtomicUsize::new(0);
     let read: Mutex<Vec<Option<Result<Reading>>>> =
@@ -93,7 +103,7 @@ fn side_by_side(
             else {
                 return;
             };
-            let reading = Reading::of(store, session, *known, &mut trees);
+            let reading = Reading::of(store, session, *known, redactor, &mut trees);
             if let Ok(mut read) = read.lock() {
                 read[number] = Some(reading);
             }
@@ -112,6 +122,7 @@ fn store_all(
     sessions: &[Uncoded],
     read: Vec<Reading>,
     seen: Vec<Option<Vec<Run>>>,
+    redactor: Option<&Redactor>,
     scans: &mut ScanLog,
 ) -> Result<()> {
     let coding = store.coding()?;
@@ -121,7 +132,7 @@ fn store_all(
         for fact in &facts {
             save(&coding, session.session, fact)?;
         }
-        save_runs(&coding, session, &seen.unwrap_or(reading.runs))?;
+        save_runs(&coding, session, &seen.unwrap_or(reading.runs), redactor)?;
         coding.finish(session.session, Seq::last_of(session.events))?;
     }
     Ok(coding.commit()?)

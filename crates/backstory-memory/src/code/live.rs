@@ -17,6 +17,7 @@ use super::teller::{Fact, Teller};
 use crate::Memory;
 use crate::error::{Error, Result};
 use crate::place::real;
+use crate::redaction::stored_text;
 use crate::trusted::read_regular_file;
 
 /// What was found in a file that was just written.
@@ -65,6 +66,7 @@ impl Memory {
         ) else {
             return Ok((Seen::NotSource, None));
         };
+        let file = file.without_secrets(redactor);
         let bytes = match read_regular_file(&path, MAX_BYTES as u64) {
             Err(error) if error.kind() == ErrorKind::FileTooLarge => {
                 return Ok((Seen::NotSource, None));
@@ -76,15 +78,9 @@ impl Memory {
         };
         let parse = |text: &str| {
             // As texts out of logs are: whatever ends their lines.
-            let mut text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
-            // As they are, too, without secrets: signatures and decorators are kept as they are written.
-            if let Some(redactor) = redactor {
-                let redacted = redactor.redact(text.as_bytes(), &[]);
-                if redacted.count > 0 {
-                    text = String::from_utf8(redacted.bytes.into_owned()).ok()?;
-                }
-            }
-            Parsed::new(language, text).ok()
+            let text = text.lines().flat_map(|line| [line, "\n"]).collect();
+            // Signatures and decorators are kept as they are written.
+            Parsed::new(language, stored_text(redactor, text)).ok()
         };
         let Some(after) = parse(&text).as_ref().map(whole_outline) else {
             return Ok((Seen::NotSource, None));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_code::{Change, Kind};
+use backstory_code::{SymbolChangeKind, SymbolKind};
 use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
@@ -52,7 +52,7 @@ pub struct FileSymbols {
     /// Its path below that.
     pub name: String,
     /// What became of the file.
-    pub change: Change,
+    pub change: SymbolChangeKind,
     /// What became of its symbols.
     pub symbols: Vec<ChangedSymbol>,
 }
@@ -63,9 +63,9 @@ pub struct ChangedSymbol {
     /// Its qualified name.
     pub name: String,
     /// What it is.
-    pub kind: Option<Kind>,
+    pub kind: Option<SymbolKind>,
     /// What became of it.
-    pub change: Change,
+    pub change: SymbolChangeKind,
     /// The name that it had before.
     pub earlier: Option<String>,
 }
@@ -76,7 +76,7 @@ pub struct SymbolLife {
     /// The last name that it had.
     pub name: String,
     /// What it is.
-    pub kind: Option<Kind>,
+    pub kind: Option<SymbolKind>,
     /// The root of its project.
     pub root: String,
     /// The last file that it was in, below that.
@@ -97,7 +97,7 @@ pub struct LifeEvent {
     /// What was asked in the turn.
     pub prompt: Option<String>,
     /// What became of the symbol.
-    pub change: Change,
+    pub change: SymbolChangeKind,
     /// The name that it had before.
     pub earlier: Option<String>,
 }
@@ -253,7 +253,7 @@ fn files_of(known: &BTreeMap<FileId, CodeFile>, rows: &[SymbolRow]) -> Vec<FileS
         let told = files.entry(row.file).or_insert_with(|| FileSymbols {
             root: file.project.root.clone(),
             name: file.name.clone(),
-            change: Change::Modified,
+            change: SymbolChangeKind::Modified,
             symbols: Vec::new(),
         });
         if row.name.is_empty() {

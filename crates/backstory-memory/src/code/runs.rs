@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use backstory_code::{Frame, Language, traces};
 use backstory_event::{FileId, Kind, Seq, SessionId, TimeMs};
+use backstory_redact::Redactor;
 use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
 
 use super::files::{Files, is_foreign};
@@ -120,11 +121,16 @@ fn name_of(frame: &Frame) -> Option<&str> {
 }
 
 /// Stores what was seen in files of the session's project.
-pub(super) fn save_runs(coding: &Coding<'_>, session: &Uncoded, runs: &[Run]) -> Result<()> {
+pub(super) fn save_runs(
+    coding: &Coding<'_>,
+    session: &Uncoded,
+    runs: &[Run],
+    redactor: Option<&Redactor>,
+) -> Result<()> {
     let Some(project) = session.project.as_ref().filter(|_| !runs.is_empty()) else {
         return Ok(());
     };
-    let mut files = Files::of(session);
+    let mut files = Files::of(session, redactor);
     let mut edges: BTreeMap<(FileId, &str, &str), RunEdge> = BTreeMap::new();
     for run in runs {
         let file = match files.locate(&run.file) {

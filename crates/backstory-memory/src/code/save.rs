@@ -1,6 +1,6 @@
 //! Storing what was learned.
 
-use backstory_code::{Change, SymbolChange};
+use backstory_code::{SymbolChange, SymbolChangeKind};
 use backstory_event::SessionId;
 use backstory_store::{Coding, NewSnapshot, SymbolRow};
 
@@ -80,28 +80,28 @@ fn symbol_row(file: &SymbolRow, symbol: &SymbolChange) -> SymbolRow {
 fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
     let mut row = row.clone();
     let now = row.change;
-    if let (Change::Renamed, Some(earlier)) = (now, &row.earlier) {
+    if let (SymbolChangeKind::Renamed, Some(earlier)) = (now, &row.earlier) {
         let before = SymbolRow {
             name: earlier.clone(),
             ..row.clone()
         };
         if let Some(known) = coding.known(&before)? {
             coding.unchange(&before)?;
-            if known.change == Change::New {
-                row.change = Change::New;
+            if known.change == SymbolChangeKind::New {
+                row.change = SymbolChangeKind::New;
                 row.earlier = None;
             }
         }
     }
     let known = coding.known(&row)?;
     let now = match (known.map(|known| known.change), now) {
-        (Some(Change::New), Change::Deleted) => {
+        (Some(SymbolChangeKind::New), SymbolChangeKind::Deleted) => {
             coding.unchange(&row)?;
             return Ok(());
         }
-        (Some(Change::New), Change::Modified) => Change::New,
-        (Some(Change::Renamed), Change::Modified) => return Ok(()),
-        (Some(Change::Deleted), Change::New) => Change::Modified,
+        (Some(SymbolChangeKind::New), SymbolChangeKind::Modified) => SymbolChangeKind::New,
+        (Some(SymbolChangeKind::Renamed), SymbolChangeKind::Modified) => return Ok(()),
+        (Some(SymbolChangeKind::Deleted), SymbolChangeKind::New) => SymbolChangeKind::Modified,
         _ => row.change,
     };
     row.change = now;

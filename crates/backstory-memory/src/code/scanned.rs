@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use backstory_code::{Call, Change, Outline, Resolution, SymbolChange};
+use backstory_code::{Call, Outline, Resolution, SymbolChange, SymbolChangeKind};
 use backstory_event::{SessionId, TimeMs};
 use backstory_store::Store;
 
@@ -63,9 +63,9 @@ impl FileScan {
     fn count_changes(&mut self, symbols: &[SymbolChange]) {
         for symbol in symbols.iter().filter(|symbol| symbol.kind.is_function()) {
             match symbol.change {
-                Change::New => self.new += 1,
-                Change::Modified | Change::Renamed => self.modified += 1,
-                Change::Deleted => self.deleted += 1,
+                SymbolChangeKind::New => self.new += 1,
+                SymbolChangeKind::Modified | SymbolChangeKind::Renamed => self.modified += 1,
+                SymbolChangeKind::Deleted => self.deleted += 1,
             }
         }
     }

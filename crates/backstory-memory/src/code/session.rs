@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
 use backstory_event::{Change as FileChange, EventView, FileEdit, HunkLine, Seq, TimeMs, TurnNo};
+use backstory_redact::Redactor;
 use backstory_store::{EventRange, Store, Uncoded};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
 use super::trees::Trees;
 use crate::error::Result;
+use crate::redaction::stored_text;
 use crate::replay::{EditReader, Interner, Lane};
 
 /// So many writes before one are looked at to find the text that it changed.
@@ -84,7 +86,9 @@ pub(super) struct SessionReading<'s> {
     store: &'s Store,
     edit_reader: EditReader<'s>,
     session: &'s Uncoded,
-    files: Files,
+    /// Texts are redacted once more: an edit may complete what stood in pieces in the log.
+    redactor: Option<&'s Redactor>,
+    files: Files<'s>,
     interner: Interner,
     lanes: HashMap<SourceFile, Lane>,
     /// The turn at hand, and what it changed, in the order in which it began to.
@@ -97,12 +101,18 @@ pub(super) struct SessionReading<'s> {
 }
 
 impl<'s> SessionReading<'s> {
-    pub(super) fn new(store: &'s Store, session: &'s Uncoded, trees: &'s mut Trees) -> Self {
+    pub(super) fn new(
+        store: &'s Store,
+        session: &'s Uncoded,
+        redactor: Option<&'s Redactor>,
+        trees: &'s mut Trees,
+    ) -> Self {
         SessionReading {
             store,
             edit_reader: EditReader::new(store),
             session,
-            files: Files::of(session),
+            redactor,
+            files: Files::of(session, redactor),
             interner: Interner::default(),
             lanes: HashMap::new(),
             turn: Some(TurnNo::ZERO),
@@ -217,8 +227,10 @@ impl<'s> SessionReading<'s> {
         open.at = at.or(open.at);
         open.is_deleted = edit.change == FileChange::Deleted;
         if lane.loose() > loose {
-            let fragments = fragment_changes(language, &edit.change);
-            open.fragments.extend(fragments);
+            for mut fragment in fragment_changes(language, &edit.change) {
+                fragment.name = stored_text(self.redactor, fragment.name);
+                open.fragments.push(fragment);
+            }
         }
         self.lanes.insert(file.clone(), lane);
         Ok(())
@@ -232,17 +244,11 @@ impl<'s> SessionReading<'s> {
         text: Option<String>,
         is_written: bool,
     ) -> Open {
-        let (before, parsed) = match &text {
-            None if is_written => (State::Overwritten, None),
-            None => (State::Unknown, None),
-            Some(text) if text.is_empty() => (State::Absent, None),
-            Some(text) if !self.trees.has_text(file, text) && !self.may_parse(text.len()) => {
-                (State::Odd, None)
-            }
-            Some(text) => match self.trees.symbols(file, language, text) {
-                Ok((parsed, outline)) => (State::Seen(outline), Some(parsed)),
-                Err(_) => (State::Odd, None),
-            },
+        let (before, parsed, text) = match text {
+            None if is_written => (State::Overwritten, None, None),
+            None => (State::Unknown, None, None),
+            Some(text) if text.is_empty() => (State::Absent, None, Some(text)),
+            Some(text) => self.outline_before(file, language, text),
         };
         Open {
             file: file.clone(),
@@ -253,6 +259,26 @@ impl<'s> SessionReading<'s> {
             fragments: Vec::new(),
             is_deleted: false,
             at: None,
+        }
+    }
+
+    /// What a file was that is about to be changed, and its text as it may be stored.
+    fn outline_before(
+        &mut self,
+        file: &SourceFile,
+        language: &'static Language,
+        mut text: String,
+    ) -> (State, Option<Parsed>, Option<String>) {
+        // What was outlined last was redacted then.
+        if !self.trees.has_text(file, &text) {
+            if !self.may_parse(text.len()) {
+                return (State::Odd, None, Some(text));
+            }
+            text = stored_text(self.redactor, text);
+        }
+        match self.trees.symbols(file, language, &text) {
+            Ok((parsed, outline)) => (State::Seen(outline), Some(parsed), Some(text)),
+            Err(_) => (State::Odd, None, Some(text)),
         }
     }
 
@@ -274,6 +300,10 @@ impl<'s> SessionReading<'s> {
             Some(text) if open.before_text.as_deref() == Some(&text) => return,
             Some(text) if !self.may_parse(text.len() / share) => State::Odd,
             Some(text) => {
+                let text = stored_text(self.redactor, text);
+                if open.before_text.as_deref() == Some(&text) {
+                    return;
+                }
                 let parsed = match &open.parsed {
                     Some(parsed) => parsed.then(text),
                     None => Parsed::new(open.language, text),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backstory_code::{Call, Kind, Outline, Resolution, Symbol, UnresolvedReason};
+use backstory_code::{Call, Outline, Resolution, Symbol, SymbolKind, UnresolvedReason};
 use backstory_store::{
     CallRecord, FileSnapshot, NewCall, NewSymbol, PlacedSymbol, PriorSymbol, SymbolRecord,
 };
@@ -90,8 +90,9 @@ pub(super) fn prior_symbols(outline: Option<&Outline>) -> Vec<PriorSymbol> {
 /// The functions that a snapshot has, by their qualified names.
 pub(crate) fn functions_of(snapshot: &FileSnapshot) -> Vec<String> {
     let records = snapshot.symbols.iter().map(|placed| &placed.record);
-    let is_function =
-        |record: &&Arc<SymbolRecord>| Kind::from_name(&record.kind).is_some_and(Kind::is_function);
+    let is_function = |record: &&Arc<SymbolRecord>| {
+        SymbolKind::from_name(&record.kind).is_some_and(SymbolKind::is_function)
+    };
     records
         .filter(is_function)
         .map(|record| record.name.clone())
@@ -127,7 +128,7 @@ fn stored_symbol(placed: &PlacedSymbol) -> Option<Symbol> {
     let record = &placed.record;
     let parent = record.name.rfind('.');
     Some(Symbol {
-        kind: Kind::from_name(&record.kind)?,
+        kind: SymbolKind::from_name(&record.kind)?,
         name: record.name.clone(),
         parent: parent.map(|dot| record.name[..dot].to_string()),
         signature: record.signature.clone(),

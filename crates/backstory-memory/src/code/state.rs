@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use backstory_code::{Change, Outline, compare};
+use backstory_code::{Outline, SymbolChangeKind, compare};
 use backstory_event::{FileId, TimeMs};
 use backstory_store::{SymbolFilter, SymbolRow};
 
@@ -18,20 +18,20 @@ use crate::place::real;
 /// What became of the symbols of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileState {
-    changed: HashMap<String, Change>,
+    changed: HashMap<String, SymbolChangeKind>,
     /// Whether it is known that the others are what they were.
     is_whole: bool,
 }
 
 impl FileState {
-    pub(super) fn new(changed: HashMap<String, Change>, is_whole: bool) -> Self {
+    pub(super) fn new(changed: HashMap<String, SymbolChangeKind>, is_whole: bool) -> Self {
         FileState { changed, is_whole }
     }
 
     /// What became of a symbol: new or modified; unchanged when that is known, else `None`.
     pub fn of(&self, symbol: &str) -> Option<&'static str> {
         match self.changed.get(symbol) {
-            Some(Change::New) => Some("new"),
+            Some(SymbolChangeKind::New) => Some("new"),
             Some(_) => Some("modified"),
             None => self.is_whole.then_some("unchanged"),
         }
@@ -99,15 +99,17 @@ fn changed_at(path: &Path) -> Option<TimeMs> {
 }
 
 /// What several turns did to symbols together; rows come the newest first.
-pub(super) fn together(rows: &[&SymbolRow]) -> HashMap<String, Change> {
+pub(super) fn together(rows: &[&SymbolRow]) -> HashMap<String, SymbolChangeKind> {
     let mut changes = HashMap::new();
     for row in rows.iter().rev() {
         let now = row.change;
         let change = changes.entry(row.name.clone()).or_insert(now);
         // What is new and was then changed is new; what came back is only another.
         *change = match (*change, now) {
-            (Change::New, Change::Modified | Change::Renamed) => Change::New,
-            (Change::Deleted, Change::New) => Change::Modified,
+            (SymbolChangeKind::New, SymbolChangeKind::Modified | SymbolChangeKind::Renamed) => {
+                SymbolChangeKind::New
+            }
+            (SymbolChangeKind::Deleted, SymbolChangeKind::New) => SymbolChangeKind::Modified,
             (_, now) => now,
         };
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use backstory_code::{Change, Language};
+use backstory_code::{Language, SymbolChangeKind};
 use backstory_event::{FileId, TimeMs, TurnNo};
 use backstory_store::{
     CallRow, ChangeType, CodeFile, Error as StoreError, FileSnapshot, FunctionRow, SessionHead,
@@ -210,8 +210,8 @@ fn state_of(snapshot: &FileSnapshot) -> FileState {
     let changes = snapshot.symbols.iter().zip(snapshot.change_types());
     let changed = changes.filter_map(|(placed, change)| {
         let change = match change {
-            ChangeType::New => Change::New,
-            ChangeType::Modified(_) => Change::Modified,
+            ChangeType::New => SymbolChangeKind::New,
+            ChangeType::Modified(_) => SymbolChangeKind::Modified,
             ChangeType::Unchanged => return None,
         };
         Some((placed.record.name.clone(), change))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backstory_code::{Change, Outline, SymbolChange, compare};
+use backstory_code::{Outline, SymbolChange, SymbolChangeKind, compare};
 use backstory_event::{TimeMs, TurnNo};
 use backstory_store::Coding;
 
@@ -20,7 +20,7 @@ pub(super) enum Fact {
         file: SourceFile,
         turn: Option<TurnNo>,
         at: Option<TimeMs>,
-        change: Change,
+        change: SymbolChangeKind,
         symbols: Vec<SymbolChange>,
     },
     /// A turn left a file like this.
@@ -101,9 +101,9 @@ impl<'s> Teller<'s> {
         let seen_at = at.unwrap_or_default();
         let last = self.last(&file)?;
         let mut change = match edited.before {
-            State::Absent => Change::New,
-            State::Overwritten if last.is_none() => Change::New,
-            _ => Change::Modified,
+            State::Absent => SymbolChangeKind::New,
+            State::Overwritten if last.is_none() => SymbolChangeKind::New,
+            _ => SymbolChangeKind::Modified,
         };
         let before = match edited.before {
             // Errors that an edit left behind do not hide what was there before.
@@ -116,7 +116,7 @@ impl<'s> Teller<'s> {
         let mut symbols = edited.fragments;
         match edited.after {
             State::Absent => {
-                change = Change::Deleted;
+                change = SymbolChangeKind::Deleted;
                 let known = before.as_ref().map_or(&[][..], |before| &before.symbols);
                 symbols = compare(known, &[]);
                 self.outlines.insert(file.clone(), None);

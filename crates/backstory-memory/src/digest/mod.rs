@@ -28,7 +28,7 @@ pub(crate) use account::prompts;
 pub(crate) use command::{CommandKind, program};
 pub(crate) use notes::{Notes, Run, Step, What};
 pub use outcome::Outcome;
-pub(crate) use renew::{Digester, notes as session_notes};
+pub(crate) use renew::{Digester, notes as session_notes, renew_digest};
 pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(test)]
 pub(crate) use story::Story;

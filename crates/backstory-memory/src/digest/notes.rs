@@ -253,7 +253,7 @@ impl Notes {
     }
 
     fn result(&mut self, view: &EventView<'_>) {
-        let failed = view.event.error || view.event.exit_code.is_some_and(|code| code != 0);
+        let failed = view.is_failure();
         let Some(call) = view.call else { return };
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));

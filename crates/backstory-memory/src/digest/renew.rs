@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_store::{DigestRow, EventRange, Store, Taken};
 
 use super::account::{Account, title};
 use super::notes::Notes;
 use crate::error::Result;
-use crate::read::{view_of_stored, visit};
+use crate::read::{unless_damaged, view_of_stored, visit};
 
 /// So many digests are stored in one transaction.
 const TOGETHER: usize = 200;
@@ -127,4 +127,38 @@ pub(crate) fn notes(store: &Store, session: SessionId, agent: &str) -> Result<No
         Ok(())
     })?;
     Ok(notes)
+}
+
+/// Makes the digest of a session anew from its stored events, by the rules of this version; `evicted` of them are not stored. Where any is
+/// damaged, the digest stays as it is: it tells more.
+pub(crate) fn renew_digest(
+    store: &mut Store,
+    session: SessionId,
+    agent: &str,
+    evicted: Seq,
+) -> Result<()> {
+    let stored = store.digest(session);
+    let Some(stored) = unless_damaged(store, stored)? else {
+        return Ok(());
+    };
+    let Some((turn, first)) = store.turn_beginning(session, evicted.next())? else {
+        return Ok(());
+    };
+    let mut notes: Notes = serde_json::from_slice(&stored.notes).unwrap_or_default();
+    if notes.events < evicted {
+        return Ok(());
+    }
+    notes.rewind(turn, first);
+    let mut is_damaged = false;
+    let range = EventRange::From(notes.events.next());
+    visit(store, session, agent, range, |event| {
+        is_damaged |= event.damage.is_some();
+        notes.take(&event);
+        Ok(())
+    })?;
+    let renewed = row(session, &notes);
+    if !is_damaged && (renewed.notes != stored.notes || renewed.outcome != stored.outcome) {
+        store.save_digests(&[renewed])?;
+    }
+    Ok(())
 }

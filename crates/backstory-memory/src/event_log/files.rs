@@ -91,14 +91,15 @@ pub(super) fn all_files(home: &Path) -> Vec<PathBuf> {
     files.chain([current_file(home)]).collect()
 }
 
-/// Puts the file of a day aside and removes the oldest. If two do so at once, one of them finds nothing to rename.
+/// Puts the file of a day aside under a name that nothing has yet, and removes the oldest. If two do so at once, the second leaves it.
 fn rotate(home: &Path, current: &Path, day: i64) {
     let Ok(at) = jiff::Timestamp::from_millisecond(day * DAY_MS) else {
         return;
     };
     let name = at.strftime("%Y-%m-%d").to_string();
     let aside = file_of_day(home, &name);
-    if aside.exists() || std::fs::rename(current, &aside).is_err() {
+    // A rename would replace what another process has put there a moment ago.
+    if std::fs::hard_link(current, &aside).is_err() || std::fs::remove_file(current).is_err() {
         return;
     }
     let days = days(home);

@@ -9,7 +9,7 @@ use backstory_store::LoggedEvent;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{LogEvent, MAX_ERROR_BYTES};
+use super::{EventType, LogEvent, MAX_ERROR_BYTES};
 use crate::read::rfc3339;
 use crate::text;
 
@@ -107,14 +107,17 @@ fn read_columns(fields: &Map<String, Value>) -> Option<LoggedEvent> {
     let number = |name: &str| fields.get(name)?.as_u64();
     let data = fields.get("data").filter(|data| data.is_object());
     let duration_ms = fields.get("duration_ms").and_then(Value::as_f64);
+    let event_type = text("event_type")?;
+    let is_injected = event_type == EventType::HookContextInject.name();
     Some(LoggedEvent {
         at: read_time(fields.get("timestamp")?)?,
         session_id: text("session_id"),
-        event_type: text("event_type")?,
+        event_type,
         agent: data.and_then(|data| data["agent"].as_str().map(str::to_string)),
         duration_us: duration_ms.map(|ms| (ms.max(0.0) * 1000.0).round() as u64),
         tokens_in: number("tokens_in"),
         tokens_out: number("tokens_out"),
+        tokens_injected: number("tokens_out").filter(|_| is_injected).unwrap_or(0),
         data: data.map(Value::to_string),
     })
 }
@@ -130,7 +133,9 @@ fn read_flat(mut fields: Map<String, Value>) -> Option<LoggedEvent> {
         agent: text(fields.remove("agent")),
         duration_us: number(fields.remove("duration_us")),
         tokens_out: number(fields.remove("tokens")),
+        // Such lines name no session.
         session_id: None,
+        tokens_injected: 0,
         tokens_in: None,
         data: (!fields.is_empty()).then(|| Value::Object(fields).to_string()),
     })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
-use backstory_store::{LoggedEvent, LoggedRun};
+use backstory_store::{LogCursor, LoggedEvent, LoggedRun};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,10 +28,19 @@ impl Memory {
     /// Takes what the files say over into the database; returns the number of events.
     pub fn take_over_log(&mut self, now: TimeMs) -> Result<usize> {
         let mut taken = 0;
-        while let Some((events, cursor)) = self.untaken(self.cursor()?) {
-            let json = serde_json::to_vec(&cursor).unwrap_or_default();
-            self.store.log_events(&events, (CURSOR, &json))?;
-            taken += events.len();
+        loop {
+            let kept = self.store.kept(CURSOR)?;
+            let Some((events, cursor)) = self.untaken(parse_cursor(kept.as_deref())) else {
+                break;
+            };
+            let moved = LogCursor {
+                name: CURSOR,
+                before: kept.as_deref(),
+                after: &serde_json::to_vec(&cursor).unwrap_or_default(),
+            };
+            if self.store.log_events(&events, &moved)? {
+                taken += events.len();
+            }
         }
         // Looking through all rows takes time, so once a day is enough.
         let oldest = now.minus_ms(DAYS_KEPT as i64 * DAY_MS);
@@ -76,7 +85,7 @@ impl Memory {
     /// When each thing was last done, what only the files know included.
     pub fn logged_runs(&self) -> Result<Vec<LoggedRun>> {
         let mut runs = self.store.logged_runs()?;
-        let mut cursor = self.cursor()?;
+        let mut cursor = parse_cursor(self.store.kept(CURSOR)?.as_deref());
         while let Some((events, behind)) = self.untaken(cursor) {
             cursor = behind;
             for logged in events {
@@ -103,13 +112,6 @@ impl Memory {
         Ok(runs)
     }
 
-    /// How far the database has what the files say.
-    fn cursor(&self) -> Result<Cursor> {
-        let kept = self.store.kept(CURSOR)?;
-        let cursor = kept.and_then(|json| serde_json::from_slice(&json).ok());
-        Ok(cursor.unwrap_or_default())
-    }
-
     /// The next lines behind a cursor, and the cursor behind them; `None` at the end.
     fn untaken(&self, mut cursor: Cursor) -> Option<(Vec<LoggedEvent>, Cursor)> {
         let files = all_files(&self.home);
@@ -132,6 +134,11 @@ impl Memory {
         }
         None
     }
+}
+
+fn parse_cursor(kept: Option<&[u8]>) -> Cursor {
+    let cursor = kept.and_then(|json| serde_json::from_slice(json).ok());
+    cursor.unwrap_or_default()
 }
 
 /// The event that a hook was called for.

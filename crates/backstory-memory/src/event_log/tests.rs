@@ -176,6 +176,7 @@ fn lines_of_this_and_of_the_first_version_are_read() {
         duration_us: Some(2_345),
         tokens_in: Some(3),
         tokens_out: Some(4),
+        tokens_injected: 0,
         data: Some(
             r#"{"agent":"codex","error":"no room","event":"Stop","status":"error"}"#.to_string(),
         ),

@@ -61,8 +61,10 @@ fn found(trial: &Trial, text: &str) -> Vec<String> {
 /// A session with the marker wherever one can stand.
 fn marked(session: u32) -> Vec<String> {
     let at = |second: i64| Some(NOW.plus_ms(second * 1000 - 86_400_000));
-    let data =
-        backstory_store::attachment::encode(format!("{MARKER} {}", noise(5, 9000)).as_bytes());
+    // Pixels: what decodes to text is no attachment.
+    let mut pixels = MARKER.as_bytes().to_vec();
+    pixels.extend(noise(5, 9000).bytes().map(|byte| byte | 0x80));
+    let data = backstory_store::attachment::encode(&pixels);
     let image = json!([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}, {"type": "text", "text": "this"}]);
     let call = json!({"role": "assistant", "model": "claude-test", "id": "m1", "content": [
         {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": format!("/home/ada/shop/{MARKER}.rs")}}]});

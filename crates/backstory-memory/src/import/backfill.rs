@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
-use backstory_event::Output;
+use backstory_event::{Output, StreamId};
 use backstory_store::{BackfillCursor, Store};
 
 use crate::Memory;
+use crate::digest::renew_digest;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
@@ -28,31 +29,48 @@ impl Memory {
         }
         self.store.backfill_bytes_left().map_err(Into::into)
     }
+
+    /// Completes what an older version stored of one stream. Before its log is read on: the reader must remember there what it would
+    /// remember if this version had read all of it. Returns whether there was anything to do.
+    pub(crate) fn backfill_stream(&mut self, stream: StreamId) -> Result<bool> {
+        let mut is_older = false;
+        while let Some(cursor) = self.store.backfill_of_stream(stream)? {
+            backfill_piece(&mut self.store, &cursor)?;
+            is_older = true;
+        }
+        Ok(is_older)
+    }
 }
 
 /// Reads the next piece of a stream again; returns its length.
 fn backfill_piece(store: &mut Store, cursor: &BackfillCursor) -> Result<u64> {
-    let log_agent = LogAgent::find(&cursor.agent);
+    let Some(LogAgent { reader, agent }) = LogAgent::find(&cursor.agent) else {
+        let mut batch = store.batch()?;
+        batch.end_backfill(cursor, None)?;
+        batch.commit()?;
+        return Ok(0);
+    };
+    if cursor.offset == 0 {
+        // Before the stream's first piece is stored: one who is stopped in between does it again.
+        for (session, agent, evicted) in store.sessions_with_events_in(cursor.stream)? {
+            renew_digest(store, session, &agent, evicted)?;
+        }
+    }
+    let shape = find_shape(store, reader, cursor)?;
+    let piece = read_piece(store, cursor, shape)?;
     let path = Path::new(&cursor.path);
     let mut output = Output::default();
-    let mut state = String::new();
-    let mut piece = Vec::new();
-    if let Some(LogAgent { reader, .. }) = log_agent {
-        let shape = find_shape(store, reader, cursor)?;
-        piece = read_piece(store, cursor, shape)?;
-        let mut reading = reader.begin(&SourceName { path }, cursor.state.as_deref());
-        match shape {
-            Shape::Document => read_document(&mut *reading, &piece, &mut output),
-            Shape::Lines => {
-                let (offset, line) = (cursor.offset, cursor.lines + 1);
-                read_lines(&mut *reading, &piece, offset, line, &mut output);
-            }
+    let mut reading = reader.begin(&SourceName { path }, cursor.state.as_deref());
+    match shape {
+        Shape::Document => read_document(&mut *reading, &piece, &mut output),
+        Shape::Lines => {
+            let (offset, line) = (cursor.offset, cursor.lines.unwrap_or(0) + 1);
+            read_lines(&mut *reading, &piece, offset, line, &mut output);
         }
-        state = reading.state();
     }
-    let agent = log_agent.map_or("", |log_agent| log_agent.agent.name);
+    let state = reading.state();
     let mut batch = store.batch()?;
-    batch.backfill(cursor, agent, &piece, output, &state)?;
+    batch.backfill(cursor, agent.name, &piece, output, state)?;
     batch.commit()?;
     Ok(piece.len() as u64)
 }
@@ -67,17 +85,15 @@ fn find_shape(store: &Store, reader: &dyn Reader, cursor: &BackfillCursor) -> Re
     Ok(reader.recognises(path, &head).unwrap_or(Shape::Lines))
 }
 
-/// Reads whole lines from the cursor on, or the whole document. Nothing at all when a block is damaged: repair reads the log anew.
+/// Reads whole lines from the cursor on, or the whole document, as far as the next block that is missing or damaged.
 fn read_piece(store: &Store, cursor: &BackfillCursor, shape: Shape) -> Result<Vec<u8>> {
-    let left = cursor.length - cursor.offset;
+    let left = cursor.length.saturating_sub(cursor.offset);
     let mut wanted = match shape {
         Shape::Document => left,
         Shape::Lines => left.min(PIECE_BYTES),
     };
-    let mut bytes = store.bytes();
     loop {
-        let read = bytes.read(cursor.stream, cursor.offset, wanted);
-        let mut piece = unless_damaged(store, read)?;
+        let mut piece = store.read_backfill(cursor, wanted)?;
         if wanted == left || (piece.len() as u64) < wanted {
             return Ok(piece);
         }

@@ -43,14 +43,13 @@ impl FunctionChange {
     }
 }
 
-impl From<backstory_code::Change> for FunctionChange {
-    fn from(change: backstory_code::Change) -> Self {
+impl From<backstory_code::SymbolChangeKind> for FunctionChange {
+    fn from(change: backstory_code::SymbolChangeKind) -> Self {
         match change {
-            backstory_code::Change::New => FunctionChange::New,
-            backstory_code::Change::Deleted => FunctionChange::Deleted,
-            backstory_code::Change::Modified | backstory_code::Change::Renamed => {
-                FunctionChange::Modified
-            }
+            backstory_code::SymbolChangeKind::New => FunctionChange::New,
+            backstory_code::SymbolChangeKind::Deleted => FunctionChange::Deleted,
+            backstory_code::SymbolChangeKind::Modified
+            | backstory_code::SymbolChangeKind::Renamed => FunctionChange::Modified,
         }
     }
 }

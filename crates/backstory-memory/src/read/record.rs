@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_agents::{SourceName, call_arguments, read_document};
-use backstory_event::{EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage};
+use backstory_event::{
+    EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage,
+};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 use serde_json::Value;

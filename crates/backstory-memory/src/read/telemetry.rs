@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::read::unless_damaged;
 
 /// Telemetry records before a turn that are looked at to find its settings.
-const MAX_EARLIER_RECORDS: usize = 64;
+const MAX_EARLIER_RECORDS: usize = 1000;
 
 /// What a record says, in its place.
 pub(super) struct PlacedTelemetry {

@@ -10,6 +10,19 @@ pub(super) const RULES: &[Rule] = &[
         "AKIA{v16}",
         "AKIAIOSFODNN7EXAMPLE",
     ),
+    // Without a digit it may be a word, `ASIA…`, if no name says what it is.
+    assigned(
+        "aws-named-key-id",
+        &[
+            "access_key_id",
+            "access-key-id",
+            "accesskeyid",
+            "access_key",
+        ],
+        r"A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{16}",
+        "aws_access_key_id = «ASIA{L16}»",
+        "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+    ),
     token(
         "aws-bedrock-api-key",
         &["ABSK"],

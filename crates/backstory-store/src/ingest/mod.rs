@@ -516,7 +516,7 @@ impl Batch<'_> {
         Ok(is_new)
     }
 
-    fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
+    pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key], row).optional()?)
     }

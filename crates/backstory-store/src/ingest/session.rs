@@ -181,6 +181,25 @@ impl Session {
         self.context_window = facts.context_window.or(self.context_window);
     }
 
+    /// Takes over what is not known yet of version, permission mode and context window.
+    pub(crate) fn add_details(&mut self, facts: &SessionFacts) {
+        let missing = SessionFacts {
+            agent_version: facts
+                .agent_version
+                .clone()
+                .filter(|_| self.agent_version.is_none()),
+            permission_mode: facts
+                .permission_mode
+                .clone()
+                .filter(|_| self.permission_mode.is_none()),
+            context_window: facts
+                .context_window
+                .filter(|_| self.context_window.is_none()),
+            ..SessionFacts::default()
+        };
+        self.learn_details(&missing);
+    }
+
     pub(super) fn entitle(&mut self, title: &Title) {
         let rank = TitleRank::of(title);
         let (Title::Prompt(text) | Title::Generated(text) | Title::Given(text)) = title;

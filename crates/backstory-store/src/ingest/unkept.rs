@@ -69,7 +69,7 @@ impl Unkept {
         Ok(())
     }
 
-    pub(super) fn is_evicted(
+    pub(crate) fn is_evicted(
         &mut self,
         connection: &Connection,
         session: SessionId,
@@ -159,7 +159,7 @@ impl Unkept {
     }
 
     /// Takes what was forgotten out of what a reader remembers.
-    pub(super) fn forget_state(
+    pub(crate) fn forget_state(
         &mut self,
         connection: &Connection,
         (agent, path): (&str, &str),

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use backstory_memory::{LANGUAGES, Memory, SourceFolder, SymbolChange, scan_folder};
+use backstory_memory::{LANGUAGES, Memory, SourceFolder, SymbolChangeKind, scan_folder};
 
 pub(super) use calls::run as calls;
 pub(super) use changes::run as changes;
@@ -90,11 +90,11 @@ fn known_languages() -> String {
 }
 
 /// The sign of a change, as in a diff.
-fn sign(change: SymbolChange) -> char {
+fn sign(change: SymbolChangeKind) -> char {
     match change {
-        SymbolChange::New => '+',
-        SymbolChange::Modified => '~',
-        SymbolChange::Deleted => '-',
-        SymbolChange::Renamed => '→',
+        SymbolChangeKind::New => '+',
+        SymbolChangeKind::Modified => '~',
+        SymbolChangeKind::Deleted => '-',
+        SymbolChangeKind::Renamed => '→',
     }
 }

@@ -1,10 +1,8 @@
-//! Everything that an event says reaches `show --json`, `sessions --json` and filters, in stores of older versions too.
+//! Everything that an event says reaches `show --json`, `sessions --json` and filters.
 
-use backstory_agents::sample;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::environment::{Environment, STORY_END, claude_id, claude_path, remove_checksums};
+use crate::environment::{Environment, claude_id, claude_path};
 
 /// A prompt, a message of two records with a tool call, and the result of the call.
 fn log() -> String {
@@ -50,7 +48,7 @@ fn log() -> String {
     records.map(|record| record + "\n").concat()
 }
 
-fn till() -> Environment {
+pub(crate) fn till() -> Environment {
     let environment = Environment::new();
     environment.write(&claude_path(1), log());
     environment.sweep();
@@ -152,66 +150,4 @@ fn sessions_and_searches_are_filtered_by_metadata() {
         assert_eq!(environment.run(&["search", query]).code, 2, "{query}");
     }
     assert_eq!(environment.run(&["sessions", "--meta", "version"]).code, 2);
-}
-
-/// Every row of the tables that a backfill completes.
-fn completed_rows(database: &Connection) -> String {
-    let mut text = String::new();
-    for (table, columns) in [
-        (
-            "responses",
-            "key, session, seq, cache_write_1h, web_searches, web_fetches, branch, billing",
-        ),
-        ("usage", "*"),
-        ("telemetry", "*"),
-        ("session_meta", "*"),
-        ("block_lines", "*"),
-        (
-            "sessions",
-            "id, agent_version, permission_mode, context_window",
-        ),
-    ] {
-        let query = format!("SELECT {columns} FROM {table} ORDER BY 1, 2, 3");
-        let mut statement = database.prepare(&query).unwrap();
-        let count = statement.column_count();
-        let mut rows = statement.query([]).unwrap();
-        while let Some(row) = rows.next().unwrap() {
-            let values = (0..count).map(|column| format!("{:?}", row.get_ref(column).unwrap()));
-            text.push_str(&format!(
-                "{table}: {}\n",
-                values.collect::<Vec<_>>().join(" ")
-            ));
-        }
-    }
-    text
-}
-
-/// Takes out of a store what versions before schema 11 did not keep.
-const AS_BEFORE: &str = "UPDATE streams SET read_version = 0; DELETE FROM telemetry; DELETE FROM session_meta; DELETE FROM block_lines; \
-    UPDATE responses SET seq = 0, cache_write_1h = 0, web_searches = 0, web_fetches = 0, branch = 0, billing = 0; \
-    CREATE TEMP TABLE summed AS SELECT session, slot, model, SUM(input), SUM(output), SUM(cache_read), SUM(cache_write), SUM(reasoning) \
-      FROM usage GROUP BY session, slot, model; DELETE FROM usage; \
-    INSERT INTO usage SELECT session, slot, model, 0, 0, \"SUM(input)\", \"SUM(output)\", \"SUM(cache_read)\", \"SUM(cache_write)\", \
-      \"SUM(reasoning)\", 0, 0, 0 FROM summed; \
-    UPDATE sessions SET agent_version = NULL, permission_mode = NULL, context_window = NULL;";
-
-#[test]
-fn an_older_store_is_completed_from_its_own_bytes() {
-    let environment = till();
-    environment.write_all(sample::story(STORY_END));
-    environment.sweep();
-    let expected = environment.everything();
-    let database = Connection::open(environment.store().join("backstory.db")).unwrap();
-    let rows = completed_rows(&database);
-    assert!(rows.contains("telemetry: "), "{rows}");
-    database.execute_batch(AS_BEFORE).unwrap();
-    remove_checksums(&database);
-    assert_ne!(completed_rows(&database), rows);
-    // The agents' own files are gone.
-    std::fs::remove_dir_all(environment.home()).unwrap();
-    std::fs::create_dir_all(environment.home()).unwrap();
-    assert_eq!(environment.sweep()["backfill_bytes_left"], 0);
-    assert_eq!(completed_rows(&database), rows);
-    assert_eq!(environment.everything(), expected);
-    assert_eq!(environment.run(&["doctor", "--deep"]).code, 0);
 }

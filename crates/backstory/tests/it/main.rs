@@ -5,6 +5,7 @@ mod environment;
 mod event_log;
 
 mod agents;
+mod backfill;
 mod blame;
 mod changes;
 mod checksums;

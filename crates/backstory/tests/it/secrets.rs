@@ -78,6 +78,71 @@ fn one_secret_per_rule_in_every_place_leaves_no_byte_behind() {
 }
 
 #[test]
+fn a_password_in_an_array_of_arguments_is_stored_nowhere() {
+    let environment = Environment::new();
+    let secret = "Zq8kTn4vWx2LmPa7Rs9D";
+    let commands = [
+        vec!["sshpass", "-p", secret, "ssh", "h"],
+        vec!["docker", "login", "-u", "me", "-p", secret],
+        vec!["gh", "secret", "set", "X", "--body", secret],
+    ];
+    let id = "019f0000-0000-7000-8000-00000000000a";
+    let time = "2026-02-01T10:00:00.000Z";
+    let line = |kind: &str, payload: serde_json::Value| {
+        json!({"timestamp": time, "type": kind, "payload": payload}).to_string() + "\n"
+    };
+    let mut log = line(
+        "session_meta",
+        json!({"id": id, "cwd": "/x", "timestamp": time}),
+    );
+    for (number, command) in commands.iter().enumerate() {
+        let arguments = json!({ "command": command }).to_string();
+        log += &line(
+            "response_item",
+            json!({"type": "function_call", "name": "shell", "call_id": number.to_string(), "arguments": arguments}),
+        );
+    }
+    environment.write(
+        &format!(".codex/sessions/2026/02/01/rollout-2026-02-01T10-00-00-{id}.jsonl"),
+        log,
+    );
+    for command in &commands {
+        let input = json!({"session_id": "s1", "cwd": "/x", "hook_event_name": "PreToolUse", "tool_name": "shell", "tool_use_id": "t1",
+            "tool_input": {"command": command}});
+        environment.feed(&["hook", "--agent", "codex"], input.to_string().as_bytes());
+    }
+    assert_eq!(environment.sweep()["redactions"], 3);
+    let shown = environment.run(&["show", id, "--json"]).stdout;
+    assert!(shown.contains("[REDACTED:sshpass-password:"), "{shown}");
+    assert!(!environment.everything().contains(secret));
+    assert!(!shown.contains(secret));
+    for (path, bytes) in environment.stored_files() {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(secret), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_document_that_is_text_is_not_stored_decoded() {
+    let environment = Environment::new();
+    let text = "# .env\nA=1\n".repeat(1000) + "NOTE=the-needle-of-this-document\n";
+    let data = data_encoding::BASE64.encode(text.as_bytes());
+    let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+    let content = json!([{"type": "document", "source": source}]);
+    let message = json!({"role": "user", "content": content});
+    environment.claude(1, &[record(1, 0, "user", &message)]);
+    environment.sweep();
+    for (path, bytes) in environment.stored_files() {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("needle"), "{}", path.display());
+    }
+    let original = environment
+        .run(&["show", "00000001", "--format", "original"])
+        .stdout;
+    assert!(original.contains(&data));
+}
+
+#[test]
 fn redaction_can_be_switched_off_and_says_so_nowhere_else() {
     let environment = Environment::new();
     let plant = planted(&RULES[0], 1);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
 use crate::trial::id;
-use crate::{CodeRowFilter, Forget, SeenFile, SymbolChange};
+use crate::{CodeRowFilter, Forget, SeenFile, SymbolChangeKind};
 
 const SHOP: &str = "class Shop:\n    def pay(self, total):\n        return total\n\n    def close(self):\n        pass\n\n\ndef open_shop():\n    return Shop()\n";
 
@@ -430,5 +430,5 @@ fn what_was_seen_live_is_told_once() {
         ["1#1 nshop.py n:Shop n:Shop.close n:Shop.pay n:open_shop"]
     );
     let lives = bench.trial.memory.symbol_lives("Shop", None).unwrap();
-    assert_eq!(lives[0].changes[0].change, SymbolChange::New);
+    assert_eq!(lives[0].changes[0].change, SymbolChangeKind::New);
 }

@@ -5,6 +5,7 @@ use super::{SHOP, check};
 use crate::trial::id;
 use crate::{Forget, ForgetPlaces};
 use backstory_event::{TimeMs, TurnNo};
+use serde_json::json;
 
 const CALLS: &str = "import till\n\n\nclass Shop:\n    def pay(self, total):\n        self.check(total)\n        return till.count(total)\n\n    def check(self, total):\n        total.verify()\n";
 
@@ -272,4 +273,59 @@ fn what_is_seen_live_has_no_secrets() {
         rows.contains("[REDACTED:") && !rows.contains(&secret),
         "{rows}"
     );
+}
+
+#[test]
+fn what_edits_put_together_has_no_secrets() {
+    let mut bench = Bench::new();
+    let secret = |number: usize| format!("ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R{number}");
+    // The mark is where the second half of a secret comes.
+    let texts = [
+        "@route(\"FIRST_MARK\")\ndef pay():\n    return 1\n",
+        "def pay(key=\"FIRST_MARK\"):\n    return 1\n",
+        "def pay():\n    \"\"\"See FIRST_MARK.\"\"\"\n    return 1\n",
+        "def pay():\n    return FIRST_MARK(1)\n",
+        "def FIRST_MARK(x):\n    return 1\n",
+        "class FIRST_MARK:\n    pass\n",
+        "def pay(password=\"_MARK\"):\n    return 1\n",
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        let (first, rest) = match number {
+            6 => (String::new(), "Zq8kTn4vWx2LmPa7Rs9D".to_string()),
+            _ => (secret(number)[..18].into(), secret(number)[18..].into()),
+        };
+        let path = format!("{ROOT}/shop{number}.py");
+        bench.ask(1, "make a shop");
+        let input = json!({"file_path": path, "content": text.replace("FIRST", &first)});
+        bench.call(1, "Write", &input, "done", &json!(null));
+        bench.ask(1, "go on");
+        let input = json!({"file_path": path, "old_string": "_MARK", "new_string": rest});
+        bench.call(1, "Edit", &input, "done", &json!(null));
+    }
+    let (first, rest) = (secret(7)[..18].to_string(), secret(7)[18..].to_string());
+    let command = format!("mv {ROOT}/shop1.py {ROOT}/{first}''{rest}.py");
+    bench.ask(1, "another name");
+    bench.call(1, "Bash", &json!({"command": command}), "", &json!(null));
+    bench.sweep();
+    let memory = &bench.trial.memory;
+    let filter = crate::CodeRowFilter::default();
+    let rows = format!(
+        "{:#?} {:#?} {:#?}",
+        memory.function_map(&filter).unwrap(),
+        memory.call_rows(&filter).unwrap(),
+        bench.told(),
+    );
+    for secret in (0..8)
+        .map(secret)
+        .chain(["Zq8kTn4vWx2LmPa7Rs9D".to_string()])
+    {
+        assert!(!rows.contains(&secret), "{secret}: {rows}");
+    }
+    for kept in [
+        "def pay(key=\\\"[REDACTED:github-personal-token:",
+        "def pay(password=\\\"[REDACTED:password:",
+        "].py",
+    ] {
+        assert!(rows.contains(kept), "{kept}: {rows}");
+    }
 }

@@ -314,7 +314,8 @@ fn a_clock_gone_wrong_is_no_reason_to_go() {
 fn attachments_go_with_the_last_session_that_shows_them() {
     let mut trial = Trial::new();
     let image = |session: u32, days| {
-        let data = data_encoding(&noise(7, 20_000));
+        let pixels: Vec<u8> = noise(7, 20_000).bytes().map(|byte| byte | 0x80).collect();
+        let data = backstory_store::attachment::encode(&pixels);
         let source = serde_json::json!({"type": "base64", "media_type": "image/png", "data": data});
         let message = serde_json::json!({"role": "user", "content": [{"type": "image", "source": source}, {"type": "text", "text": "see"}]});
         record(
@@ -335,8 +336,4 @@ fn attachments_go_with_the_last_session_that_shows_them() {
     trial.caps.raw_max_age_days = Some(3);
     trial.sweep();
     assert_eq!(trial.memory.health().unwrap().attachments, 0);
-}
-
-fn data_encoding(text: &str) -> String {
-    backstory_store::attachment::encode(text.as_bytes())
 }

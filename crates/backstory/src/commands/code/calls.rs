@@ -32,6 +32,8 @@ struct Searched {
     memory: Option<(Memory, Vec<Damage>)>,
     /// Stack traces after this time do not count.
     until: Option<TimeMs>,
+    /// Why there are no files.
+    missing: Option<Error>,
 }
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Result<(), Error> {
@@ -70,7 +72,8 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Resu
         print_answer(json!({ "edges": [] }), searched.damage())?;
     }
     searched.report()?;
-    Err(nothing(arguments, &searched.files))
+    let nothing = nothing(arguments, &searched.files);
+    Err(searched.missing.unwrap_or(nothing))
 }
 
 impl Searched {
@@ -79,6 +82,7 @@ impl Searched {
             files,
             memory: None,
             until: None,
+            missing: None,
         }
     }
 
@@ -137,16 +141,15 @@ fn stored_calls(setting: &Setting, arguments: &CallsArgs, path: &Path) -> Result
     let until = until.map(|at| state_moment(&memory, at)).transpose()?;
     let stored = stored_files(&memory, path, until, None);
     let damage = memory.take_damage();
-    if !damage.is_empty() && stored.is_err() {
-        if arguments.json {
-            print_answer(json!({ "edges": [] }), &damage)?;
-        }
-        report_damage(&memory, &damage)?;
-    }
+    let (files, missing) = match stored {
+        Ok(stored) => (stored.files, None),
+        Err(missing) => (Vec::new(), Some(missing)),
+    };
     Ok(Searched {
-        files: stored?.files,
+        files,
         memory: Some((memory, damage)),
         until,
+        missing,
     })
 }
 

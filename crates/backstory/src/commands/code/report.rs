@@ -5,7 +5,7 @@ use std::io::Write;
 
 use backstory_event::TimeMs;
 use backstory_memory::{
-    CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline, SymbolChange,
+    CallGraph, ChangeFilter, FileState, Memory, Resolution, SourceOutline, SymbolChangeKind,
     TurnChanges, call_graph, repository_around,
 };
 use serde_json::{Value, json};
@@ -216,7 +216,7 @@ impl Changes {
             *self.files.entry(file.name.clone()).or_default() += 1;
             for symbol in &file.symbols {
                 *self.by_change.entry(symbol.change.name()).or_default() += 1;
-                if symbol.change != SymbolChange::Deleted {
+                if symbol.change != SymbolChangeKind::Deleted {
                     let key = (file.name.clone(), symbol.name.clone());
                     *self.functions.entry(key).or_default() += 1;
                 }
@@ -255,16 +255,16 @@ impl Changes {
             writeln!(out, "  nothing, as far as the logs of agents tell")?;
             return Ok(());
         }
-        let count = |change: SymbolChange| self.by_change.get(change.name()).unwrap_or(&0);
+        let count = |change: SymbolChangeKind| self.by_change.get(change.name()).unwrap_or(&0);
         writeln!(
             out,
             "  by {} of {}: {} new, {} modified, {} renamed, {} deleted",
             counted(self.turns, "turn"),
             counted(self.sessions.len() as u64, "session"),
-            count(SymbolChange::New),
-            count(SymbolChange::Modified),
-            count(SymbolChange::Renamed),
-            count(SymbolChange::Deleted),
+            count(SymbolChangeKind::New),
+            count(SymbolChangeKind::Modified),
+            count(SymbolChangeKind::Renamed),
+            count(SymbolChangeKind::Deleted),
         )?;
         writeln!(out, "\n{BOLD}Changed most{BOLD:#}")?;
         for ((file, name), turns) in Changes::most(&self.functions) {

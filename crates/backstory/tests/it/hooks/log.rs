@@ -68,7 +68,7 @@ fn a_file_that_is_written_leaves_its_functions_and_calls() {
     assert_eq!(capture["data"]["paths"], json!([path]));
     let scan = last(&environment, "ast.scan");
     assert_eq!(scan["session_id"], claude_id(1));
-    let counts = json!({"agent": null, "file": "cart.py", "functions_found": 2, "call_edges": 2, "unresolved_calls": 1});
+    let counts = json!({"agent": "claude-code", "file": "cart.py", "functions_found": 2, "call_edges": 2, "unresolved_calls": 1});
     for (name, value) in counts.as_object().unwrap() {
         assert_eq!(&scan["data"][name], value, "{name}: {scan}");
     }
@@ -132,6 +132,13 @@ fn context_is_logged_without_its_text() {
     let budget = last(&environment, "context.token_budget");
     assert_eq!(budget["data"]["total_tokens"], data["tokens"]);
     assert_eq!(budget["data"]["layers_included"], data["layers"]);
+    // The session that it was injected into says how much it was, once however often its log is swept.
+    let lines = [prompt(2, 9, "and the tusks")];
+    environment.claude(2, &lines);
+    environment.sweep();
+    environment.sweep();
+    let session = &environment.json(&["show", &claude_id(2)]);
+    assert_eq!(session["tokens_injected"], data["tokens"], "{session}");
     let log = std::fs::read_to_string(environment.store().join("logs/events.jsonl")).unwrap();
     assert!(!log.contains("walrus"), "{log}");
 }

@@ -86,7 +86,8 @@ impl Session {
                         "call_id": event["tool_use_id"], "tool": event["tool"], "tool_class": event["tool_class"],
                         "arguments": arguments, "started_at": event["timestamp"], "status": "unknown",
                     }));
-                    let is_json = |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
+                    let is_json =
+                        |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
                     if arguments.as_str().is_some_and(is_json) {
                         event.insert("arguments".to_string(), arguments);
                     }
