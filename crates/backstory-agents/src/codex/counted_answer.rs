@@ -47,6 +47,7 @@ pub(super) struct OpenCount {
 }
 
 /// The event that a count belongs to, as far as it is known.
+#[derive(Clone, Copy)]
 pub(super) struct CountPlace {
     pub(super) event: Option<EventKey>,
     /// Whether that is certain. If not, the next event of the model takes the count over.

@@ -11,9 +11,10 @@ use backstory_store::{EventRange, SessionRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::record::{SessionStatus, UsageRecord, rfc3339};
+use super::record::{SessionStatus, rfc3339};
 use super::telemetry::PlacedTelemetry;
 use super::turn_context::learn_settings;
+use super::usage::UsageRecord;
 use crate::Memory;
 use crate::error::Result;
 

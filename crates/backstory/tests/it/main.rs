@@ -26,6 +26,7 @@ mod fragments;
 mod growth;
 mod hooks;
 mod hostile;
+mod json_docs;
 mod lossless;
 mod meaning;
 mod nothing_lost;

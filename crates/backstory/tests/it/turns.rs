@@ -21,7 +21,7 @@ fn each(turns: &[Value], pointer: &str) -> Vec<Value> {
 }
 
 /// A record of Claude Code, so many seconds after four o'clock.
-fn claude(second: u32, branch: &str, fields: Value) -> String {
+fn claude(second: u32, branch: &str, fields: &Value) -> String {
     let mut record = json!({"uuid": format!("u-{second}"), "sessionId": claude_id(1), "cwd": "/work/shop", "version": "2.1.9",
         "gitBranch": branch, "timestamp": format!("2026-02-03T04:00:{second:02}.500Z")});
     let more = fields.as_object().unwrap().clone();
@@ -31,7 +31,7 @@ fn claude(second: u32, branch: &str, fields: Value) -> String {
 
 fn ask(second: u32, branch: &str, text: &str) -> String {
     let message = json!({"role": "user", "content": text});
-    claude(second, branch, json!({"type": "user", "message": message}))
+    claude(second, branch, &json!({"type": "user", "message": message}))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_branch_of_a_turn_is_the_one_said_then() {
     let environment = Environment::new();
     let start = json!({"type": "system", "subtype": "informational", "content": "Welcome"});
     let log = [
-        claude(0, "", start),
+        claude(0, "", &start),
         ask(1, "first", "one"),
         ask(2, "HEAD", "two"),
         ask(3, "last", "three"),
@@ -63,7 +63,7 @@ fn durations_of_one_turn_are_added_up() {
         claude(
             second,
             "",
-            json!({"type": "system", "subtype": "turn_duration", "durationMs": duration}),
+            &json!({"type": "system", "subtype": "turn_duration", "durationMs": duration}),
         )
     };
     let log = [
@@ -101,7 +101,7 @@ fn times_have_milliseconds_and_sort_as_text() {
     );
 }
 
-fn codex(kind: &str, payload: Value) -> String {
+fn codex(kind: &str, payload: &Value) -> String {
     let line = json!({"timestamp": "2026-02-03T04:05:06.000Z", "type": kind, "payload": payload});
     format!("{line}\n")
 }
@@ -110,7 +110,7 @@ fn codex_prompt(text: &str) -> String {
     let content = json!([{"type": "input_text", "text": text}]);
     codex(
         "response_item",
-        json!({"type": "message", "role": "user", "content": content}),
+        &json!({"type": "message", "role": "user", "content": content}),
     )
 }
 
@@ -118,7 +118,7 @@ fn codex_meta(branch: &str) -> String {
     let git = json!({"branch": branch});
     codex(
         "session_meta",
-        json!({"id": CODEX, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop", "git": git}),
+        &json!({"id": CODEX, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop", "git": git}),
     )
 }
 
@@ -133,7 +133,7 @@ fn codex_has_the_branch_and_modes_of_each_turn() {
     let context = |policy: &str, mode: &str| {
         codex(
             "turn_context",
-            json!({"cwd": "/work/shop", "approval_policy": policy, "collaboration_mode": {"mode": mode}, "effort": "high"}),
+            &json!({"cwd": "/work/shop", "approval_policy": policy, "collaboration_mode": {"mode": mode}, "effort": "high"}),
         )
     };
     let lines = [
@@ -164,7 +164,7 @@ fn codex_has_the_branch_and_modes_of_each_turn() {
 #[test]
 fn calls_have_a_status() {
     let environment = Environment::new();
-    let item = |item: Value| codex("response_item", item);
+    let item = |item: Value| codex("response_item", &item);
     let lines = [
         codex_meta("main"),
         codex_prompt("one"),

@@ -107,7 +107,7 @@ proptest! {
             line("event_msg", &ended), line("event_msg", &counted),
         ]);
         let fact = |get: fn(&backstory_event::SessionFacts) -> Option<String>| out.facts.iter().find_map(get);
-        prop_assert_eq!(fact(|facts| facts.agent_version.clone()), version.clone());
+        prop_assert_eq!(&fact(|facts| facts.agent_version.clone()), &version);
         prop_assert_eq!(&fact(|facts| facts.permission_mode.clone()), &policy);
         prop_assert_eq!(fact(|facts| facts.context_window.map(|window| window.to_string())), window.map(|window| window.to_string()));
         prop_assert_eq!(fact(|facts| facts.meta.clone()), Some(meta.to_string()));
