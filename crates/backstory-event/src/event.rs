@@ -327,7 +327,7 @@ pub struct Billing {
 /// What a log tells about a session. Fields that are `None` say nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionFacts {
-    /// The agent's own id of the session, or for a title without one the event whose session it names.
+    /// The agent's own id of the session; `None` for a title that names its session by `leaf`.
     pub session: Option<Arc<str>>,
     /// For a title that stands in another session's file: an event of the session it names.
     pub leaf: Option<EventKey>,

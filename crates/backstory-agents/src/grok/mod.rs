@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// The key of a record that has no id: its text, where in the session it stands, and the how manieth of its kind it is there.
+    /// The key of a record that has no id: its text, its place in the session, and its number among records of its kind there.
     fn place_key(&mut self, session: &str, json: &str) -> EventKey {
         let hash = EventKey::of(&[json.as_bytes()]).0;
         let occurrence = match self.state.seen.iter_mut().find(|(seen, _)| *seen == hash) {

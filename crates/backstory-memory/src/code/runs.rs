@@ -154,7 +154,7 @@ pub(super) fn save_runs(
         (edge.seq, edge.at) = (run.seq, run.at);
     }
     for edge in edges.values() {
-        coding.ran(edge)?;
+        coding.count_call(edge)?;
     }
     Ok(())
 }

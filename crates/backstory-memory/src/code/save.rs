@@ -51,16 +51,16 @@ pub(super) fn save(coding: &Coding<'_>, session: SessionId, fact: &Fact) -> Resu
             };
             coding.add_snapshot(file, snapshot)?;
         }
-        Fact::Broken { at, .. } => coding.broken(file, *at)?,
+        Fact::Broken { at, .. } => coding.mark_broken(file, *at)?,
         Fact::Gone {
             turn, at, before, ..
         } => {
             let prior = prior_symbols(before.as_deref());
-            coding.gone(file, (session, *turn, *at), prior)?;
+            coding.record_removal(file, (session, *turn, *at), prior)?;
         }
         Fact::Moved { to, turn, at, .. } => {
             let to = coding.file(&to.project, &to.name)?;
-            coding.moved(file, to, (session, *turn, *at))?;
+            coding.record_move(file, to, (session, *turn, *at))?;
         }
     }
     Ok(())
@@ -85,18 +85,18 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
             name: earlier.clone(),
             ..row.clone()
         };
-        if let Some(known) = coding.known(&before)? {
-            coding.unchange(&before)?;
+        if let Some(known) = coding.stored_change(&before)? {
+            coding.delete_change(&before)?;
             if known.change == SymbolChangeKind::New {
                 row.change = SymbolChangeKind::New;
                 row.earlier = None;
             }
         }
     }
-    let known = coding.known(&row)?;
+    let known = coding.stored_change(&row)?;
     let now = match (known.map(|known| known.change), now) {
         (Some(SymbolChangeKind::New), SymbolChangeKind::Deleted) => {
-            coding.unchange(&row)?;
+            coding.delete_change(&row)?;
             return Ok(());
         }
         (Some(SymbolChangeKind::New), SymbolChangeKind::Modified) => SymbolChangeKind::New,
@@ -105,6 +105,6 @@ fn save_change(coding: &Coding<'_>, row: &SymbolRow) -> Result<()> {
         _ => row.change,
     };
     row.change = now;
-    coding.change(&row)?;
+    coding.store_change(&row)?;
     Ok(())
 }

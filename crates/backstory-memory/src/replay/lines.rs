@@ -1,9 +1,10 @@
 //! Texts as lists of lines, each with the step that last wrote it.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use backstory_event::{Hunk, HunkLine};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Texts that differ in more lines than this are not compared: all lines of the new one count as written. Up to here a
@@ -26,8 +27,12 @@ pub(crate) struct Line {
 /// Gives equal lines equal numbers, and limits how long edits are searched for in them.
 #[derive(Default)]
 pub(crate) struct Interner {
-    ids: HashMap<String, u32>,
-    texts: Vec<String>,
+    /// The numbers of lines by what they say.
+    ids: HashTable<u32>,
+    hashing: DefaultHashBuilder,
+    /// What all lines say, one behind the other, and where each of them ends.
+    texts: String,
+    ends: Vec<usize>,
     /// Lines that were asked for, repeated ones included.
     interned: u64,
     /// Line comparisons made to locate edits.
@@ -39,12 +44,17 @@ impl Interner {
     pub(crate) fn id(&mut self, text: &str) -> u32 {
         let text = text.strip_suffix('\r').unwrap_or(text);
         self.interned += 1;
-        if let Some(id) = self.ids.get(text) {
+        let (texts, ends, hashing) = (&self.texts, &self.ends, &self.hashing);
+        let said = |id: &u32| line_text(texts, ends, *id);
+        let hash = hashing.hash_one(text);
+        if let Some(id) = self.ids.find(hash, |id| said(id) == text) {
             return *id;
         }
-        let id = self.texts.len() as u32;
-        self.ids.insert(text.to_string(), id);
-        self.texts.push(text.to_string());
+        let id = ends.len() as u32;
+        self.ids
+            .insert_unique(hash, id, |id| hashing.hash_one(said(id)));
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len());
         id
     }
 
@@ -55,7 +65,7 @@ impl Interner {
 
     /// What a line says.
     pub(crate) fn text(&self, id: u32) -> &str {
-        self.texts.get(id as usize).map_or("", String::as_str)
+        line_text(&self.texts, &self.ends, id)
     }
 
     /// Counts comparisons of lines. Returns false when they are too many for the size of the edits: whoever searches stops
@@ -95,6 +105,14 @@ impl Interner {
             .count()
             > 1
     }
+}
+
+fn line_text<'t>(texts: &'t str, ends: &[usize], id: u32) -> &'t str {
+    let end = ends.get(id as usize).copied().unwrap_or(0);
+    let start = (id as usize)
+        .checked_sub(1)
+        .and_then(|before| ends.get(before));
+    texts.get(start.copied().unwrap_or(0)..end).unwrap_or("")
 }
 
 /// A hunk by numbers: what it looks for, and what it writes.

@@ -91,7 +91,7 @@ impl Coding<'_> {
     }
 
     /// Takes note that a turn moved a file. What was known of it is known of the new one.
-    pub fn moved(
+    pub fn record_move(
         &self,
         from: FileId,
         to: FileId,
@@ -128,7 +128,7 @@ impl Coding<'_> {
     }
 
     /// Takes note that a file has errors that were not there when it was last seen whole.
-    pub fn broken(&self, file: FileId, at: TimeMs) -> Result<()> {
+    pub fn mark_broken(&self, file: FileId, at: TimeMs) -> Result<()> {
         self.with_history(file, |history| {
             history.set_broken(at);
             Ok(())
@@ -137,7 +137,7 @@ impl Coding<'_> {
     }
 
     /// Takes note that a turn deleted a file, which had these symbols.
-    pub fn gone(
+    pub fn record_removal(
         &self,
         file: FileId,
         (session, turn, at): (SessionId, Option<TurnNo>, TimeMs),
@@ -180,7 +180,7 @@ impl Coding<'_> {
     }
 
     /// What is stored of what a turn did to a symbol. A row that says nothing known is as good as none: what is stored now replaces it.
-    pub fn known(&self, row: &SymbolRow) -> Result<Option<SymbolRow>> {
+    pub fn stored_change(&self, row: &SymbolRow) -> Result<Option<SymbolRow>> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT session, turn, file, name, kind, change, earlier, at FROM symbol_changes \
              WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4",
@@ -193,7 +193,7 @@ impl Coding<'_> {
     }
 
     /// Stores what a turn did to a symbol, in the place of what was stored before.
-    pub fn change(&self, row: &SymbolRow) -> Result<()> {
+    pub fn store_change(&self, row: &SymbolRow) -> Result<()> {
         let insert = "INSERT OR REPLACE INTO symbol_changes (session, turn, file, name, kind, change, earlier, at) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         self.transaction.prepare_cached(insert)?.execute((
@@ -210,7 +210,7 @@ impl Coding<'_> {
     }
 
     /// Removes what is stored of what a turn did to a symbol: nothing, after all.
-    pub fn unchange(&self, row: &SymbolRow) -> Result<()> {
+    pub fn delete_change(&self, row: &SymbolRow) -> Result<()> {
         let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn = ?2 AND file = ?3 AND name = ?4";
         let key = (row.session, StoredTurn(row.turn), row.file, &row.name);
         self.transaction.prepare_cached(delete)?.execute(key)?;
@@ -218,7 +218,7 @@ impl Coding<'_> {
     }
 
     /// Counts a call that was seen in a stack trace.
-    pub fn ran(&self, edge: &RunEdge) -> Result<()> {
+    pub fn count_call(&self, edge: &RunEdge) -> Result<()> {
         let insert = "INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
              ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, \
              session = excluded.session, seq = excluded.seq, at = excluded.at";

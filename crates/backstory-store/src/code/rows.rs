@@ -43,7 +43,7 @@ pub struct SnapshotFilter {
 pub struct FunctionRow {
     /// Path of the file.
     pub file_path: String,
-    /// Time of the snapshot 0 if it is not known.
+    /// Time of the snapshot; 0 if it is not known.
     pub snapshot_at: TimeMs,
     /// The agent's own id of the session.
     pub session: String,
