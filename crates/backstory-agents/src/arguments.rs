@@ -1,5 +1,7 @@
 //! Arguments of tool calls, as far as their names tell what they are for. Agents and MCP servers name them alike.
 
+use backstory_event::{Event, Kind};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// What an argument is for.
@@ -87,4 +89,15 @@ fn visit_argument(name: &str, value: &Value, each: &mut dyn FnMut(ArgumentUse, &
         }
         _ => {}
     }
+}
+
+/// Returns the arguments of a tool call as JSON: those that stand apart, or its text where it is these; `None` for free text.
+pub fn call_arguments(event: &Event) -> Option<&str> {
+    let body = &event.body;
+    if event.kind != Kind::ToolCall || body.arguments.is_some() {
+        return body.arguments.as_deref();
+    }
+    let text = body.text.as_str();
+    let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_json.then_some(text)
 }

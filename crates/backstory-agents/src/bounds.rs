@@ -95,6 +95,7 @@ pub(crate) fn bound_output(output: &mut Output, before: &Bounded) {
     }
     for extension in output.extensions.iter_mut().skip(before.extensions) {
         bound_identity(&mut extension.identity);
+        bound_option(&mut extension.stop_reason, MAX_NAME_BYTES);
     }
     for response in output.responses.iter_mut().skip(before.responses) {
         bound_response(response);
@@ -154,6 +155,7 @@ pub(crate) fn bound_context(context: &mut TurnContext) {
         &mut context.approval_policy,
         &mut context.sandbox_mode,
         &mut context.permission_mode,
+        &mut context.collaboration_mode,
         &mut context.agent_version,
     ];
     for word in words {

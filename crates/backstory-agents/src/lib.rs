@@ -21,6 +21,7 @@ mod object;
 mod patch;
 mod reader;
 mod record;
+mod repeated_keys;
 mod resume;
 mod retention;
 pub mod sample;
@@ -32,7 +33,7 @@ mod tool_use;
 mod toy;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
-pub use arguments::{ArgumentUse, each_argument};
+pub use arguments::{ArgumentUse, call_arguments, each_argument};
 pub use failure::{unframed_output, without_error_tags};
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, is_program_text, without_context};
 pub use patch::{added_lines, has_patch};

@@ -3,10 +3,14 @@
 use crate::bounds::{Bounded, bound_output};
 use crate::json;
 use crate::reader::Reading;
+use crate::repeated_keys::{blank_repeated_keys, is_repeated_key};
 use backstory_event::{Output, Skipped, Span};
 
 /// The longest record that is read. Longer ones are counted as skipped: no agent writes them, and memory must stay bounded.
 pub const MAX_RECORD_BYTES: usize = 24 << 20;
+
+/// Number of kinds of damage that a record can be mended of.
+const MAX_REPAIRS: usize = 2;
 
 /// One JSON value of a source file and where it lies in the stored bytes.
 #[derive(Debug, Clone, Copy)]
@@ -116,21 +120,20 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
             bytes: content.get(range.clone()).unwrap_or_default(),
         };
         read_to = range.end;
-        let result =
-            read_record(reading, at, out).or_else(|error| match json::repair_surrogates(json) {
-                Some(repaired) => read_record(
-                    reading,
-                    Record {
-                        json: &repaired,
-                        ..at
-                    },
-                    out,
-                ),
-                None => Err(error),
-            });
+        let mut result = read_record(reading, at, out);
+        let mut repaired = None;
+        for _ in 0..MAX_REPAIRS {
+            let Err(error) = &result else { break };
+            let text = repaired.as_deref().unwrap_or(json);
+            let Some(json) = repair(text, error) else {
+                break;
+            };
+            result = read_record(reading, Record { json: &json, ..at }, out);
+            repaired = Some(json);
+        }
         // JSON of a shape that no reader knows is no damage: it is kept in the raw bytes and says nothing.
         if let Err(error) = result
-            && !error.is_data()
+            && (!error.is_data() || is_repeated_key(&error))
         {
             unreadable = Some((range, error.to_string()));
         }
@@ -150,6 +153,14 @@ fn read_line(reading: &mut dyn Reading, line: &[u8], offset: u64, number: u64, o
             length: (content.len() - read_to) as u64,
             reason,
         });
+    }
+}
+
+/// Returns a record without what it could not be read for; `None` when that cannot be mended. No byte changes its place.
+fn repair(json: &str, error: &serde_json::Error) -> Option<String> {
+    match is_repeated_key(error) {
+        true => blank_repeated_keys(json),
+        false => json::repair_surrogates(json),
     }
 }
 

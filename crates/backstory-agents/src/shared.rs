@@ -141,3 +141,13 @@ impl OpenCalls {
         self.0.remove(position)
     }
 }
+
+/// Returns whether a call of a tool that the provider runs succeeded; `None` while it runs. Without a status it is logged when it
+/// ended.
+pub(crate) fn success_of_status(status: Option<&str>) -> Option<bool> {
+    match status {
+        None | Some("completed") => Some(true),
+        Some("failed" | "incomplete" | "cancelled") => Some(false),
+        Some(_) => None,
+    }
+}

@@ -23,6 +23,8 @@ pub struct EventBody {
     pub in_background: bool,
     /// Status of a tool call, in the agent's own word.
     pub status: Option<String>,
+    /// Whether a call that has no result in the log succeeded, as its own record says: one of a tool that the provider runs.
+    pub has_succeeded: Option<bool>,
     /// Why the model stopped, in the provider's own word.
     pub stop_reason: Option<String>,
     /// Reasoning effort, in the agent's own word.
@@ -123,8 +125,10 @@ pub struct TurnContext {
     pub sandbox_mode: Option<String>,
     /// Whether commands may use the network.
     pub network_access: Option<bool>,
-    /// Permission mode.
+    /// Permission mode, by the agent's own name: `default`, `plan`, `bypassPermissions`, `on-request`, ….
     pub permission_mode: Option<String>,
+    /// How agent and person work together, where that is a setting of its own: `default`, `plan`.
+    pub collaboration_mode: Option<String>,
     /// Version of the agent.
     pub agent_version: Option<String>,
 }
@@ -145,6 +149,7 @@ impl TurnContext {
         take(&mut self.sandbox_mode, &newer.sandbox_mode);
         take(&mut self.network_access, &newer.network_access);
         take(&mut self.permission_mode, &newer.permission_mode);
+        take(&mut self.collaboration_mode, &newer.collaboration_mode);
         take(&mut self.agent_version, &newer.agent_version);
     }
 }

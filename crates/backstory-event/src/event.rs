@@ -180,6 +180,8 @@ pub struct Extension {
     pub images: Vec<Image>,
     /// Ids that it adds where there are none.
     pub identity: Identity,
+    /// Why the model stopped, in the provider's own word.
+    pub stop_reason: Option<String>,
 }
 
 impl Extension {
@@ -191,6 +193,7 @@ impl Extension {
             text: String::new(),
             images: Vec::new(),
             identity: Identity::default(),
+            stop_reason: None,
         }
     }
 
@@ -256,6 +259,8 @@ pub struct Response {
     pub replay: Option<EventKey>,
     /// First event of the message that the response is; `None` when it has none, or none is known.
     pub event: Option<EventKey>,
+    /// Whether `event` replaces the one that was known before. If not, the first one counts.
+    pub replaces_event: bool,
     /// Time.
     pub at: Option<TimeMs>,
     /// The model that answered.

@@ -126,7 +126,7 @@ pub use project::project_root;
 pub use random::random_key;
 pub use read::{
     EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
-    TurnTelemetry, UsageRecord,
+    TurnTelemetry, UsageRecord, rfc3339,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};

@@ -16,7 +16,7 @@ use crate::meta;
 use crate::open::Store;
 
 /// Version of what readers put out that is stored. Raised when they put out more, so that older streams are read again.
-pub(crate) const READ_VERSION: i64 = 1;
+pub(crate) const READ_VERSION: i64 = 2;
 
 /// A stream that an older version read, and how far it has been read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,6 +243,9 @@ impl Batch<'_> {
         session.changed = true;
         if !is_superseded {
             session.learn_details(facts);
+            if facts.branch.is_some() {
+                session.branch.clone_from(&facts.branch);
+            }
             return self.save_meta(id, facts, stream);
         }
         session.add_details(facts);

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, Usage};
+use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -105,6 +105,40 @@ impl Store {
             Some(row) => Ok(row.optional_text(0)?),
             None => Ok(None),
         }
+    }
+
+    /// Returns the model that wrote most of each turn's output, by the responses that the turn's events begin.
+    pub fn turn_models(
+        &self,
+        session: SessionId,
+        from: TurnNo,
+        to: TurnNo,
+    ) -> Result<HashMap<TurnNo, String>> {
+        let query = "SELECT turn, name FROM responses JOIN events ON events.session = responses.session AND events.seq = responses.seq \
+             JOIN names ON names.id = responses.model \
+             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 \
+             GROUP BY turn, name ORDER BY turn, SUM(output)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows =
+            statement.query_map((session, from, to), |row| Ok((row.get(0)?, row.text(1)?)))?;
+        // The last one of each turn stays.
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the git branch of the last response up to an event; of the first one behind it when there is none.
+    pub fn branch_around(&self, session: SessionId, seq: Seq) -> Result<Option<String>> {
+        for (is_place, order) in [("BETWEEN 1 AND ?2", "DESC"), ("> ?2", "ASC")] {
+            let query = format!(
+                "SELECT name FROM responses JOIN names ON names.id = branch \
+                 WHERE session = ?1 AND seq > 0 AND seq {is_place} ORDER BY seq {order} LIMIT 1"
+            );
+            let mut statement = self.connection.prepare_cached(&query)?;
+            let found = statement.query_row((session, seq), |row| row.text(0));
+            if let Some(branch) = found.optional()? {
+                return Ok(Some(branch));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the usage of the responses that events of a session begin, in the order of the events.
@@ -217,8 +251,8 @@ impl Counted {
             && tokens(self) == tokens(complete)
     }
 
-    /// Returns the response as it is known after another copy of it was read.
-    fn merged_with(self, newer: &Counted) -> Counted {
+    /// Returns the response as it is known after another copy of it was read, whose event may replace the one known before.
+    fn merged_with(self, newer: &Counted, replaces_event: bool) -> Counted {
         // The message's first event and its branch are those of the first copy that has any.
         let first = |known: i64, newer: i64| if known == 0 { newer } else { known };
         let grown = rank(&newer.usage) > rank(&self.usage);
@@ -233,10 +267,10 @@ impl Counted {
             },
             false => self.usage,
         };
-        let is_same_session = self.session == newer.session;
+        let takes_event = (replaces_event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
         Counted {
             usage,
-            seq: match self.seq == Seq::ZERO && is_same_session {
+            seq: match takes_event && self.session == newer.session {
                 true => newer.seq,
                 false => self.seq,
             },
@@ -306,6 +340,7 @@ impl Tally {
         connection: &Connection,
         key: EventKey,
         counted: Counted,
+        replaces_event: bool,
     ) -> Result<()> {
         let tallied = match self.find(connection, key)? {
             None => {
@@ -317,7 +352,7 @@ impl Tally {
                 }
             }
             Some(known) => {
-                let merged = known.counted.merged_with(&counted);
+                let merged = known.counted.merged_with(&counted, replaces_event);
                 if merged != known.counted {
                     self.roll_up(&known.counted, -1);
                     self.roll_up(&merged, 1);

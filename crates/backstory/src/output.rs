@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::printer::{Style, json_stdout, print_stderr};
 
 pub(crate) use crate::printer::stdout;
-pub(crate) use backstory_memory::one_line;
+pub(crate) use backstory_memory::{one_line, rfc3339};
 
 /// For things that matter.
 pub(crate) const BOLD: Style = Style::new("1");
@@ -64,13 +64,6 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
-}
-
-/// A time for machines.
-pub(crate) fn rfc3339(at: Option<TimeMs>) -> Option<String> {
-    Timestamp::from_millisecond(at?.get())
-        .ok()
-        .map(|time| time.to_string())
 }
 
 /// A time for people, in their zone.

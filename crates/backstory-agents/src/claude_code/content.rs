@@ -10,6 +10,7 @@ use super::tools::ToolInput;
 use crate::bounds::{MAX_NAME_BYTES, bound_name};
 use crate::injected::{inside, without_leading_blocks};
 use crate::json::text_of;
+use crate::object::Object;
 use crate::shared::{is_true, items, kept, string};
 use backstory_event::{EventBody, Image, Kind, Touch};
 
@@ -101,6 +102,27 @@ struct ImageSource<'a> {
     file_id: Option<&'a RawValue>,
 }
 
+impl<'a> Block<'a> {
+    /// Reads a block that names a field twice: the last value counts. Nothing of a block that is no object.
+    fn with_repeated_keys(block: &'a RawValue) -> Self {
+        let Some(fields) = Object::of(block) else {
+            return Block::default();
+        };
+        Block {
+            kind: fields.get("type"),
+            text: fields.get("text"),
+            thinking: fields.get("thinking"),
+            id: fields.get("id"),
+            name: fields.get("name"),
+            input: fields.get("input"),
+            tool_use_id: fields.get("tool_use_id"),
+            content: fields.get("content"),
+            is_error: fields.get("is_error"),
+            source: fields.get("source"),
+        }
+    }
+}
+
 impl<'a> Message<'a> {
     fn blocks(&self) -> Vec<Block<'a>> {
         let Some(content) = self
@@ -112,7 +134,8 @@ impl<'a> Message<'a> {
         // All at once when all are objects, as they are; else each by itself, so that an odd one costs only itself.
         serde_json::from_str(content.get()).unwrap_or_else(|_| {
             let each = items(content).into_iter();
-            each.map(|block| serde_json::from_str(block.get()).unwrap_or_default())
+            let parse = |block: &'a RawValue| serde_json::from_str(block.get());
+            each.map(|block| parse(block).unwrap_or_else(|_| Block::with_repeated_keys(block)))
                 .collect()
         })
     }

@@ -250,7 +250,10 @@ impl<'a> Line<'a> {
         let effort = string(self.effort).or_else(|| string(thinking.level));
         let context = TurnContext {
             cwd: self.cwd().map(Cow::into_owned),
-            branch: self.branch().map(Cow::into_owned),
+            // `HEAD` when none is checked out.
+            branch: string(self.git_branch)
+                .filter(|branch| !branch.is_empty())
+                .map(Cow::into_owned),
             effort: effort.map(Cow::into_owned),
             permission_mode: self.mode().map(Cow::into_owned),
             agent_version: self.version().map(Cow::into_owned),

@@ -1326,3 +1326,31 @@ fn each_agent_knows_its_own_logs_only() {
     assert!(claims("x.jsonl", "").is_empty());
     assert!(claims("notes.txt", &user("u1", r#""go""#)).is_empty());
 }
+
+#[test]
+fn of_a_field_that_is_named_twice_the_last_value_counts() {
+    let twice = |uuid: &str, more: &str| user_with(uuid, r#""x""#, more);
+    let message = r#","message":{"content":"first","role":"user","role":"user"}"#;
+    check_lines(
+        &[
+            twice("u1", r#","uuid":"u1","type":"system","type":"user""#),
+            twice("u2", message),
+            user(
+                "u3",
+                r#"[{"type":"image","type":"text","text":"in a \ud83d block","text":"in a block"}]"#,
+            ),
+            assistant(
+                "a4",
+                r#"[{"type":"text","text":"Done."}]"#,
+                r#"{"input_tokens":1,"output_tokens":9,"input_tokens":2}"#,
+            ),
+        ],
+        r#"
+        prompt "x"
+        prompt "x"
+        prompt "in a block"
+        reply "Done." by opus
+        used #0 opus in=2 read=0 write=0 out=9
+        "#,
+    );
+}

@@ -58,6 +58,9 @@ pub(super) struct State {
     last_events: VecDeque<(Arc<str>, i64)>,
     /// The first event of each message, by the key of the response, the newest ones.
     first_events: VecDeque<(i64, i64)>,
+    /// The last response that was put down to the event before it, for its records had none so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_response: Option<i64>,
     /// A hash of what was last put out of each kind of telemetry that logs repeat.
     pub(super) telemetry: BTreeMap<String, i64>,
 }
@@ -86,11 +89,7 @@ impl State {
     }
 
     /// The first event of the message that a response is, given the first one of the record at hand: a message may be on several.
-    pub(super) fn first_event(
-        &mut self,
-        response: EventKey,
-        of_record: Option<EventKey>,
-    ) -> Option<EventKey> {
+    fn first_event(&mut self, response: EventKey, of_record: Option<EventKey>) -> Option<EventKey> {
         let mut known = self.first_events.iter().rev();
         if let Some((_, first)) = known.find(|(known, _)| *known == response.0) {
             return Some(EventKey(*first));
@@ -101,6 +100,26 @@ impl State {
         }
         self.first_events.push_back((response.0, first.0));
         Some(first)
+    }
+
+    /// The event that a response is put down to, and whether it takes the place of another one: while no record of its message has
+    /// an event, as when there is nothing but encrypted thinking, that is the event before it.
+    pub(super) fn place_of_response(
+        &mut self,
+        response: EventKey,
+        of_record: Option<EventKey>,
+        session: &str,
+    ) -> (Option<EventKey>, bool) {
+        match self.first_event(response, of_record) {
+            Some(first) => {
+                let waited = self.waiting_response.take_if(|key| *key == response.0);
+                (Some(first), waited.is_some())
+            }
+            None => {
+                self.waiting_response = Some(response.0);
+                (self.last_event(session), false)
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::line::Line;
 use super::object_field::ObjectField;
 use super::transcript::{Names, Transcript};
 use crate::record::Record;
+use crate::repeated_keys::{blank_repeated_keys, is_repeated_key};
 use crate::shared::{LastName, items, string};
 use backstory_event::{Billing, EventKey, Output, Response, Usage};
 
@@ -59,7 +60,11 @@ struct Details<'a> {
     web_fetch_requests: Option<&'a RawValue>,
 }
 
-impl Counts<'_> {
+impl<'a> Counts<'a> {
+    fn parse(json: &'a str) -> serde_json::Result<Self> {
+        serde_json::from_str(json)
+    }
+
     fn usage(&self) -> Usage {
         let number =
             |raw: Option<&RawValue>| raw.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
@@ -139,9 +144,18 @@ impl Transcript {
         let Some(message) = line.message.object() else {
             return;
         };
-        let counts = message
-            .usage
-            .and_then(|usage| serde_json::from_str::<Counts<'_>>(usage.get()).ok());
+        let blanked;
+        let counts = match message.usage.map(|usage| Counts::parse(usage.get())) {
+            Some(Err(error)) if is_repeated_key(&error) => {
+                blanked = message
+                    .usage
+                    .and_then(|usage| blank_repeated_keys(usage.get()));
+                blanked
+                    .as_deref()
+                    .and_then(|usage| Counts::parse(usage).ok())
+            }
+            counts => counts.and_then(Result::ok),
+        };
         let (Some(counts), Some(model)) = (counts, string(message.model)) else {
             return;
         };
@@ -150,7 +164,7 @@ impl Transcript {
         }
         let key = response_key(line, message, session, record);
         let at = line.at();
-        let event = self.state.first_event(key, first_event);
+        let (event, replaces_event) = self.state.place_of_response(key, first_event, session);
         let branch = line.branch();
         let branch = branch.map(|branch| self.names.branches.share(&branch));
         let billing = counts.billing(&mut self.names);
@@ -160,6 +174,7 @@ impl Transcript {
                 key,
                 replay: None,
                 event,
+                replaces_event,
                 branch: branch.clone(),
                 billing: billing.clone(),
                 at,

@@ -6,7 +6,7 @@ use super::output::Answer;
 use super::{edits, marks, message};
 use crate::json;
 use crate::object::Object;
-use crate::shared::kept;
+use crate::shared::{kept, success_of_status};
 use backstory_event::Kind;
 
 /// What an item of the model's conversation says.
@@ -27,10 +27,10 @@ fn item_content(item: &Object<'_>) -> Option<Entry> {
         Some("function_call") => function_call(item),
         Some("custom_tool_call") => custom_call(item),
         Some("local_shell_call") => Some(shell_call(item)),
-        Some("web_search_call") => Some(plain_call(item, "web_search", "action")),
+        Some("web_search_call") => Some(provider_call(item, "web_search", "action")),
         Some("tool_search_call") => Some(plain_call(item, "tool_search", "arguments")),
         Some("image_generation_call") => {
-            Some(plain_call(item, "image_generation", "revised_prompt"))
+            Some(provider_call(item, "image_generation", "revised_prompt"))
         }
         Some(
             "function_call_output"
@@ -122,6 +122,13 @@ fn shell_call(item: &Object<'_>) -> Entry {
 fn plain_call(item: &Object<'_>, tool: &str, field: &str) -> Entry {
     let mut entry = tool_call(item, tool, Effects::default());
     entry.body.text = raw(item.get(field));
+    entry
+}
+
+/// A call of a tool that the provider runs: no result follows.
+fn provider_call(item: &Object<'_>, tool: &str, field: &str) -> Entry {
+    let mut entry = plain_call(item, tool, field);
+    entry.body.has_succeeded = success_of_status(item.word("status").as_deref());
     entry
 }
 

@@ -17,6 +17,7 @@
 //! output of a tool.
 
 pub(crate) mod call;
+mod counted_answer;
 mod edits;
 mod entry;
 mod item;

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, Channel, Entry};
 use super::line::RolloutLine;
+use super::session::session_id;
 use super::state::State;
 use super::telemetry::{self, Topic};
 use super::{is_document, item};
@@ -44,6 +45,9 @@ impl Reading for CodexReading {
             part: 0,
         };
         let (channel, entries) = entry::entries(&line);
+        if channel != Channel::Event && is_of_model(&line, &entries) {
+            self.state.answer.item_logged();
+        }
         self.put(entries, channel, line.at, span, out);
         if let Some(topic) = telemetry::topic(&line)
             && self.is_news(
@@ -127,7 +131,9 @@ impl CodexReading {
             (Some("response_item"), Some("web_search_call")) => {
                 let action = payload.object("action");
                 let action = action.as_ref().and_then(|action| action.word("type"));
-                self.state.web_used(action.as_deref().unwrap_or_default());
+                let action = action.as_deref().unwrap_or_default();
+                let count = self.state.answer.web_used(action);
+                self.put_later_count(count, None, out);
             }
             _ => {}
         }
@@ -136,6 +142,11 @@ impl CodexReading {
     /// Whether a telemetry record says something that no other record says.
     fn is_news(&mut self, topic: Topic, line: &RolloutLine<'_>, counts_changed: bool) -> bool {
         match topic {
+            // Of a copy, the record is another session's.
+            Topic::SessionSettings => {
+                let id = line.payload.as_ref().and_then(session_id);
+                id.is_none_or(|id| *id == *self.own_id())
+            }
             Topic::TokenCount => counts_changed,
             Topic::Compaction => {
                 self.state.compacted = true;
@@ -178,7 +189,7 @@ impl CodexReading {
         for (part, entry) in (span.part..u16::MAX).zip(entries) {
             let words = entry.words();
             if !self.state.is_twin(&entry, &words, channel, end, out) {
-                self.put_one(entry, &words, at, Span { part, ..span }, out);
+                self.put_one(entry, &words, channel, at, Span { part, ..span }, out);
             }
         }
     }
@@ -187,6 +198,7 @@ impl CodexReading {
         &mut self,
         entry: Entry,
         words: &[i64],
+        channel: Channel,
         at: Option<TimeMs>,
         span: Span,
         out: &mut Output,
@@ -222,7 +234,9 @@ impl CodexReading {
                 .as_deref()
                 .map(|model| self.model.share(model));
         }
-        self.state.event_told(kind, key);
+        self.state.last_event = Some(key.0);
+        let count = self.state.answer.event_told(kind, key, channel);
+        self.put_later_count(count, Some(key), out);
         event.body = entry.body;
         event.touches = entry.touches;
         event.error = entry.error;
@@ -278,6 +292,12 @@ fn names_turn(line: &RolloutLine<'_>) -> bool {
         (Some("turn_context" | "response_item"), _)
             | (Some("event_msg"), Some("task_started" | "turn_started"))
     )
+}
+
+/// Whether a record is an item of the model's answer. Reasoning is mostly encrypted: no entry tells of it.
+fn is_of_model(line: &RolloutLine<'_>, entries: &[Entry]) -> bool {
+    let is_answer = |entry: &Entry| entry.kind.is_some_and(|kind| kind.role() == "assistant");
+    line.kinds() == (Some("response_item"), Some("reasoning")) || entries.iter().any(is_answer)
 }
 
 /// Where an item of a document begins in the stored file; `None` when the text was repaired, for then positions moved.

@@ -2,10 +2,12 @@
 
 use serde_json::value::RawValue;
 
+use super::counted_answer::{CountPlace, OpenCount};
 use super::line::RolloutLine;
 use super::origin::Origin;
 use super::reading::CodexReading;
-use super::settings::approval_policy;
+use super::settings::{approval_policy, branch_name};
+use super::usage::Counts;
 use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
 use crate::object::Object;
@@ -18,9 +20,11 @@ const UNKNOWN_MODEL: &str = "unknown";
 impl CodexReading {
     /// Reads the record that a log begins with, and that comes again when it is resumed or copied. `raw` is the same as JSON.
     pub(super) fn read_meta(&mut self, meta: &Object<'_>, raw: &str, out: &mut Output) {
-        let id = meta.name("id").or_else(|| meta.name("session_id"));
-        let id = id.map(|id| bound_session_id(&id).into_owned());
+        let id = session_id(meta);
+        let git = meta.object("git");
         let own_facts = || SessionFacts {
+            branch: branch_name(meta),
+            remote: git.as_ref().and_then(|git| git.name("repository_url")),
             agent_version: bounded_name(meta, "cli_version"),
             meta: (raw.len() <= MAX_META_BYTES).then(|| raw.to_string()),
             ..SessionFacts::default()
@@ -51,12 +55,8 @@ impl CodexReading {
         self.state.subagent = origin.subagent;
         let parent = origin.parent.as_ref();
         self.state.replays = parent.map(|parent| bound_session_id(&parent.session).into_owned());
-        let git = meta.object("git");
-        let git = |field: &str| git.as_ref().and_then(|git| git.name(field));
         let facts = SessionFacts {
             cwd: meta.name("cwd"),
-            branch: git("branch"),
-            remote: git("repository_url"),
             parent: origin.parent,
             machine: origin.machine,
             ..own_facts()
@@ -125,18 +125,48 @@ impl CodexReading {
             return;
         };
         self.learn_window(&info, out);
-        let Some(counted) = usage::counted(&info, &mut self.state.totals) else {
+        let Some(used) = usage::counted(&info, &mut self.state.totals) else {
             return;
         };
+        let last_event = self.state.last_event;
+        let place = self.state.answer.tokens_counted(used, at, last_event);
+        self.put_response(used, at, place, out);
+    }
+
+    /// Puts out a count that was put out before, with what an item behind it adds: its event, or a search.
+    pub(super) fn put_later_count(
+        &mut self,
+        count: Option<OpenCount>,
+        event: Option<EventKey>,
+        out: &mut Output,
+    ) {
+        if let Some(count) = count {
+            let place = CountPlace {
+                event,
+                is_certain: event.is_some(),
+                web_searches: count.web_searches,
+                web_fetches: count.web_fetches,
+            };
+            self.put_response(count.used, count.at, place, out);
+        }
+    }
+
+    fn put_response(
+        &mut self,
+        used: Counts,
+        at: Option<TimeMs>,
+        place: CountPlace,
+        out: &mut Output,
+    ) {
         let session = self.own_id();
-        let key =
-            |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &counted.identity]);
-        let answer = self.state.take_answer();
+        let identity = self.state.totals.unwrap_or_default().bytes();
+        let key = |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &identity]);
         let branch = self.state.branch().map(|branch| self.branch.share(branch));
         let tier = self.state.service_tier.as_deref();
         let model = self.state.model.as_deref().unwrap_or(UNKNOWN_MODEL);
         out.responses.push(Response {
-            event: answer.event.map(EventKey),
+            event: place.event,
+            replaces_event: place.is_certain,
             branch,
             billing: Billing {
                 service_tier: tier.map(|tier| self.tier.share(tier)),
@@ -148,9 +178,9 @@ impl CodexReading {
             at: at.or(self.state.began),
             model: self.model.share(model),
             usage: Usage {
-                web_searches: answer.web_searches,
-                web_fetches: answer.web_fetches,
-                ..counted.usage
+                web_searches: place.web_searches,
+                web_fetches: place.web_fetches,
+                ..used.usage()
             },
         });
     }
@@ -175,6 +205,12 @@ impl CodexReading {
             });
         }
     }
+}
+
+/// Returns the id that a session's own record names.
+pub(super) fn session_id(meta: &Object<'_>) -> Option<String> {
+    let id = meta.name("id").or_else(|| meta.name("session_id"))?;
+    Some(bound_session_id(&id).into_owned())
 }
 
 /// A name as it may be remembered from record to record.

@@ -13,6 +13,7 @@ pub(super) fn read_settings(fields: &Object<'_>) -> TurnContext {
         let settings = mode.as_ref()?.object("settings")?;
         settings.name("reasoning_effort")
     };
+    let policy = approval_policy(fields);
     TurnContext {
         cwd: fields.name("cwd"),
         branch: None,
@@ -21,16 +22,33 @@ pub(super) fn read_settings(fields: &Object<'_>) -> TurnContext {
             .name("effort")
             .or_else(|| fields.name("reasoning_effort"))
             .or_else(mode_effort),
-        approval_policy: approval_policy(fields),
+        approval_policy: policy.clone(),
         sandbox_mode: fields
             .name("sandbox_policy")
             .or_else(|| sandbox.as_ref().and_then(variant_name)),
         network_access: network_access(fields, sandbox.as_ref()),
-        permission_mode: fields
+        // What is allowed is what Codex does not ask for.
+        permission_mode: policy,
+        collaboration_mode: fields
             .name("collaboration_mode")
             .or_else(|| mode.as_ref()?.name("mode")),
         agent_version: None,
     }
+}
+
+/// Reads what the session's own record says of the turns behind it.
+pub(super) fn read_session_settings(meta: &Object<'_>) -> TurnContext {
+    TurnContext {
+        cwd: meta.name("cwd"),
+        branch: branch_name(meta),
+        agent_version: meta.name("cli_version"),
+        ..TurnContext::default()
+    }
+}
+
+/// Returns the git branch that a session's own record names.
+pub(super) fn branch_name(meta: &Object<'_>) -> Option<String> {
+    meta.object("git")?.name("branch")
 }
 
 /// Returns when Codex asks before it acts.

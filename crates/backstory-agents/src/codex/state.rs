@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::counted_answer::CountedAnswer;
 use super::twins::{Heard, Unnamed};
 use super::usage::Counts;
 use crate::reader::trailing_uuid;
 use crate::shared::OpenCalls;
-use backstory_event::{EventKey, Kind, Parent, ParentKind, SessionFacts, TimeMs, Title};
+use backstory_event::{EventKey, Parent, ParentKind, SessionFacts, TimeMs, Title};
 
 /// The app's record of a call comes right after the call's result.
 const RECENT_CALLS: usize = 32;
@@ -47,8 +48,8 @@ pub(super) struct State {
     /// Whether the last record of a compaction still waits for the event that tells of it, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) compacted: bool,
-    #[serde(skip_serializing_if = "Answer::is_empty")]
-    answer: Answer,
+    #[serde(skip_serializing_if = "CountedAnswer::is_empty")]
+    pub(super) answer: CountedAnswer,
     turn: Option<String>,
     known: Known,
     open: OpenCalls,
@@ -79,23 +80,6 @@ struct Known {
     /// Hash of the session's own record.
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<i64>,
-}
-
-/// What the model answered since tokens were last counted.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Answer {
-    /// Key of its first event.
-    pub(super) event: Option<i64>,
-    /// Searches and page views that the provider ran for it.
-    pub(super) web_searches: u64,
-    pub(super) web_fetches: u64,
-}
-
-impl Answer {
-    fn is_empty(&self) -> bool {
-        *self == Answer::default()
-    }
 }
 
 impl State {
@@ -133,32 +117,6 @@ impl State {
     /// Remembers rate limits.
     pub(super) fn limits_told(&mut self, limits: Option<&str>) {
         self.limits = limits.map(hash).or(self.limits);
-    }
-
-    /// Remembers an event: the last one, and the first of an answer. A prompt ends an answer whose tokens were never counted.
-    pub(super) fn event_told(&mut self, kind: Kind, key: EventKey) {
-        self.last_event = Some(key.0);
-        match kind {
-            Kind::Prompt => self.answer = Answer::default(),
-            Kind::Reply | Kind::Reasoning | Kind::ToolCall => {
-                self.answer.event.get_or_insert(key.0);
-            }
-            Kind::ToolResult | Kind::Summary | Kind::System => {}
-        }
-    }
-
-    /// Counts a search or page view that the provider ran.
-    pub(super) fn web_used(&mut self, action: &str) {
-        let count = match action {
-            "open_page" | "find_in_page" => &mut self.answer.web_fetches,
-            _ => &mut self.answer.web_searches,
-        };
-        *count = count.saturating_add(1);
-    }
-
-    /// Takes the answer whose tokens are counted now.
-    pub(super) fn take_answer(&mut self) -> Answer {
-        std::mem::take(&mut self.answer)
     }
 
     /// The parent that a copied record names.

@@ -6,16 +6,18 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::line::RolloutLine;
-use super::settings::read_settings;
+use super::settings::{read_session_settings, read_settings};
 use super::turn_item;
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_context, bound_name};
 use crate::json;
 use crate::object::Object;
-use backstory_event::{Telemetry, TelemetryItem};
+use backstory_event::{Telemetry, TelemetryItem, TurnContext};
 
 /// What a telemetry record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
+    /// The session's own record.
+    SessionSettings,
     TurnSettings,
     ThreadSettings,
     TokenCount,
@@ -79,6 +81,7 @@ const REPEATED_HISTORY: &[&str] = &[
 pub(super) fn topic(line: &RolloutLine<'_>) -> Option<Topic> {
     let payload = line.payload.as_ref()?;
     match line.kinds() {
+        (Some("session_meta"), _) => Some(Topic::SessionSettings),
         (Some("turn_context"), _) => Some(Topic::TurnSettings),
         (Some("compacted"), _) => Some(Topic::Compaction),
         (Some("security_risk_score"), _) => Some(Topic::Other),
@@ -146,7 +149,8 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
         bound_name(kind.map_or("", |kind| kind), MAX_NAME_BYTES).into_owned()
     };
     let items = match topic {
-        Topic::TurnSettings => vec![settings_item(payload)],
+        Topic::SessionSettings => vec![context_item(read_session_settings(payload))],
+        Topic::TurnSettings => vec![context_item(read_settings(payload))],
         Topic::ThreadSettings => {
             let context = payload.object("thread_settings");
             let value = payload.get("thread_settings").map(read_value);
@@ -154,7 +158,7 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
                 name: name(),
                 value,
             });
-            let context = context.as_ref().map(settings_item);
+            let context = context.map(|settings| context_item(read_settings(&settings)));
             context.into_iter().chain(other).collect()
         }
         Topic::TokenCount => token_items(payload),
@@ -196,8 +200,7 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
         .collect()
 }
 
-fn settings_item(fields: &Object<'_>) -> TelemetryItem {
-    let mut context = read_settings(fields);
+fn context_item(mut context: TurnContext) -> TelemetryItem {
     bound_context(&mut context);
     TelemetryItem::Context(context)
 }

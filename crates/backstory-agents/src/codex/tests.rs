@@ -2,6 +2,7 @@
 //! record, and every body is read again from its span: see `read`.
 
 mod bodies;
+mod counts;
 mod details;
 mod facts;
 mod nothing_lost;

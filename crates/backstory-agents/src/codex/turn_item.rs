@@ -12,7 +12,7 @@ use super::output::milliseconds;
 use super::{edits, marks};
 use crate::injected::CONTEXT_OPEN;
 use crate::object::{Object, string};
-use crate::shared::kept;
+use crate::shared::{kept, success_of_status};
 use backstory_event::{Action, Kind, Touch};
 
 /// Returns the type of an item: `CommandExecution` in the source and `commandExecution` in the app's protocol are the same.
@@ -124,19 +124,18 @@ fn contents(item: &Object<'_>) -> Vec<Entry> {
             let query = entry::raw(item.get("query"));
             let mut search = call(item, "web_search", query, Effects::default());
             search.body.arguments = verbatim(item.get("action"));
+            search.body.has_succeeded = success_of_status(item.word("status").as_deref());
             vec![search]
         }
         "imageview" => {
             let touches = item.name("path").map(call::read).into_iter().collect();
-            vec![call(
-                item,
-                "view_image",
-                entry::raw(item.get("path")),
-                Effects {
-                    command: None,
-                    touches,
-                },
-            )]
+            let effects = Effects {
+                command: None,
+                touches,
+            };
+            let mut view = call(item, "view_image", entry::raw(item.get("path")), effects);
+            view.body.has_succeeded = success_of_status(item.word("status").as_deref());
+            vec![view]
         }
         _ => Vec::new(),
     }

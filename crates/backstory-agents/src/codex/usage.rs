@@ -16,22 +16,15 @@ pub(super) struct Counts {
     total: u64,
 }
 
-/// A response that a `token_count` tells of.
-pub(super) struct Counted {
-    pub(super) usage: Usage,
-    /// What the count says in full, by which copies of it are known.
-    pub(super) identity: [u8; 48],
-}
-
-/// The response that the `info` of a `token_count` tells of, if it is not one that was told already.
+/// Returns what the response used that the `info` of a `token_count` tells of, if it is not one that was told already.
 ///
 /// `totals` is the sum over the thread so far. Codex writes a count again whenever the rate limits change, and again when a
 /// thread is resumed: a count with the same totals is no new response. ccusage 20.0.24 goes by the same rule.
-pub(super) fn counted(info: &Object<'_>, totals: &mut Option<Counts>) -> Option<Counted> {
+pub(super) fn counted(info: &Object<'_>, totals: &mut Option<Counts>) -> Option<Counts> {
     let last = info
         .object("last_token_usage")
         .map(|usage| Counts::of(&usage));
-    let (used, identity) = match info
+    let used = match info
         .object("total_token_usage")
         .map(|usage| Counts::of(&usage))
     {
@@ -40,24 +33,17 @@ pub(super) fn counted(info: &Object<'_>, totals: &mut Option<Counts>) -> Option<
             if before == Some(total) {
                 return None;
             }
-            (
-                last.unwrap_or_else(|| total.since(before.unwrap_or_default())),
-                total,
-            )
+            last.unwrap_or_else(|| total.since(before.unwrap_or_default()))
         }
         None => {
             // No log is known to lack the sums; made here, they still tell one response from the next.
             let last = last?;
             let sum = totals.unwrap_or_default().plus(last);
             *totals = Some(sum);
-            (last, sum)
+            last
         }
     };
-    let usage = used.usage();
-    (usage.total() > 0).then(|| Counted {
-        usage,
-        identity: identity.bytes(),
-    })
+    (used.usage().total() > 0).then_some(used)
 }
 
 impl Counts {
@@ -99,7 +85,7 @@ impl Counts {
     }
 
     /// The counts with every token in one column: Codex's input holds what the caches gave and took.
-    fn usage(self) -> Usage {
+    pub(super) fn usage(self) -> Usage {
         let cache_read = self.cached.min(self.input);
         let cache_write = self.cache_write.min(self.input - cache_read);
         Usage {
@@ -112,7 +98,8 @@ impl Counts {
         }
     }
 
-    fn bytes(self) -> [u8; 48] {
+    /// What a count says in full; of the sums of a thread, that by which copies of a response are known.
+    pub(super) fn bytes(self) -> [u8; 48] {
         let mut bytes = [0; 48];
         let counts = [
             self.input,

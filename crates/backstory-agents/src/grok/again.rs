@@ -28,9 +28,9 @@ impl Reading for Again {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
         let begins = !std::mem::replace(&mut self.begun, true);
-        let Some(note) = line.note() else {
+        let Some(note) = line.note()? else {
             if begins {
-                self.bodies = history::bodies(record.json);
+                self.bodies = history::bodies(record.json)?;
             }
             return Ok(());
         };
@@ -40,6 +40,12 @@ impl Reading for Again {
                 Some(speaker) => self.open_stream(speaker, &note),
                 None => self.bodies = note_bodies(&note),
             }
+        }
+        // The end of the turn carries on the text that stands directly before it.
+        if let (Some(reason), Some((_, body)), Some(_)) =
+            (note.stop_reason(), self.bodies.first_mut(), &self.streaming)
+        {
+            body.stop_reason = Some(reason);
         }
         if let (Some((streaming, stream)), Some(speaker)) = (&mut self.streaming, speaker)
             && *streaming == speaker

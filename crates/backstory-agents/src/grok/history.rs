@@ -50,24 +50,27 @@ pub(super) fn begins(first: &str, old: bool) -> bool {
 }
 
 /// Returns the bodies of the events of a message.
-pub(super) fn bodies(json: &str) -> Vec<(u16, EventBody)> {
-    let found = Message::read(json)
-        .map(|message| message.parts())
-        .unwrap_or_default();
-    found
+pub(super) fn bodies(json: &str) -> serde_json::Result<Vec<(u16, EventBody)>> {
+    let found = Message::read(json)?.map(|message| message.parts());
+    let bodies = found
         .into_iter()
-        .map(|part| (part.part, part.body))
-        .collect()
+        .flatten()
+        .map(|part| (part.part, part.body));
+    Ok(bodies.collect())
 }
 
 impl Session {
-    pub(super) fn message(&mut self, record: Record<'_>, out: &mut Output) {
-        let Some(message) = Message::read(record.json) else {
-            return;
+    pub(super) fn message(
+        &mut self,
+        record: Record<'_>,
+        out: &mut Output,
+    ) -> serde_json::Result<()> {
+        let Some(message) = Message::read(record.json)? else {
+            return Ok(());
         };
         let parts = message.parts();
         if parts.is_empty() {
-            return;
+            return Ok(());
         }
         self.place_blocks(&message, record, out);
         let session = self.session(None);
@@ -110,6 +113,7 @@ impl Session {
             event.body = part.body;
             self.put(event, out);
         }
+        Ok(())
     }
 
     /// Puts out where the blocks of a message lie that are read as one text.

@@ -38,12 +38,12 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The notification that the record is, if it is one.
-    pub(super) fn note(&self) -> Option<Note<'a>> {
+    /// The notification that the record is, if it is one. Fails when a field is named twice.
+    pub(super) fn note(&self) -> serde_json::Result<Option<Note<'a>>> {
         match (self.params, self.update) {
             (Some(params), _) => Note::read(params.get(), self.timestamp),
             (None, Some(_)) => Note::read(self.whole, self.timestamp),
-            (None, None) => None,
+            (None, None) => Ok(None),
         }
     }
 }

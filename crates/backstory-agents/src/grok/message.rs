@@ -9,8 +9,9 @@ use super::body::{is_background, result_marks};
 use super::content::{Content, content_text};
 use super::edits::asked_edits;
 use super::fields::Fields;
+use super::note::unless_repeated;
 use super::{stream, tools};
-use crate::shared::{items, kept, string};
+use crate::shared::{items, kept, string, success_of_status};
 use backstory_event::{EventBody, Kind};
 
 /// The part that a message's own text is; its tool calls are those after it.
@@ -105,8 +106,9 @@ impl Part {
 }
 
 impl<'a> Message<'a> {
-    pub(super) fn read(json: &'a str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+    /// Reads a message; `None` when the record is something else. Fails when a field is named twice.
+    pub(super) fn read(json: &'a str) -> serde_json::Result<Option<Self>> {
+        unless_repeated(json)
     }
 
     /// Returns the events of the message.
@@ -234,6 +236,7 @@ impl<'a> Message<'a> {
         let call = tools::read_call(&tool, "search", input, &fields, &[]);
         let mut called = Part::called(TEXT_PART, fields.text(&["id"]), call, input);
         called.body.status = fields.owned(&["status"]);
+        called.body.has_succeeded = success_of_status(called.body.status.as_deref());
         Some(called)
     }
 }

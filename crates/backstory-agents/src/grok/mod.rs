@@ -176,10 +176,10 @@ impl Reading for Session {
             SessionFile::Events => self.event_line(record, out),
             SessionFile::Signals => self.signals(record, out),
             SessionFile::Conversation => {
-                if let Some(note) = line.note() {
+                if let Some(note) = line.note()? {
                     self.update(&note, record, out);
                 } else if line.kind.is_some() || line.role.is_some() {
-                    self.message(record, out);
+                    self.message(record, out)?;
                 }
             }
         }

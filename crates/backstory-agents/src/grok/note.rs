@@ -7,13 +7,18 @@ use serde_json::value::RawValue;
 
 use super::Line;
 use super::fields::{Fields, integer, moment};
+use crate::repeated_keys::is_repeated_key;
 use crate::shared::{items, kept, string};
 use backstory_event::{Kind, TimeMs};
 
 /// Whether the first line of a file is one of this log.
 pub(super) fn begins(first: &str) -> bool {
     match Line::read(first) {
-        Ok(line) => line.note().is_some_and(|note| !note.kind().is_empty()),
+        Ok(line) => match line.note() {
+            Ok(note) => note.is_some_and(|note| !note.kind().is_empty()),
+            // Only a notification is read further than its outermost fields.
+            Err(_) => true,
+        },
         // The line is longer than what is looked at. What it quotes has its quotation marks escaped, so these are keys.
         Err(_) => [
             "\"method\":\"session/update\"",
@@ -105,12 +110,25 @@ impl<'a> Meta<'a> {
 
 impl<'a> Note<'a> {
     /// Reads the parameters of a notification; `None` when there is no update in them.
-    pub(super) fn read(json: &'a str, timestamp: Option<&RawValue>) -> Option<Self> {
-        let mut note: Self = serde_json::from_str(json).ok()?;
-        note.update = serde_json::from_str(note.raw?.get()).ok()?;
-        note.meta = Meta::read(note.raw_meta);
+    /// Fails when a field is named twice.
+    pub(super) fn read(
+        json: &'a str,
+        timestamp: Option<&RawValue>,
+    ) -> serde_json::Result<Option<Self>> {
+        let Some(mut note) = unless_repeated::<Self>(json)? else {
+            return Ok(None);
+        };
+        let Some(raw) = note.raw else {
+            return Ok(None);
+        };
+        let Some(update) = unless_repeated(raw.get())? else {
+            return Ok(None);
+        };
+        note.update = update;
+        let meta = note.raw_meta.map(|meta| unless_repeated(meta.get()));
+        note.meta = meta.transpose()?.flatten().unwrap_or_default();
         note.at = moment(note.meta.agent_timestamp_ms).or_else(|| moment(timestamp));
-        Some(note)
+        Ok(Some(note))
     }
 
     pub(super) fn kind(&self) -> Cow<'a, str> {
@@ -131,6 +149,12 @@ impl<'a> Note<'a> {
             Cow::Borrowed(id) => Cow::Borrowed(&id[..length]),
             Cow::Owned(id) => Cow::Owned(id[..length].to_string()),
         })
+    }
+
+    /// Why the turn ended that the notification says to be over.
+    pub(super) fn stop_reason(&self) -> Option<String> {
+        let is_end = self.kind() == "turn_completed";
+        is_end.then(|| self.fields().owned(&["stop_reason"]))?
     }
 
     pub(super) fn is_final(&self) -> bool {
@@ -203,6 +227,17 @@ impl<'a> Note<'a> {
             "session_recap" => summary(&["summary"]),
             _ => None,
         }
+    }
+}
+
+/// Reads a value; `None` when it is of another shape. Fails when a field is named twice.
+pub(super) fn unless_repeated<'a, T: Deserialize<'a>>(
+    json: &'a str,
+) -> serde_json::Result<Option<T>> {
+    match serde_json::from_str(json) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_repeated_key(&error) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 

@@ -165,7 +165,7 @@ impl Reading for TelemetryAgain {
     fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
         let line = Line::read(record.json)?;
         let begins = !std::mem::replace(&mut self.begun, true);
-        let (at, items) = if let Some(note) = line.note() {
+        let (at, items) = if let Some(note) = line.note()? {
             (note.at, note_items(&note))
         } else {
             let fields = Fields::read(record.json);

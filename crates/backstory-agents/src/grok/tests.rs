@@ -55,6 +55,7 @@ fn whole(event: &Event, out: &Output) -> (Event, usize) {
     for extension in more {
         event.body.text.push_str(&extension.text);
         event.body.images.extend(extension.images.iter().cloned());
+        event.body.stop_reason = extension.stop_reason.clone().or(event.body.stop_reason);
         event.span.length = extension.end - event.span.offset;
         count += 1;
     }
@@ -594,6 +595,13 @@ fn tokens_are_counted_once_in_one_column() {
                 9,
                 r#"{"sessionUpdate":"model_changed","model_id":"grok-8"}"#,
             ),
+            // Only the counts of the whole turn have its reasoning; sums over turns are no counts of a turn.
+            turn(
+                r#""prompt_id":"p5","usage":{"outputTokens":20,"reasoningTokens":5,"modelUsage":{"a":{"outputTokens":2},"b":{"outputTokens":18}}}"#,
+            ),
+            turn(
+                r#""prompt_id":"p6","usage":{"outputTokens":90,"reasoningTokens":50,"modelUsage":{"a":{"outputTokens":2}}}"#,
+            ),
             turn(r#""usage":{"inputTokens":3.0,"outputTokens":1}"#),
             turn(r#""prompt_id":"p3","usage":{"inputTokens":0}"#),
             turn(r#""prompt_id":"p4""#),
@@ -601,6 +609,9 @@ fn tokens_are_counted_once_in_one_column() {
         "response grok-9 [10, 18, 70, 10, 5]
          response grok-mini [10, 2, 0, 0, 0]
          response unknown [0, 0, 7, 0, 0]
+         response a [0, 2, 0, 0, 0]
+         response b [0, 18, 0, 0, 5]
+         response a [0, 2, 0, 0, 0]
          response grok-8 [3, 1, 0, 0, 0]",
     );
 }
@@ -1159,4 +1170,24 @@ fn only_own_files_are_recognised() {
     }
     assert_eq!(found("chat_history.jsonl", others[0]), None);
     assert_eq!(found("chat_history.jsonl", others[3]), None);
+}
+
+#[test]
+fn of_a_field_that_is_named_twice_the_last_value_counts() {
+    let line = |outer: &str, params: &str, update: &str, meta: &str, text: &str| {
+        format!(
+            r#"{{"timestamp":1,{outer}"method":"session/update","params":{{{params}"sessionId":"{SESSION}","_meta":{{{meta}"eventId":"e-{text}"}},"update":{{{update}"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+        )
+    };
+    check(
+        &[
+            asks("go"),
+            line(r#""method":"x","#, "", "", "", "a"),
+            line("", r#""sessionId":"x","#, "", "", "b"),
+            line("", "", r#""sessionUpdate":"plan","#, "", "c"),
+            line("", "", "", r#""eventId":"x","#, "d"),
+        ],
+        "prompt at=1000 | go
+         reply +3 at=1000 | abcd",
+    );
 }

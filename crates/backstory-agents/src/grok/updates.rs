@@ -60,7 +60,7 @@ impl Session {
                 }
             }
             "turn_completed" => {
-                self.state.run = None;
+                self.end_text(note, record, out);
                 self.state.open.clear();
                 self.usage(note, &session, record, out);
                 self.state.turn_over = true;
@@ -214,6 +214,18 @@ impl Session {
             event.model = self.model();
         }
         event
+    }
+
+    /// Ends the text that is streaming when its turn ends, and adds to it why the model stopped.
+    fn end_text(&mut self, note: &Note<'_>, record: Record<'_>, out: &mut Output) {
+        let is_answer = |run: &Run| run.told && run.speaker != Speaker::Person && !run.mark.host;
+        let answer = self.state.run.take().filter(is_answer);
+        if let (Some(run), Some(reason)) = (answer, note.stop_reason()) {
+            out.extensions.push(Extension {
+                stop_reason: Some(reason),
+                ..Extension::new(EventKey(run.key), record.offset + record.length)
+            });
+        }
     }
 
     fn remember_model(&mut self, model: &str) {

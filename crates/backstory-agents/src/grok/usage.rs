@@ -27,6 +27,7 @@ impl Session {
             .iter()
             .map(|(model, usage)| (Arc::from(model), tokens(&Fields::read(usage.get()))))
             .collect();
+        add_reasoning(&mut by_model, &tokens(&total));
         if by_model.is_empty() {
             by_model.push((
                 self.model().unwrap_or_else(|| Arc::from("unknown")),
@@ -48,8 +49,9 @@ impl Session {
                 session: session.clone(),
                 key,
                 replay: None,
-                // The log counts a turn as a whole: what several models used is of one answer.
-                event: self.state.answer.map(EventKey),
+                // The log counts a turn as a whole: what several models used is of one answer. A turn without one has its prompt.
+                event: self.state.answer.or(self.state.last).map(EventKey),
+                replaces_event: false,
                 branch: None,
                 billing: Billing::default(),
                 at: note.at,
@@ -57,6 +59,19 @@ impl Session {
                 usage,
             });
         }
+    }
+}
+
+/// Adds the reasoning of a turn to the model that answered, when only the turn's own counts have it. Those of some releases are
+/// sums over turns: they are believed if their output is that of the models.
+fn add_reasoning(by_model: &mut [(Arc<str>, Usage)], turn: &Usage) {
+    let output = (by_model.iter()).fold(0, |sum: u64, (_, usage)| sum.saturating_add(usage.output));
+    let is_known = by_model.iter().any(|(_, usage)| usage.reasoning > 0);
+    if is_known || output != turn.output {
+        return;
+    }
+    if let Some((_, usage)) = by_model.iter_mut().max_by_key(|(_, usage)| usage.output) {
+        usage.reasoning = turn.reasoning.min(usage.output);
     }
 }
 

@@ -155,6 +155,8 @@ fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
             let images = extension.images.iter().cloned();
             event.body.images.extend(images);
             event.body.identity.add_missing(&extension.identity);
+            let stop_reason = extension.stop_reason.clone();
+            event.body.stop_reason = stop_reason.or(event.body.stop_reason.take());
         }
     }
     let bytes_of = |span: Span| &data[span.offset as usize..][..span.length as usize];

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{EventType, LogEvent, MAX_ERROR_BYTES};
+use crate::read::rfc3339;
 use crate::text;
 
 /// The columns, in their order.
@@ -26,7 +27,7 @@ struct Line<'a> {
 
 /// Returns the line of an event, with its newline and without secrets: paths, ids and messages of errors may carry some.
 pub(super) fn write_line(event: &LogEvent, redactor: &Redactor) -> std::io::Result<Vec<u8>> {
-    let at = jiff::Timestamp::from_millisecond(event.at.get()).map_err(std::io::Error::other)?;
+    let timestamp = rfc3339(Some(event.at)).ok_or_else(|| std::io::Error::other("invalid time"))?;
     let mut data = event.data.clone();
     let mut set = |name: &str, value: Value| data.insert(name.to_string(), value);
     if let Some(agent) = &event.agent {
@@ -45,7 +46,7 @@ pub(super) fn write_line(event: &LogEvent, redactor: &Redactor) -> std::io::Resu
     }
     let session_id = event.session_id.as_deref();
     let line = Line {
-        timestamp: format!("{at:.3}"),
+        timestamp,
         session_id: session_id.map(|id| redacted(id, redactor)),
         event_type: event.event_type.name(),
         data,

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Action, SessionId, Touch, TurnNo};
+use backstory_event::{Action, FileEdit, SessionId, Touch, TurnNo};
 use backstory_store::Store;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::own_changes::own_changes;
 use crate::error::Result;
 
 /// A function that a tool use changed.
@@ -96,12 +97,14 @@ impl Functions {
         Ok(Functions(turns))
     }
 
-    /// Those of the files that a call wrote. A turn edits a file more than once; the functions that the call itself names are its own.
+    /// Those of the files that a call wrote. A turn edits a file more than once: where the log has the text before the edit, only
+    /// those that differ behind it; else those that the call itself names, or all of the turn when it names none.
     pub(super) fn changed(
         &self,
         turn: TurnNo,
         touches: &[Touch],
         input: &str,
+        edits: &[FileEdit],
     ) -> Vec<ChangedFunction> {
         let Some(changed) = self.0.get(&turn) else {
             return Vec::new();
@@ -116,15 +119,25 @@ impl Functions {
             };
             touches.iter().find(is_it).map(|touch| touch.path.clone())
         };
-        let mut functions: Vec<ChangedFunction> = changed
-            .iter()
-            .filter_map(|function| {
-                Some(ChangedFunction {
-                    file: written_as(&function.file)?,
-                    ..function.clone()
-                })
-            })
-            .collect();
+        let mut own: HashMap<String, Option<HashMap<String, FunctionChange>>> = HashMap::new();
+        let (mut known, mut functions) = (Vec::new(), Vec::new());
+        for function in changed {
+            let Some(file) = written_as(&function.file) else {
+                continue;
+            };
+            let own = (own.entry(file.clone())).or_insert_with(|| own_changes(edits, &file));
+            let function = ChangedFunction {
+                file,
+                ..function.clone()
+            };
+            match own {
+                None => functions.push(function),
+                Some(own) => known.extend(own.get(&function.name).map(|change| ChangedFunction {
+                    change: *change,
+                    ..function
+                })),
+            }
+        }
         let is_named = |function: &ChangedFunction| {
             let name = &function.name;
             input.contains(name.rsplit('.').next().unwrap_or(name))
@@ -132,6 +145,7 @@ impl Functions {
         if functions.iter().any(is_named) {
             functions.retain(is_named);
         }
+        functions.append(&mut known);
         functions.sort_unstable_by(|a, b| (&a.name, a).cmp(&(&b.name, b)));
         functions.dedup();
         functions

@@ -8,6 +8,7 @@ mod extract;
 mod faithful;
 mod functions;
 mod measure;
+mod own_changes;
 mod uses;
 
 use std::time::Instant;

@@ -104,7 +104,12 @@ fn joined(
     functions: &Functions,
 ) -> ObservedItem {
     let failed = result.is_failure();
-    let functions = functions.changed(call.turn, &call.event.touches, call.text());
+    // The answer knows more than the call, if it tells anything.
+    let edits = match result.event.body.edits.as_slice() {
+        [] => call.event.body.edits.as_slice(),
+        made => made,
+    };
+    let functions = functions.changed(call.turn, &call.event.touches, call.text(), edits);
     let (asked, answer) = (call.event.into_owned(), result.event.into_owned());
     ObservedItem {
         call: call.seq,

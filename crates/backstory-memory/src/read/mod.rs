@@ -4,6 +4,8 @@ mod lines;
 mod record;
 mod telemetry;
 mod turn;
+mod turn_context;
+mod usage;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,8 +25,9 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
-pub use self::record::{EventRecord, ServerTools, SessionStatus, UsageRecord};
+pub use self::record::{EventRecord, SessionStatus, rfc3339};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
+pub use self::usage::{ServerTools, UsageRecord};
 
 /// How much of a stream is in memory at once when it is given back.
 const COPY_BYTES: u64 = 1 << 20;

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_agents::{SourceName, read_document};
-use backstory_event::{
-    EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo, Usage,
-};
-use backstory_store::{EventUsage, SessionRow};
+use backstory_agents::{SourceName, call_arguments, read_document};
+use backstory_event::{EventView, Image, Origin, Output, Seq, StreamId, TimeMs, ToolClass, TurnNo};
+use backstory_store::SessionRow;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::lines::LineCounter;
+use super::usage::UsageRecord;
 use crate::Memory;
 use crate::error::Result;
 use crate::read::unless_damaged;
@@ -19,97 +18,8 @@ use crate::read::unless_damaged;
 /// Without a sign of life for so long, a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
 
-/// Tokens and server-side tools of a message, turn or session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct UsageRecord {
-    /// Input that no cache held.
-    pub input: u64,
-    /// Output, reasoning included.
-    pub output: u64,
-    /// Input read from a cache.
-    pub cache_read: u64,
-    /// Input written to a cache.
-    pub cache_write: u64,
-    /// Part of it that is kept for five minutes.
-    pub cache_write_5m: u64,
-    /// Part of it that is kept for an hour.
-    pub cache_write_1h: u64,
-    /// Part of the output that was reasoning.
-    pub reasoning: u64,
-    /// Sum of all tokens.
-    pub total: u64,
-    /// Requests to tools that the provider runs.
-    pub server_tools: ServerTools,
-    /// Service tier, where the log says; of several messages, that of the first one that names it.
-    pub service_tier: Option<String>,
-}
-
-/// Requests to tools that the provider runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct ServerTools {
-    /// Web searches.
-    pub web_search_requests: u64,
-    /// Web pages fetched.
-    pub web_fetch_requests: u64,
-}
-
-impl From<&Usage> for UsageRecord {
-    fn from(usage: &Usage) -> Self {
-        UsageRecord {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            cache_write_5m: usage.cache_write_5m(),
-            cache_write_1h: usage.cache_write_1h,
-            reasoning: usage.reasoning,
-            total: usage.total(),
-            server_tools: ServerTools {
-                web_search_requests: usage.web_searches,
-                web_fetch_requests: usage.web_fetches,
-            },
-            service_tier: None,
-        }
-    }
-}
-
-impl UsageRecord {
-    /// Adds what another message used; the service tier is that of the first one that names it.
-    pub(super) fn add(&mut self, more: &UsageRecord) {
-        let counts = [
-            (&mut self.input, more.input),
-            (&mut self.output, more.output),
-            (&mut self.cache_read, more.cache_read),
-            (&mut self.cache_write, more.cache_write),
-            (&mut self.cache_write_5m, more.cache_write_5m),
-            (&mut self.cache_write_1h, more.cache_write_1h),
-            (&mut self.reasoning, more.reasoning),
-            (&mut self.total, more.total),
-            (
-                &mut self.server_tools.web_search_requests,
-                more.server_tools.web_search_requests,
-            ),
-            (
-                &mut self.server_tools.web_fetch_requests,
-                more.server_tools.web_fetch_requests,
-            ),
-        ];
-        for (count, more) in counts {
-            *count = count.saturating_add(more);
-        }
-        let tier = self.service_tier.take();
-        self.service_tier = tier.or_else(|| more.service_tier.clone());
-    }
-}
-
-impl From<&EventUsage> for UsageRecord {
-    fn from(found: &EventUsage) -> Self {
-        UsageRecord {
-            service_tier: found.service_tier.clone(),
-            ..UsageRecord::from(&found.usage)
-        }
-    }
-}
+/// Model of responses whose log names none.
+const UNKNOWN_MODEL: &str = "unknown";
 
 /// An event with everything that is known of it. What the log does not say is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -130,7 +40,7 @@ pub struct EventRecord {
     pub tool: Option<String>,
     /// What the tool does.
     pub tool_class: Option<ToolClass>,
-    /// The model that wrote it.
+    /// The model that wrote it; where the log does not say, the one that its turn's tokens are counted for.
     pub model: Option<String>,
     /// For a tool result, the number of its call.
     pub call: Option<Seq>,
@@ -138,7 +48,7 @@ pub struct EventRecord {
     pub parent: Option<Seq>,
     /// The command that a tool call runs.
     pub command: Option<String>,
-    /// Arguments of a tool call as JSON, where `text` is something else.
+    /// Arguments of a tool call as JSON; null for tools that take free text, which is `text`.
     pub arguments: Option<String>,
     /// Files that a tool call names.
     pub files: Vec<String>,
@@ -229,6 +139,7 @@ impl Memory {
     ) -> Result<Vec<EventRecord>> {
         let reader = backstory_agents::reader(&session.agent);
         let mut usage = self.usage_of_events(session.id, events)?;
+        let models = self.models_of_turns(session, events)?;
         let paths = self.store.stream_paths(session.id)?;
         let mut lines = LineCounter::new(&self.store);
         let mut records = Vec::with_capacity(events.len());
@@ -251,11 +162,15 @@ impl Memory {
                 text: body.text.clone(),
                 tool: event.tool.clone(),
                 tool_class,
-                model: event.model.as_deref().map(str::to_string),
+                model: match (&event.model, event.kind.role()) {
+                    (Some(model), _) => Some(model.to_string()),
+                    (None, "assistant") => models.get(&view.turn).cloned(),
+                    (None, _) => None,
+                },
                 call: view.call,
                 parent: view.parent,
                 command: body.command.clone(),
-                arguments: body.arguments.clone(),
+                arguments: call_arguments(event).map(str::to_string),
                 files: event
                     .touches
                     .iter()
@@ -282,31 +197,23 @@ impl Memory {
         Ok(records)
     }
 
-    /// Returns the usage of the messages that begin with these events, by their numbers.
-    pub(super) fn usage_of_events(
+    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
+    pub(super) fn models_of_turns(
         &self,
-        session: SessionId,
+        session: &SessionRow,
         events: &[EventView<'_>],
-    ) -> Result<HashMap<Seq, UsageRecord>> {
-        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+    ) -> Result<HashMap<TurnNo, String>> {
+        let is_nameless = |view: &&EventView<'_>| {
+            view.event.model.is_none() && view.event.kind.role() == "assistant"
+        };
+        let mut nameless = events.iter().filter(is_nameless).map(|view| view.turn);
+        let Some(first) = nameless.next() else {
             return Ok(HashMap::new());
         };
-        let found = self.store.event_usage(session, first.seq, last.seq)?;
-        let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
-        for found in &found {
-            // What several models used for one answer is counted apart.
-            let record = records.entry(found.seq).or_default();
-            record.add(&UsageRecord::from(found));
-        }
-        Ok(records)
-    }
-
-    /// Returns the tokens of all messages of a session.
-    pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
-        Ok(UsageRecord {
-            service_tier: self.store.session_service_tier(session.id)?,
-            ..UsageRecord::from(&session.usage)
-        })
+        let last = nameless.next_back().unwrap_or(first);
+        let mut models = self.store.turn_models(session.id, first, last)?;
+        models.retain(|_, model| model != UNKNOWN_MODEL);
+        Ok(models)
     }
 
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
@@ -330,8 +237,8 @@ impl Memory {
     }
 }
 
-/// Formats a time as RFC 3339.
-pub(super) fn rfc3339(at: Option<TimeMs>) -> Option<String> {
+/// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
+pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {
     let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
-    Some(time.to_string())
+    Some(format!("{time:.3}"))
 }

@@ -13,8 +13,14 @@ use crate::read::unless_damaged;
 /// Telemetry records before a turn that are looked at to find its settings.
 const MAX_EARLIER_RECORDS: usize = 1000;
 
-/// What a record says, with the number of the event before it.
-type PlacedTelemetry = (Seq, Telemetry);
+/// What a record says, in its place.
+pub(super) struct PlacedTelemetry {
+    /// Number of the event before it.
+    pub(super) seq: Seq,
+    /// Whether it lies in a file of its own, without events.
+    pub(super) is_elsewhere: bool,
+    pub(super) telemetry: Telemetry,
+}
 
 impl Memory {
     /// Returns what telemetry records of the events say, each with the number of the event before it. The newest ones before the
@@ -48,11 +54,15 @@ impl Memory {
         let mut found = Vec::new();
         for row in rows {
             let items = self.telemetry_of(row, reader, &mut bytes)?;
-            found.extend(items.into_iter().map(|item| (row.seq, item)));
+            found.extend(items.into_iter().map(|telemetry| PlacedTelemetry {
+                seq: row.seq,
+                is_elsewhere: false,
+                telemetry,
+            }));
         }
         if !elsewhere.is_empty() {
             found.extend(self.telemetry_by_time(session, &elsewhere, reader)?);
-            found.sort_by_key(|(seq, _)| *seq);
+            found.sort_by_key(|placed| placed.seq);
         }
         Ok(found)
     }
@@ -85,9 +95,13 @@ impl Memory {
             let items = self.telemetry_of(*row, reader, &mut bytes)?;
             // A record of a whole turn is about what came before its end.
             let end = items.iter().filter_map(|item| item.at).max();
-            found.extend(items.into_iter().map(|item| {
-                let is_setting = matches!(item.item, TelemetryItem::Context(_));
-                (seq_at(if is_setting { item.at } else { end }), item)
+            found.extend(items.into_iter().map(|telemetry| {
+                let is_setting = matches!(telemetry.item, TelemetryItem::Context(_));
+                PlacedTelemetry {
+                    seq: seq_at(if is_setting { telemetry.at } else { end }),
+                    is_elsewhere: true,
+                    telemetry,
+                }
             }));
         }
         Ok(found)

@@ -2,14 +2,19 @@
 
 use std::collections::HashMap;
 
+use backstory_agents::Reader;
 use backstory_event::{
-    EventView, Image, Kind, Seq, Telemetry, TelemetryItem, ToolClass, TurnContext, TurnNo,
+    EventBody, EventView, Image, Kind, Seq, Telemetry, TelemetryItem, TimeMs, ToolClass,
+    TurnContext, TurnNo,
 };
 use backstory_store::{EventRange, SessionRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::record::{UsageRecord, rfc3339};
+use super::record::{SessionStatus, rfc3339};
+use super::telemetry::PlacedTelemetry;
+use super::turn_context::learn_settings;
+use super::usage::UsageRecord;
 use crate::Memory;
 use crate::error::Result;
 
@@ -34,7 +39,8 @@ pub struct Turn {
     pub usage: UsageRecord,
     /// Time from the prompt to the first answer in milliseconds.
     pub first_answer_ms: Option<i64>,
-    /// Time from the prompt to the last event in milliseconds.
+    /// Duration in milliseconds: what the agent says, summed when it says so several times; else the time from the prompt to the last
+    /// event.
     pub duration_ms: Option<i64>,
 }
 
@@ -73,7 +79,8 @@ pub struct TurnAction {
     pub arguments: String,
     /// The output; null while there is none.
     pub output: Option<String>,
-    /// `success`, `error`, `denied`, `interrupted` or `running`.
+    /// `success`, `error`, `denied` or `interrupted` by the result, or by the call where the provider runs the tool; without either
+    /// `running` while the session runs, else `unknown`.
     pub status: &'static str,
     /// Time of the call, RFC 3339.
     pub started_at: Option<String>,
@@ -99,47 +106,46 @@ pub struct TurnTelemetry {
 }
 
 impl Memory {
-    /// Returns the turns of a session, or one of them.
-    pub fn turns(&self, session: &SessionRow, range: EventRange) -> Result<Vec<Turn>> {
+    /// Returns the turns of a session, or one of them, as they are known at `now`.
+    pub fn turns(&self, session: &SessionRow, range: EventRange, now: TimeMs) -> Result<Vec<Turn>> {
         let events = self.events(session, range)?;
-        let usage = self.usage_of_events(session.id, &events)?;
         let telemetry = self.telemetry_around(session, &events)?;
-        let class_of = |tool: Option<&str>| {
-            let reader = backstory_agents::reader(&session.agent);
-            let class = reader
-                .zip(tool)
-                .map(|(reader, tool)| reader.tool_class(tool));
-            class.unwrap_or(ToolClass::Other)
+        let models = self.models_of_turns(session, &events)?;
+        let sources = TurnSources {
+            usage: self.usage_of_events(session.id, &events)?,
+            reader: backstory_agents::reader(&session.agent),
+            unanswered: match SessionStatus::at(session, now) {
+                SessionStatus::Running => "running",
+                _ => "unknown",
+            },
         };
-        let mut context = TurnContext {
-            cwd: session.cwd.clone(),
-            branch: session.branch.clone(),
-            agent_version: session.agent_version.clone(),
-            permission_mode: session.permission_mode.clone(),
-            ..TurnContext::default()
-        };
-        let first = events.first().map_or(Seq::ZERO, |event| event.seq);
-        for (_, item) in telemetry.iter().filter(|(seq, _)| seq.next() < first) {
-            learn_context(&mut context, item);
-        }
+        let mut context = self.context_before(session, &events, &telemetry)?;
         let mut turns = Vec::new();
         for events in events.chunk_by(|a, b| a.turn == b.turn) {
-            let mut turn = build_turn(events, &usage, &class_of);
+            let mut turn = sources.build_turn(events);
             let (from, to) = (
                 events.first().map_or(Seq::ZERO, |event| event.seq),
                 events.last().map_or(Seq::ZERO, |event| event.seq),
             );
+            let mut ends = TurnEnds::default();
             // Settings stand before what they are for; everything else behind what it is about.
-            for (seq, item) in &telemetry {
-                match item.item {
-                    TelemetryItem::Context(_) if (from..=to).contains(&seq.next()) => {
-                        learn_context(&mut context, item);
+            for placed in &telemetry {
+                match placed.telemetry.item {
+                    TelemetryItem::Context(_) if (from..=to).contains(&placed.seq.next()) => {
+                        learn_settings(&mut context, placed);
                     }
                     TelemetryItem::Context(_) => {}
-                    _ if (from..=to).contains(seq) => turn.add_telemetry(item),
+                    _ if (from..=to).contains(&placed.seq) => {
+                        ends.add(placed);
+                        turn.add_telemetry(&placed.telemetry);
+                    }
                     _ => {}
                 }
             }
+            turn.duration_ms = ends.duration_ms().or(turn.duration_ms);
+            turn.first_answer_ms = ends.first_answer_ms.or(turn.first_answer_ms);
+            let model = models.get(&turn.turn);
+            context.model = model.cloned().or(context.model);
             for event in events {
                 if let Some(said) = &event.event.body.context {
                     context.update_from(said);
@@ -158,87 +164,133 @@ impl Memory {
     }
 }
 
-fn learn_context(context: &mut TurnContext, telemetry: &Telemetry) {
-    if let TelemetryItem::Context(newer) = &telemetry.item {
-        context.update_from(newer);
+/// What the ends of a turn say: an agent that was asked again within a turn ends it several times.
+#[derive(Default)]
+struct TurnEnds {
+    /// Sum of durations, in the files of events and in others: both tell of the same turn.
+    durations: [Option<i64>; 2],
+    first_answer_ms: Option<i64>,
+}
+
+impl TurnEnds {
+    fn add(&mut self, placed: &PlacedTelemetry) {
+        if let TelemetryItem::TurnEnd {
+            duration_ms,
+            first_answer_ms,
+        } = placed.telemetry.item
+        {
+            let sum = &mut self.durations[usize::from(placed.is_elsewhere)];
+            if let Some(duration) = duration_ms {
+                *sum = Some(sum.unwrap_or(0).saturating_add(duration));
+            }
+            self.first_answer_ms = self.first_answer_ms.or(first_answer_ms);
+        }
+    }
+
+    fn duration_ms(&self) -> Option<i64> {
+        let [own, elsewhere] = self.durations;
+        elsewhere.or(own)
     }
 }
 
-fn build_turn(
-    events: &[EventView<'_>],
-    usage: &HashMap<Seq, UsageRecord>,
-    class_of: &dyn Fn(Option<&str>) -> ToolClass,
-) -> Turn {
-    let mut turn = Turn {
-        turn: events.first().map_or(TurnNo::ZERO, |event| event.turn),
-        ..Turn::default()
-    };
-    let mut asked_at = None;
-    let mut calls: HashMap<Seq, usize> = HashMap::new();
-    let mut last_output = None;
-    for view in events {
-        let event = &view.event;
-        let text = view.text();
-        if turn.started_at.is_none() {
-            turn.started_at = rfc3339(event.at);
+/// What turns are made of beside their events.
+struct TurnSources {
+    usage: HashMap<Seq, UsageRecord>,
+    reader: Option<&'static dyn Reader>,
+    /// Status of calls that have no result.
+    unanswered: &'static str,
+}
+
+impl TurnSources {
+    fn class_of(&self, tool: Option<&str>) -> ToolClass {
+        let class = self
+            .reader
+            .zip(tool)
+            .map(|(reader, tool)| reader.tool_class(tool));
+        class.unwrap_or(ToolClass::Other)
+    }
+
+    /// Returns the status of a call as far as its own record says.
+    fn call_status(&self, body: &EventBody) -> &'static str {
+        match body.has_succeeded {
+            Some(true) => "success",
+            Some(false) => "error",
+            None => self.unanswered,
         }
-        asked_at = asked_at.or(event.at);
-        if let (Some(asked), Some(at)) = (asked_at, event.at) {
-            turn.duration_ms = turn.duration_ms.max(Some(at.since(asked)));
-            if event.kind.role() == "assistant" && turn.first_answer_ms.is_none() {
-                turn.first_answer_ms = Some(at.since(asked));
+    }
+
+    fn build_turn(&self, events: &[EventView<'_>]) -> Turn {
+        let mut turn = Turn {
+            turn: events.first().map_or(TurnNo::ZERO, |event| event.turn),
+            ..Turn::default()
+        };
+        let mut asked_at = None;
+        let mut calls: HashMap<Seq, usize> = HashMap::new();
+        let mut last_output = None;
+        for view in events {
+            let event = &view.event;
+            let text = view.text();
+            if turn.started_at.is_none() {
+                turn.started_at = rfc3339(event.at);
             }
-        }
-        if let Some(used) = usage.get(&view.seq) {
-            turn.usage.add(used);
-        }
-        match event.kind {
-            Kind::Prompt => {
-                turn.inputs.text = text.to_string();
-                turn.inputs.images.clone_from(&event.body.images);
-            }
-            Kind::Reply => turn.replies.messages.push(text.to_string()),
-            Kind::Reasoning => turn.replies.reasoning.push(text.to_string()),
-            Kind::ToolCall => {
-                calls.insert(view.seq, turn.actions.len());
-                turn.actions.push(TurnAction {
-                    call_id: event.body.identity.tool_use_id.clone(),
-                    seq: view.seq,
-                    tool: event.tool.clone(),
-                    tool_class: class_of(event.tool.as_deref()),
-                    arguments: event
-                        .body
-                        .arguments
-                        .clone()
-                        .unwrap_or_else(|| text.to_string()),
-                    output: None,
-                    status: "running",
-                    started_at: rfc3339(event.at),
-                    duration_ms: None,
-                });
-            }
-            Kind::ToolResult => {
-                last_output = Some(text);
-                let call = view.call.and_then(|call| calls.get(&call));
-                if let Some(action) = call.and_then(|call| turn.actions.get_mut(*call)) {
-                    action.output = Some(text.to_string());
-                    action.duration_ms = event.duration_ms;
-                    action.status = match event.body.marks {
-                        marks if marks.denied => "denied",
-                        marks if marks.interrupted => "interrupted",
-                        _ if view.is_failure() => "error",
-                        _ => "success",
-                    };
+            asked_at = asked_at.or(event.at);
+            if let (Some(asked), Some(at)) = (asked_at, event.at) {
+                turn.duration_ms = turn.duration_ms.max(Some(at.since(asked)));
+                if event.kind.role() == "assistant" && turn.first_answer_ms.is_none() {
+                    turn.first_answer_ms = Some(at.since(asked));
                 }
             }
-            Kind::System if event.error => last_output = Some(text),
-            Kind::Summary | Kind::System => {}
+            if let Some(used) = self.usage.get(&view.seq) {
+                turn.usage.add(used);
+            }
+            match event.kind {
+                Kind::Prompt => {
+                    turn.inputs.text = text.to_string();
+                    turn.inputs.images.clone_from(&event.body.images);
+                }
+                Kind::Reply => turn.replies.messages.push(text.to_string()),
+                Kind::Reasoning => turn.replies.reasoning.push(text.to_string()),
+                Kind::ToolCall => {
+                    calls.insert(view.seq, turn.actions.len());
+                    turn.actions.push(TurnAction {
+                        call_id: event.body.identity.tool_use_id.clone(),
+                        seq: view.seq,
+                        tool: event.tool.clone(),
+                        tool_class: self.class_of(event.tool.as_deref()),
+                        arguments: event
+                            .body
+                            .arguments
+                            .clone()
+                            .unwrap_or_else(|| text.to_string()),
+                        output: None,
+                        status: self.call_status(&event.body),
+                        started_at: rfc3339(event.at),
+                        duration_ms: None,
+                    });
+                }
+                Kind::ToolResult => {
+                    last_output = Some(text);
+                    let call = view.call.and_then(|call| calls.get(&call));
+                    if let Some(action) = call.and_then(|call| turn.actions.get_mut(*call)) {
+                        action.output = Some(text.to_string());
+                        action.duration_ms = event.duration_ms;
+                        action.status = match event.body.marks {
+                            marks if marks.denied => "denied",
+                            marks if marks.interrupted => "interrupted",
+                            _ if view.is_failure() => "error",
+                            _ => "success",
+                        };
+                    }
+                }
+                Kind::System if event.error => last_output = Some(text),
+                Kind::Summary | Kind::System => {}
+            }
         }
+        if turn.replies.messages.is_empty() {
+            turn.replies.fallback = last_output.map(str::to_string);
+        }
+        turn
     }
-    if turn.replies.messages.is_empty() {
-        turn.replies.fallback = last_output.map(str::to_string);
-    }
-    turn
 }
 
 impl Turn {
@@ -262,15 +314,9 @@ impl Turn {
                 }
                 &mut self.telemetry.other
             }
-            TelemetryItem::TurnEnd {
-                duration_ms,
-                first_answer_ms,
-            } => {
-                self.duration_ms = duration_ms.or(self.duration_ms);
-                self.first_answer_ms = first_answer_ms.or(self.first_answer_ms);
+            TelemetryItem::TurnEnd { .. } | TelemetryItem::Other { .. } => {
                 &mut self.telemetry.other
             }
-            TelemetryItem::Other { .. } => &mut self.telemetry.other,
         };
         let mut value = json!(telemetry.item);
         if let Some(fields) = value.as_object_mut() {

@@ -210,7 +210,10 @@ impl Batch<'_> {
         session.model(model);
         let (id, at) = (session.id, response.at.or(session.ended_at));
         let event = match response.event {
-            Some(event) if !self.tally.has_event(&self.transaction, response.key)? => {
+            Some(event)
+                if response.replaces_event
+                    || !self.tally.has_event(&self.transaction, response.key)? =>
+            {
                 self.find(event)?.filter(|(session, _)| *session == id)
             }
             _ => None,
@@ -224,7 +227,8 @@ impl Batch<'_> {
             branch,
             billing,
         };
-        self.tally.add(&self.transaction, response.key, counted)
+        let replaces_event = response.replaces_event;
+        (self.tally).add(&self.transaction, response.key, counted, replaces_event)
     }
 
     /// Stores where a telemetry record lies. One that follows a copied event belongs to the session that the event was copied from.

@@ -32,7 +32,7 @@ pub(crate) struct Session {
     pub(super) parent_seq: Option<Seq>,
     pub(super) project: Option<ProjectId>,
     pub(super) cwd: Option<String>,
-    pub(super) branch: Option<String>,
+    pub(crate) branch: Option<String>,
     pub(super) machine: bool,
     pub(super) agent_version: Option<String>,
     pub(super) permission_mode: Option<String>,

@@ -253,7 +253,7 @@ fn print_events_json(
 }
 
 fn print_turns_json(memory: &Memory, session: &SessionRow, range: EventRange) -> Result<(), Error> {
-    let turns = memory.turns(session, range)?;
+    let turns = memory.turns(session, range, now())?;
     let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
     print_session(memory, session, "turns", turns, &damage)?;
     report_damage(memory, &damage)

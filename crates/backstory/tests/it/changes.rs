@@ -151,7 +151,7 @@ fn changes_are_told_and_filtered() {
     assert_eq!(shop.changes(&["--since", &claude_id(1)]), all);
     let first = &shop.json(&["changes"])["changes"][0];
     let expected = json!({
-        "session": claude_id(1), "agent": "claude-code", "turn": 3, "timestamp": "2026-05-02T00:00:04Z", "prompt": "close it well",
+        "session": claude_id(1), "agent": "claude-code", "turn": 3, "timestamp": "2026-05-02T00:00:04.000Z", "prompt": "close it well",
         "project": shop.root, "file": "shop.py", "change": "modified",
         "symbols": [{"name": "Shop.close", "kind": "method", "change": "modified", "earlier": null}],
     });

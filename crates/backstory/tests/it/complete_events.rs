@@ -108,7 +108,7 @@ fn turns_have_settings_actions_and_usage() {
     let action = &turn["actions"][0];
     assert_eq!(action["call_id"], "toolu_1");
     assert_eq!(action["status"], "error");
-    assert_eq!(action["started_at"], "2026-02-03T04:05:03Z");
+    assert_eq!(action["started_at"], "2026-02-03T04:05:03.000Z");
     assert_eq!(environment.run(&["show", &claude_id(1), "--turns"]).code, 2);
 }
 

@@ -26,6 +26,7 @@ mod fragments;
 mod growth;
 mod hooks;
 mod hostile;
+mod json_docs;
 mod lossless;
 mod meaning;
 mod nothing_lost;
@@ -46,5 +47,7 @@ mod setup;
 mod short_ids;
 mod streams;
 mod telemetry;
+mod turns;
+mod usage_sums;
 #[cfg(unix)]
 mod worker;

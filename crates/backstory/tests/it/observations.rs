@@ -150,3 +150,69 @@ fn they_say_only_what_their_source_says() {
     assert!(score["observations"].as_u64().unwrap() > 20, "{score}");
     assert!(score["named"].as_u64().unwrap() > 100, "{score}");
 }
+
+#[test]
+fn a_tool_use_names_the_functions_that_it_changed_itself() {
+    let environment = Environment::new();
+    let path = "/home/ada/shop/till.py";
+    let first = "import os\n\ndef open_till():\n    return 1\n\ndef close_till():\n    return 2\n";
+    let mut text = first.to_string();
+    let mut lines = vec![prompt(1, 0, "mend the till")];
+    let edits = [
+        ("import os\n", "import os\nimport sys\n"),
+        ("return 1", "return sys.argv"),
+        (
+            "    return 2\n",
+            "    return 3\n\ndef count_coins():\n    return 4\n",
+        ),
+        ("return 4", "return 5"),
+    ];
+    for (number, (old, new)) in (0u32..).zip(edits) {
+        let call = json!([{"type": "tool_use", "id": format!("c{number}"), "name": "Edit",
+            "input": {"file_path": path, "old_string": old, "new_string": new}}]);
+        lines.push(record(
+            1,
+            2 * number + 1,
+            "assistant",
+            &json!({"role": "assistant", "content": call}),
+        ));
+        let content = json!([{"type": "tool_result", "tool_use_id": format!("c{number}"), "content": "updated"}]);
+        let result = record(
+            1,
+            2 * number + 2,
+            "user",
+            &json!({"role": "user", "content": content}),
+        );
+        let mut result: Value = serde_json::from_str(&result).unwrap();
+        result["toolUseResult"] =
+            json!({"filePath": path, "oldString": old, "newString": new, "originalFile": text});
+        lines.push(format!("{result}\n"));
+        text = text.replacen(old, new, 1);
+    }
+    environment.claude(1, &lines);
+    environment.sweep();
+    let answer = environment.json(&["observations", "00000001"]);
+    let observations = answer["observations"].as_array().unwrap().iter();
+    let changed = |observation: &Value| {
+        let functions = observation["functions_changed"].as_array().unwrap().iter();
+        let shown = functions.map(|function| {
+            assert_eq!(function["file"], path);
+            format!(
+                "{} {}",
+                function["name"].as_str().unwrap(),
+                function["change"].as_str().unwrap()
+            )
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    let found: Vec<String> = observations.skip(1).map(changed).collect();
+    assert_eq!(
+        found,
+        [
+            "",
+            "open_till modified",
+            "close_till modified, count_coins new",
+            "count_coins modified"
+        ]
+    );
+}

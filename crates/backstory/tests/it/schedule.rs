@@ -218,8 +218,8 @@ fn systemd_runs_a_timer_of_the_user() {
         "{service}"
     );
     let status = system.status();
-    assert_eq!(status["last_run"], "2023-11-14T22:13:20Z");
-    assert_eq!(status["next_run"], "2027-01-15T08:00:00Z");
+    assert_eq!(status["last_run"], "2023-11-14T22:13:20.000Z");
+    assert_eq!(status["next_run"], "2027-01-15T08:00:00.000Z");
     // Stopped by hand: installing again starts it.
     std::fs::remove_file(system.state().join("enabled")).unwrap();
     assert_eq!(system.status()["active"], false);

@@ -329,7 +329,7 @@ fn prompts_name_their_settings() {
         "
         prompt uuid=u1 agent_version=2.1.9 branch=main cwd=/shop effort=high permission_mode=plan
         system uuid=u2
-        prompt uuid=u3
+        prompt uuid=u3 branch=HEAD
         ",
     );
 }
@@ -361,12 +361,13 @@ fn usage_belongs_to_the_first_event_of_the_message() {
             ),
             named("a7", "m3", empty),
         ],
+        // What has no event so far is put down to the one before.
         "
-        of no event
+        of 0
         of 1
         of 2
         of 1
-        of no event
+        of 4
         ",
     );
 }

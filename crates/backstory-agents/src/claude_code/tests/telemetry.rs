@@ -95,7 +95,7 @@ fn modes_are_told_when_they_change() {
     let normal = format!(r#"{{"type":"mode","mode":"normal","sessionId":"{SESSION}"}}"#);
     let context = |mode: &str| {
         format!(
-            r#"{{"kind":"context","cwd":null,"branch":null,"model":null,"effort":null,"approval_policy":null,"sandbox_mode":null,"network_access":null,"permission_mode":"{mode}","agent_version":null}}"#
+            r#"{{"kind":"context","cwd":null,"branch":null,"model":null,"effort":null,"approval_policy":null,"sandbox_mode":null,"network_access":null,"permission_mode":"{mode}","collaboration_mode":null,"agent_version":null}}"#
         )
     };
     check_telemetry(

@@ -219,7 +219,6 @@ fn a_response_is_its_first_event() {
         &[
             super::meta(super::OWN, r#","git":{"branch":"main"}"#),
             said("user", "Go"),
-            count(1),
             said("assistant", "One."),
             search("search"),
             search("open_page"),
@@ -240,10 +239,9 @@ fn a_response_is_its_first_event() {
             count(4),
         ],
         "
-        used event=none branch=main
         used event=2 branch=main tier=priority searches=1 fetches=2
         used event=6 branch=main tier=priority
-        used event=none branch=main
+        used event=11 branch=main
         ",
     );
 }

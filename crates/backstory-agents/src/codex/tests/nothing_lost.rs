@@ -107,7 +107,7 @@ proptest! {
             line("event_msg", &ended), line("event_msg", &counted),
         ]);
         let fact = |get: fn(&backstory_event::SessionFacts) -> Option<String>| out.facts.iter().find_map(get);
-        prop_assert_eq!(fact(|facts| facts.agent_version.clone()), version);
+        prop_assert_eq!(&fact(|facts| facts.agent_version.clone()), &version);
         prop_assert_eq!(&fact(|facts| facts.permission_mode.clone()), &policy);
         prop_assert_eq!(fact(|facts| facts.context_window.map(|window| window.to_string())), window.map(|window| window.to_string()));
         prop_assert_eq!(fact(|facts| facts.meta.clone()), Some(meta.to_string()));
@@ -115,10 +115,12 @@ proptest! {
         prop_assert_eq!(response.branch.as_deref(), branch.as_deref());
         prop_assert_eq!(response.billing.service_tier.as_deref(), tier.as_deref());
         let expected = TurnContext {
-            cwd, model, effort, approval_policy: policy, network_access: network.filter(|_| sandbox.is_some()), sandbox_mode: sandbox,
-            permission_mode: mode, ..TurnContext::default()
+            cwd, model, effort, approval_policy: policy.clone(), network_access: network.filter(|_| sandbox.is_some()), sandbox_mode: sandbox,
+            permission_mode: policy, collaboration_mode: mode, ..TurnContext::default()
         };
-        prop_assert_eq!(&telemetry[0].item, &TelemetryItem::Context(expected));
+        let session = TurnContext { branch, agent_version: version, ..TurnContext::default() };
+        prop_assert_eq!(&telemetry[0].item, &TelemetryItem::Context(session));
+        prop_assert_eq!(&telemetry[1].item, &TelemetryItem::Context(expected));
         let end = TelemetryItem::TurnEnd {
             duration_ms: duration.map(|duration| duration as i64), first_answer_ms: first.map(|first| first as i64),
         };

@@ -1,7 +1,7 @@
 //! Records that say how Codex worked.
 
 use super::details::check_details;
-use super::{call, custom, event, item, record, said, shown};
+use super::{OWN, PARENT, call, custom, event, item, meta, read, record, said, shown};
 
 #[track_caller]
 fn check(lines: &[String], expected: &str) {
@@ -28,13 +28,44 @@ fn settings_of_turns_and_threads() {
             ),
         ],
         r#"
-        telemetry after=none {"kind":"context","cwd":"/x","branch":null,"model":"m","effort":"high","approval_policy":"on-request","sandbox_mode":"workspace-write","network_access":false,"permission_mode":"plan","agent_version":null}
-        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":null,"effort":"low","approval_policy":null,"sandbox_mode":"external-sandbox","network_access":true,"permission_mode":"default","agent_version":null}
-        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":null,"effort":null,"approval_policy":null,"sandbox_mode":"read-only","network_access":false,"permission_mode":null,"agent_version":null}
-        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":"n","effort":"low","approval_policy":null,"sandbox_mode":null,"network_access":null,"permission_mode":null,"agent_version":null}
+        telemetry after=none {"kind":"context","cwd":"/x","branch":null,"model":"m","effort":"high","approval_policy":"on-request","sandbox_mode":"workspace-write","network_access":false,"permission_mode":"on-request","collaboration_mode":"plan","agent_version":null}
+        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":null,"effort":"low","approval_policy":null,"sandbox_mode":"external-sandbox","network_access":true,"permission_mode":null,"collaboration_mode":"default","agent_version":null}
+        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":null,"effort":null,"approval_policy":null,"sandbox_mode":"read-only","network_access":false,"permission_mode":null,"collaboration_mode":null,"agent_version":null}
+        telemetry after=1 {"kind":"context","cwd":null,"branch":null,"model":"n","effort":"low","approval_policy":null,"sandbox_mode":null,"network_access":null,"permission_mode":null,"collaboration_mode":null,"agent_version":null}
         telemetry after=1 {"kind":"other","name":"thread_settings_applied","value":{"model":"n","reasoning_effort":"low","service_tier":"priority"}}
         "#,
     );
+}
+
+#[test]
+fn a_session_that_is_resumed_on_another_branch() {
+    let git = |branch: &str| format!(r#","cli_version":"1","git":{{"branch":"{branch}"}}"#);
+    let lines = [
+        meta(OWN, &git("main")),
+        // A copy begins with the parent's.
+        meta(PARENT, &git("old")),
+        said("user", "Go"),
+        meta(OWN, &git("topic")),
+        meta(PARENT, &git("other")),
+    ];
+    let context = |branch: &str| {
+        format!(
+            r#"{{"kind":"context","cwd":null,"branch":"{branch}","model":null,"effort":null,"approval_policy":null,"sandbox_mode":null,"network_access":null,"permission_mode":null,"collaboration_mode":null,"agent_version":"1"}}"#
+        )
+    };
+    check(
+        &lines,
+        &format!(
+            "telemetry after=none {}\ntelemetry after=1 {}",
+            context("main"),
+            context("topic")
+        ),
+    );
+    let branches = read(&lines)
+        .facts
+        .into_iter()
+        .filter_map(|facts| facts.branch);
+    assert_eq!(branches.collect::<Vec<_>>(), ["main", "topic"]);
 }
 
 #[test]

@@ -306,6 +306,49 @@ fn long_names_are_the_same_when_they_are_read_again() {
 }
 
 #[test]
+fn the_end_of_a_turn_says_why_the_model_stopped() {
+    let end = |reason: &str| {
+        at(
+            9,
+            &format!(r#"{{"sessionUpdate":"turn_completed","stop_reason":"{reason}"}}"#),
+        )
+    };
+    let plan = at(8, r#"{"sessionUpdate":"plan","entries":[]}"#);
+    let call = at(
+        5,
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"run","status":"pending","rawInput":{"command":"ls"}}"#,
+    );
+    check_bodies(
+        "updates.jsonl",
+        &[
+            asks("one"),
+            says("a"),
+            says("b"),
+            plan,
+            end("end_turn"),
+            asks("two"),
+            thinks("hm"),
+            end("cancelled"),
+            asks("three"),
+            says("c"),
+            call,
+            // No text is open: telemetry alone has the reason.
+            end("max_tokens"),
+            asks("four"),
+            end("refusal"),
+        ],
+        "prompt
+         reply stop=end_turn
+         prompt
+         reasoning stop=cancelled
+         prompt
+         reply
+         tool_call call=c status=pending arguments={\"command\":\"ls\"}
+         prompt",
+    );
+}
+
+#[test]
 fn usage_is_of_the_first_answer_of_its_turn() {
     let numbered = |number: u64, text: &str| {
         at(
@@ -354,7 +397,7 @@ fn usage_is_of_the_first_answer_of_its_turn() {
             Some(event.body.text.as_str())
         })
         .collect();
-    let expect = [None, Some("hm"), Some("hm"), Some("more"), None];
+    let expect = [None, Some("hm"), Some("hm"), Some("more"), Some("two")];
     let twice: Vec<Option<&str>> = expect.into_iter().flat_map(|event| [event; 2]).collect();
     assert_eq!(found, twice);
 }

@@ -139,7 +139,7 @@ pub(super) fn log_time(at: i64) -> String {
 
 /// A time as the program prints it.
 pub(super) fn shown_time(at: i64) -> Value {
-    json!(jiff::Timestamp::from_millisecond(at).unwrap().to_string())
+    json!(log_time(at))
 }
 
 /// An object with more fields.

@@ -81,10 +81,16 @@ impl Session {
                 "reasoning" => list(turn, "reasoning"),
                 "tool_call" => {
                     let arguments = event.get("arguments").filter(|value| !value.is_null());
+                    let arguments = arguments.unwrap_or(&text).clone();
                     turn["actions"].as_array_mut().unwrap().push(json!({
                         "call_id": event["tool_use_id"], "tool": event["tool"], "tool_class": event["tool_class"],
-                        "arguments": arguments.unwrap_or(&text), "started_at": event["timestamp"],
+                        "arguments": arguments, "started_at": event["timestamp"], "status": "unknown",
                     }));
+                    let is_json =
+                        |text: &str| serde_json::from_str::<Map<String, Value>>(text).is_ok();
+                    if arguments.as_str().is_some_and(is_json) {
+                        event.insert("arguments".to_string(), arguments);
+                    }
                 }
                 "tool_result" => {
                     let call = event["tool_use_id"].clone();

@@ -231,8 +231,9 @@ impl Writer<'_> {
             ("approval_policy", context["approval_policy"].clone()),
             ("sandbox_mode", mode.cloned().unwrap_or_default()),
             ("network_access", sandbox["network_access"].clone()),
+            ("permission_mode", context["approval_policy"].clone()),
             (
-                "permission_mode",
+                "collaboration_mode",
                 context["collaboration_mode"]["mode"].clone(),
             ),
         ]

@@ -235,6 +235,11 @@ impl Writer<'_> {
             None => json!({"turnStartMs": began}),
         };
         let told = self.write_with("turn_completed", update.clone(), meta);
+        // The text that ends the turn says why the model stopped.
+        let last = self.session.events.last_mut().unwrap();
+        if ["reply", "reasoning"].contains(&last["kind"].as_str().unwrap()) {
+            last["stop_reason"] = update["stop_reason"].clone();
+        }
         let item =
             json!({"name": "turn_completed", "value": update, "timestamp": told["timestamp"]});
         self.expect_telemetry("other", item);

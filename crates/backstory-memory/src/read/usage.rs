@@ -1,0 +1,131 @@
+//! Tokens of events and sessions as other programs get them.
+
+use std::collections::HashMap;
+
+use backstory_event::{EventView, Seq, SessionId, Usage};
+use backstory_store::{EventUsage, SessionRow};
+use serde::Serialize;
+
+use crate::Memory;
+use crate::error::Result;
+
+/// Tokens and server-side tools of a message, turn or session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UsageRecord {
+    /// Input that no cache held.
+    pub input: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// Part of it that is kept for five minutes.
+    pub cache_write_5m: u64,
+    /// Part of it that is kept for an hour.
+    pub cache_write_1h: u64,
+    /// Part of the output that was reasoning.
+    pub reasoning: u64,
+    /// Sum of all tokens.
+    pub total: u64,
+    /// Requests to tools that the provider runs.
+    pub server_tools: ServerTools,
+    /// Service tier, where the log says; of several messages, that of the first one that names it.
+    pub service_tier: Option<String>,
+}
+
+/// Requests to tools that the provider runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ServerTools {
+    /// Web searches.
+    pub web_search_requests: u64,
+    /// Web pages fetched.
+    pub web_fetch_requests: u64,
+}
+
+impl From<&Usage> for UsageRecord {
+    fn from(usage: &Usage) -> Self {
+        UsageRecord {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            cache_write_5m: usage.cache_write_5m(),
+            cache_write_1h: usage.cache_write_1h,
+            reasoning: usage.reasoning,
+            total: usage.total(),
+            server_tools: ServerTools {
+                web_search_requests: usage.web_searches,
+                web_fetch_requests: usage.web_fetches,
+            },
+            service_tier: None,
+        }
+    }
+}
+
+impl UsageRecord {
+    /// Adds what another message used; the service tier is that of the first one that names it.
+    pub(super) fn add(&mut self, more: &UsageRecord) {
+        let counts = [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.cache_read, more.cache_read),
+            (&mut self.cache_write, more.cache_write),
+            (&mut self.cache_write_5m, more.cache_write_5m),
+            (&mut self.cache_write_1h, more.cache_write_1h),
+            (&mut self.reasoning, more.reasoning),
+            (&mut self.total, more.total),
+            (
+                &mut self.server_tools.web_search_requests,
+                more.server_tools.web_search_requests,
+            ),
+            (
+                &mut self.server_tools.web_fetch_requests,
+                more.server_tools.web_fetch_requests,
+            ),
+        ];
+        for (count, more) in counts {
+            *count = count.saturating_add(more);
+        }
+        let tier = self.service_tier.take();
+        self.service_tier = tier.or_else(|| more.service_tier.clone());
+    }
+}
+
+impl From<&EventUsage> for UsageRecord {
+    fn from(found: &EventUsage) -> Self {
+        UsageRecord {
+            service_tier: found.service_tier.clone(),
+            ..UsageRecord::from(&found.usage)
+        }
+    }
+}
+
+impl Memory {
+    /// Returns the usage of the messages that begin with these events, by their numbers.
+    pub(super) fn usage_of_events(
+        &self,
+        session: SessionId,
+        events: &[EventView<'_>],
+    ) -> Result<HashMap<Seq, UsageRecord>> {
+        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+            return Ok(HashMap::new());
+        };
+        let found = self.store.event_usage(session, first.seq, last.seq)?;
+        let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
+        for found in &found {
+            // What several models used for one answer is counted apart.
+            let record = records.entry(found.seq).or_default();
+            record.add(&UsageRecord::from(found));
+        }
+        Ok(records)
+    }
+
+    /// Returns the tokens of all messages of a session.
+    pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
+        Ok(UsageRecord {
+            service_tier: self.store.session_service_tier(session.id)?,
+            ..UsageRecord::from(&session.usage)
+        })
+    }
+}
