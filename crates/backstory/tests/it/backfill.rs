@@ -319,7 +319,7 @@ fn what_was_forgotten_stays_so() {
 #[test]
 fn images_and_captures_stand_in_no_ones_way() {
     let environment = Environment::new();
-    let pixels = "QUJD".repeat(20_000);
+    let pixels = "/9j/".repeat(20_000);
     let source = json!({"type": "base64", "media_type": "image/png", "data": pixels});
     let content = json!([{"type": "text", "text": "look"}, {"type": "image", "source": source}]);
     let image = record(1, 1, "user", &json!({"role": "user", "content": content}));

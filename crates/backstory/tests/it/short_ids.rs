@@ -163,7 +163,9 @@ fn an_id_that_could_be_several_is_refused() {
     let outcome = environment.run(&["show", "0198c2d4-1b2a"]);
     assert_eq!(outcome.code, 2);
     for (id, is_named) in IDS.iter().zip([true, true, false]) {
-        assert_eq!(outcome.stderr.contains(id), is_named, "{}", outcome.stderr);
+        // As much of it as names one session.
+        let shown = outcome.stderr.contains(&id[..16]);
+        assert_eq!(shown, is_named, "{}", outcome.stderr);
     }
     let outcome = environment.run(&["show", "0198c2d4-1b2a-7c/agent-x"]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);

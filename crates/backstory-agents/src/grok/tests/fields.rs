@@ -413,7 +413,7 @@ fn the_summary_is_kept_as_it_is() {
     };
     let summary = "{\n  \"info\": {\"id\": \"s\"},\n  \"reasoning_effort\": \"high\", \"sandbox_profile\": \"strict\"\n}";
     assert_eq!(read_meta(&format!("{summary}\n")).as_deref(), Some(summary));
-    let long = format!(r#"{{"info":{{}},"last_recap":"{}"}}"#, "x".repeat(70_000));
+    let long = format!(r#"{{"info":{{}},"last_recap":"{}"}}"#, "x".repeat(1 << 20));
     assert_eq!(read_meta(&long), None);
 }
 
