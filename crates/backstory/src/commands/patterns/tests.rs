@@ -65,5 +65,5 @@ fn candidates_are_approved_by_the_beginning_of_their_id() {
         (&json["status"], &json["cross_agent"]),
         (&"candidate".into(), &false.into())
     );
-    assert_eq!(json["evidence"][0]["timestamp"], "1970-01-01T00:00:00Z");
+    assert_eq!(json["evidence"][0]["timestamp"], "1970-01-01T00:00:00.000Z");
 }
