@@ -324,7 +324,7 @@ public class A extends B {
     private static void helper(int x) {}
     public A(Repo repo) { }
     interface In { void f(); }
-    enum SymbolKind { X }
+    enum Kind { X }
     record P(int x) {}
 }
 "##,
@@ -335,7 +335,7 @@ public class A extends B {
             "method A.A 13-13: public A(Repo repo)",
             "interface A.In 14-14: interface In",
             "method A.In.f 14-14: void f()",
-            "enum A.SymbolKind 15-15: enum Kind",
+            "enum A.Kind 15-15: enum Kind",
             "class A.P 16-16: record P(int x)",
         ],
         &[
