@@ -56,6 +56,17 @@ impl<'s> EditReader<'s> {
                 let bodies = reader.reread(&unless_damaged(self.store, bytes)?);
                 *parsed = Some(ParsedSpan { place, bodies });
             }
+            // Most records have one event with edits, which hold whole files: they are given away, and the record is forgotten.
+            if let Some(ParsedSpan { bodies, .. }) = parsed
+                && let [(part, body)] = &mut bodies[..]
+            {
+                if *part == span.part && !body.edits.is_empty() {
+                    let edits = std::mem::take(&mut body.edits);
+                    *parsed = None;
+                    return Ok(edits);
+                }
+                continue;
+            }
             let bodies = parsed.iter().flat_map(|parsed| &parsed.bodies);
             let mut edits = bodies
                 .filter(|(part, _)| *part == span.part)
