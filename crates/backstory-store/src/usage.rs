@@ -260,6 +260,7 @@ impl Counted {
             true => newer.usage,
             // Counts of an older version have no parts.
             false if rank(&newer.usage) == rank(&self.usage) => Usage {
+                reasoning: self.usage.reasoning.max(newer.usage.reasoning),
                 cache_write_1h: self.usage.cache_write_1h.max(newer.usage.cache_write_1h),
                 web_searches: self.usage.web_searches.max(newer.usage.web_searches),
                 web_fetches: self.usage.web_fetches.max(newer.usage.web_fetches),
@@ -518,4 +519,31 @@ fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedRespon
         .prepare_cached(&query)?
         .query_row([key], row)
         .optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_an_older_version_did_not_count_are_added() {
+        let counted = |output, reasoning, cache_write_1h| Counted {
+            session: SessionId::default(),
+            slot: 0,
+            model: 0,
+            usage: Usage {
+                output,
+                reasoning,
+                cache_write_1h,
+                ..Usage::default()
+            },
+            seq: Seq::ZERO,
+            branch: 0,
+            billing: 0,
+        };
+        let merged = |newer: Counted| counted(9, 0, 0).merged_with(&newer, false).usage;
+        assert_eq!(merged(counted(9, 4, 2)), counted(9, 4, 2).usage);
+        // Of an earlier state of the message nothing is taken.
+        assert_eq!(merged(counted(5, 4, 2)), counted(9, 0, 0).usage);
+    }
 }
