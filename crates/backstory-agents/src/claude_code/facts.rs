@@ -17,9 +17,8 @@ use backstory_event::{Output, SessionFacts, Title};
 const MAX_META_FIELD_BYTES: usize = 8 << 10;
 
 /// Fields of records that are content, whatever their length.
-const CONTENT_FIELDS: [&str; 13] = [
+const CONTENT_FIELDS: [&str; 11] = [
     "attachment",
-    "content",
     "data",
     "error",
     "lastPrompt",
@@ -29,7 +28,6 @@ const CONTENT_FIELDS: [&str; 13] = [
     "summary",
     "todos",
     "toolUseResult",
-    "userFeedback",
     "hookInfos",
 ];
 

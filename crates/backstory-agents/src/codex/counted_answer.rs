@@ -2,7 +2,8 @@
 //!
 //! Logs of today count an answer after its items and the results of its calls. Releases of autumn 2025 (0.34 is known) counted it
 //! when the response ended and logged its items then: only what went to the screen stands before the count. The first count of
-//! a turn shows which of both it is, for it follows items of the model or does not.
+//! a turn shows which of both it is: it follows items of the model, or nothing of the model, or else the record behind it shows it:
+//! the item of what went to the screen, or something new. Some replies never become an item.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ pub(super) struct CountedAnswer {
     /// Whether items of the model were logged since the prompt or the last count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_items: bool,
-    /// Whether the turn's counts stand before the items that they count; `None` before its first count.
+    /// Whether the turn's counts stand before the items that they count; `None` before a record has shown it.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_count_first: Option<bool>,
     /// The last count, while items behind it may belong to it.
@@ -66,6 +67,13 @@ impl CountedAnswer {
         self.has_items = true;
     }
 
+    /// Takes note that what went to the screen was logged again, as an item.
+    pub(super) fn twin_logged(&mut self) {
+        if self.open.is_some() {
+            self.is_count_first.get_or_insert(true);
+        }
+    }
+
     /// Takes note of an event; returns the last count if this is the event that it waited for.
     pub(super) fn event_told(
         &mut self,
@@ -88,7 +96,7 @@ impl CountedAnswer {
             return unplaced;
         }
         let is_counted = self.open.is_some()
-            && self.is_count_first == Some(true)
+            && *self.is_count_first.get_or_insert(false)
             // What goes to the screen goes there before its response ends.
             && channel != Channel::Event;
         self.first.get_or_insert(key.0);
@@ -125,9 +133,13 @@ impl CountedAnswer {
         at: Option<TimeMs>,
         last_event: Option<i64>,
     ) -> CountPlace {
-        let is_count_first = *self.is_count_first.get_or_insert(!self.has_items);
         let answer = std::mem::take(self);
         let is_certain = answer.event.is_some();
+        let is_count_first = match answer.is_count_first {
+            None if answer.has_items => Some(false),
+            None if answer.first.is_none() => Some(true),
+            known => known,
+        };
         let place = CountPlace {
             event: answer.event.or(answer.first).or(last_event).map(EventKey),
             is_certain,
@@ -143,8 +155,8 @@ impl CountedAnswer {
             web_fetches: place.web_fetches,
         };
         *self = CountedAnswer {
-            is_count_first: Some(is_count_first),
-            open: (is_count_first || !is_certain).then_some(open),
+            is_count_first,
+            open: (is_count_first != Some(false) || !is_certain).then_some(open),
             ..CountedAnswer::default()
         };
         place

@@ -190,6 +190,8 @@ impl CodexReading {
             let words = entry.words();
             if !self.state.is_twin(&entry, &words, channel, end, out) {
                 self.put_one(entry, &words, channel, at, Span { part, ..span }, out);
+            } else if channel == Channel::Item {
+                self.state.answer.twin_logged();
             }
         }
     }

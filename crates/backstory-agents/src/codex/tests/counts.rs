@@ -83,6 +83,9 @@ fn a_count_belongs_to_the_answer_around_it() {
         ("uTrAoTrAosTSusTrSAoTAo", "a1 a2 s1 s2 a4"),
         ("uTrAo=TAosTS", "a1 a2 s1"),
         ("usTrSAoTrAWo", "s1 a2+"),
+        // Behind a reply that is on the screen only.
+        ("usTAoTsST", "s1 a1 s2"),
+        ("usTrAoWT", "s1 a1+"),
         // Nothing follows: the last answer of the turn, else what there is.
         ("uTrAoT", "a1 a1"),
         ("uTrAoTuTA", "a1 a1 a2"),

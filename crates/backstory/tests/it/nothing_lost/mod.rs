@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::environment::{Environment, files_below};
 use dice::Dice;
 
-/// Number of logs of each agent.
-const LOGS: u64 = 14;
+/// Number of logs of each agent: fewer miss orders of records that are rare.
+const LOGS: u64 = 60;
 
 /// A session as it is made up: what is expected of it.
 #[derive(Default)]
