@@ -17,7 +17,7 @@ use backstory_event::{Output, SessionFacts, Title};
 const MAX_META_FIELD_BYTES: usize = 8 << 10;
 
 /// Fields of records that are content, whatever their length.
-const CONTENT_FIELDS: [&str; 11] = [
+const CONTENT_FIELDS: [&str; 10] = [
     "attachment",
     "data",
     "error",
@@ -28,7 +28,6 @@ const CONTENT_FIELDS: [&str; 11] = [
     "summary",
     "todos",
     "toolUseResult",
-    "hookInfos",
 ];
 
 impl Transcript {
