@@ -11,9 +11,10 @@ use backstory_store::{EventRange, SessionRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::check_turn;
 use super::record::{SessionStatus, rfc3339};
 use super::telemetry::PlacedTelemetry;
-use super::turn_context::learn_settings;
+use super::turn_context::{first_settings, learn_settings};
 use super::usage::UsageRecord;
 use crate::Memory;
 use crate::error::Result;
@@ -107,9 +108,18 @@ pub struct TurnTelemetry {
 
 impl Memory {
     /// Returns the turns of a session, or one of them, as they are known at `now`.
-    pub fn turns(&self, session: &SessionRow, range: EventRange, now: TimeMs) -> Result<Vec<Turn>> {
-        let events = self.events(session, range)?;
-        let telemetry = self.telemetry_around(session, &events)?;
+    pub fn turns(
+        &self,
+        session: &SessionRow,
+        only: Option<TurnNo>,
+        now: TimeMs,
+    ) -> Result<Vec<Turn>> {
+        if let Some(turn) = only {
+            check_turn(session, turn)?;
+        }
+        // Settings that a turn does not name are those of another turn, so that one alone needs all events, too.
+        let events = self.events(session, EventRange::All)?;
+        let telemetry = self.telemetry_of_events(session, &events)?;
         let models = self.models_of_turns(session, &events)?;
         let sources = TurnSources {
             usage: self.usage_of_events(session.id, &events)?,
@@ -119,32 +129,19 @@ impl Memory {
                 _ => "unknown",
             },
         };
-        let mut context = self.context_before(session, &events, &telemetry)?;
+        let mut context = first_settings(session, &events, &telemetry);
         let mut turns = Vec::new();
         for events in events.chunk_by(|a, b| a.turn == b.turn) {
-            let mut turn = sources.build_turn(events);
-            let (from, to) = (
-                events.first().map_or(Seq::ZERO, |event| event.seq),
-                events.last().map_or(Seq::ZERO, |event| event.seq),
-            );
-            let mut ends = TurnEnds::default();
-            // Settings stand before what they are for; everything else behind what it is about.
+            let (Some(first), Some(last)) = (events.first(), events.last()) else {
+                continue;
+            };
+            let (from, to) = (first.seq, last.seq);
             for placed in &telemetry {
-                match placed.telemetry.item {
-                    TelemetryItem::Context(_) if (from..=to).contains(&placed.seq.next()) => {
-                        learn_settings(&mut context, placed);
-                    }
-                    TelemetryItem::Context(_) => {}
-                    _ if (from..=to).contains(&placed.seq) => {
-                        ends.add(placed);
-                        turn.add_telemetry(&placed.telemetry);
-                    }
-                    _ => {}
+                if (from..=to).contains(&placed.seq.next()) {
+                    learn_settings(&mut context, placed);
                 }
             }
-            turn.duration_ms = ends.duration_ms().or(turn.duration_ms);
-            turn.first_answer_ms = ends.first_answer_ms.or(turn.first_answer_ms);
-            let model = models.get(&turn.turn);
+            let model = models.get(&first.turn);
             context.model = model.cloned().or(context.model);
             for event in events {
                 if let Some(said) = &event.event.body.context {
@@ -157,6 +154,19 @@ impl Memory {
                     context.effort = Some(effort.clone());
                 }
             }
+            if only.is_some_and(|only| only != first.turn) {
+                continue;
+            }
+            let mut turn = sources.build_turn(events);
+            let mut ends = TurnEnds::default();
+            for placed in &telemetry {
+                if (from..=to).contains(&placed.seq) {
+                    ends.add(placed);
+                    turn.add_telemetry(&placed.telemetry);
+                }
+            }
+            turn.duration_ms = ends.duration_ms().or(turn.duration_ms);
+            turn.first_answer_ms = ends.first_answer_ms.or(turn.first_answer_ms);
             turn.context = context.clone();
             turns.push(turn);
         }
