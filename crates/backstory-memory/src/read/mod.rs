@@ -4,6 +4,7 @@ mod lines;
 mod record;
 mod telemetry;
 mod turn;
+mod turn_build;
 mod turn_context;
 mod usage;
 

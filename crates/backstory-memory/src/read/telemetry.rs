@@ -15,8 +15,19 @@ pub(super) struct PlacedTelemetry {
     /// Number of the event before it.
     pub(super) seq: Seq,
     /// Whether it lies in a file of its own, without events.
-    pub(super) is_elsewhere: bool,
+    pub(super) is_in_separate_file: bool,
     pub(super) telemetry: Telemetry,
+}
+
+/// Returns the part of telemetry that follows these events. It is in the order of the events before it.
+pub(super) fn telemetry_between(
+    telemetry: &[PlacedTelemetry],
+    from: Seq,
+    to: Seq,
+) -> &[PlacedTelemetry] {
+    let start = telemetry.partition_point(|placed| placed.seq < from);
+    let end = telemetry.partition_point(|placed| placed.seq <= to);
+    telemetry.get(start..end).unwrap_or_default()
 }
 
 impl Memory {
@@ -40,7 +51,7 @@ impl Memory {
             let items = self.telemetry_of(row, reader, &mut bytes)?;
             found.extend(items.into_iter().map(|telemetry| PlacedTelemetry {
                 seq: row.seq,
-                is_elsewhere: false,
+                is_in_separate_file: false,
                 telemetry,
             }));
         }
@@ -83,7 +94,7 @@ impl Memory {
                 let is_setting = matches!(telemetry.item, TelemetryItem::Context(_));
                 PlacedTelemetry {
                     seq: seq_at(if is_setting { telemetry.at } else { end }),
-                    is_elsewhere: true,
+                    is_in_separate_file: true,
                     telemetry,
                 }
             }));

@@ -36,6 +36,20 @@ pub(super) fn learn_settings(context: &mut TurnContext, placed: &PlacedTelemetry
     }
 }
 
+/// Takes over the settings that an event names.
+pub(super) fn learn_event_settings(context: &mut TurnContext, view: &EventView<'_>) {
+    let event = &view.event;
+    if let Some(said) = &event.body.context {
+        context.update_from(said);
+    }
+    if let Some(model) = &event.model {
+        context.model = Some(model.to_string());
+    }
+    if let Some(effort) = &event.body.effort {
+        context.effort = Some(effort.clone());
+    }
+}
+
 /// Settings that events and the records before them name, in their order.
 fn said_in_order<'a>(
     events: &'a [EventView<'_>],
