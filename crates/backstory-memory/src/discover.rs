@@ -476,7 +476,7 @@ fn identity(metadata: &Metadata) -> Option<Identity> {
 }
 
 /// Whether a file or folder belongs to the user of this process.
-fn is_own(metadata: &Metadata) -> bool {
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

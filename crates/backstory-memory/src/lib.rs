@@ -38,6 +38,7 @@ mod forget;
 mod git;
 mod hidden;
 mod import;
+mod log_memory;
 mod models;
 mod observe;
 mod path_text;
@@ -56,6 +57,7 @@ mod search;
 mod setup;
 mod sweep;
 mod sweep_log;
+mod temporary;
 mod text;
 mod tokens;
 #[cfg(test)]
@@ -113,6 +115,7 @@ pub use forget::{
 };
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
+pub use log_memory::{LogMemory, read_logs};
 pub use observe::{
     ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
     Price, Retry, SessionSummary, Sizes, ToolUse,
@@ -140,6 +143,7 @@ pub use setup::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
+pub use temporary::TemporaryFolder;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
