@@ -128,8 +128,9 @@ pub use patterns::{
 pub use project::project_root;
 pub use random::random_key;
 pub use read::{
-    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
-    TurnTelemetry, UsageRecord, rfc3339,
+    Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
+    SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
+    UsageRecord, rfc3339,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};

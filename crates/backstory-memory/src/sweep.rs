@@ -256,8 +256,7 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        let mut taken =
-            self.take_in(options, &discovery, redactor.as_ref(), true, &mut |_| {})?;
+        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), true, &mut |_| {})?;
         let (sources, problems) = (&options.sources, &taken.report.problems);
         self.update_unread_logs(
             sources,

@@ -89,8 +89,7 @@ fn remove_leftovers(parent: &Path) {
             .to_str()
             .is_some_and(|name| name.starts_with(NAME_PREFIX));
         // Of the entry itself: a link is not followed.
-        let is_own_folder =
-            |entry: std::fs::Metadata| entry.file_type().is_dir() && is_own(&entry);
+        let is_own_folder = |entry: std::fs::Metadata| entry.file_type().is_dir() && is_own(&entry);
         if is_named && entry.metadata().is_ok_and(is_own_folder) {
             remove_leftover(&entry.path());
         }

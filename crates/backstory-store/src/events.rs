@@ -74,9 +74,8 @@ impl Store {
     ) -> Result<Vec<EventView<'static>>> {
         let query = format!("{SELECT} WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&query)?;
-        let rows = statement.query_map((session, first, last), |row| {
-            event_from_row(session, row)
-        })?;
+        let rows =
+            statement.query_map((session, first, last), |row| event_from_row(session, row))?;
         self.sound_rows(rows, Scope::Events, session.into())
     }
 

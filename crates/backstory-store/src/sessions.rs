@@ -336,7 +336,8 @@ impl Store {
                JOIN session_streams AS link ON link.stream = other.id AND link.session = ?1 WHERE other.source = streams.source) \
                OR EXISTS (SELECT 1 FROM events WHERE session = ?1 AND events.stream = streams.id)) ORDER BY streams.id",
         )?;
-        let rows = statement.query_map([session], |row| Ok((stream_from_row(row)?, row.get(5)?)))?;
+        let rows =
+            statement.query_map([session], |row| Ok((stream_from_row(row)?, row.get(5)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
