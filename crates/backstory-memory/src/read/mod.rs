@@ -341,3 +341,6 @@ pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + S
     });
     store.meet_damage(met.into_inner().unwrap_or_default());
 }
+
+#[cfg(test)]
+mod tests;
