@@ -104,7 +104,7 @@ pub use context::{
     Context, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares, Surroundings,
 };
 pub use digest::{Digest, FileChange, Outcome, Statement};
-pub use discover::{Found, Problem, Sources};
+pub use discover::{Found, Problem, ProvidedLog, Sources};
 pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
@@ -120,6 +120,7 @@ pub use observe::{
     ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
     Price, Retry, SessionSummary, Sizes, ToolUse,
 };
+pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
     PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
