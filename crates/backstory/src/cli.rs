@@ -3,6 +3,8 @@
 mod agent;
 mod blame;
 mod code;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod compress;
 mod context;
 mod eval;
@@ -21,6 +23,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use agent::ALL;
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
+#[cfg(feature = "columnar")]
+pub(crate) use columnar::{ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs};
 pub(crate) use compress::CompressArgs;
 pub(crate) use context::ContextArgs;
 pub(crate) use eval::{EvalArgs, EvalWhat};
@@ -47,12 +51,19 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(alias = "import")]
     Sweep(SweepArgs),
     Watch(WatchArgs),
     Search(SearchArgs),
     Sessions(SessionsArgs),
     Show(ShowArgs),
     Tail(TailArgs),
+    #[cfg(feature = "columnar")]
+    Convert(ConvertArgs),
+    #[cfg(feature = "columnar")]
+    Export(ExportArgs),
+    #[cfg(feature = "columnar")]
+    Inspect(InspectArgs),
     Digest(DigestArgs),
     Observations(ObservationsArgs),
     Context(ContextArgs),
@@ -87,7 +98,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(long_about = sweep_help())]
 pub(crate) struct SweepArgs {
-    /// Files or folders with logs of any supported agent.
+    /// Files or folders with logs of any supported agent, or HDF5 files with sessions.
     pub(crate) paths: Vec<PathBuf>,
     /// Only logs of this agent.
     #[arg(long, value_parser = agent::log_agent())]
@@ -263,11 +274,18 @@ pub(crate) enum Format {
 }
 
 /// Read the end of a session.
+///
+/// Of a session of the store, or of one in an HDF5 file: without SESSION, the one that began last.
 #[derive(Debug, Args)]
 pub(crate) struct TailArgs {
-    /// The session's id or the beginning of it.
+    /// The session's id or the beginning of it; or an HDF5 file.
+    #[arg(value_name = "SESSION|FILE")]
     pub(crate) session: String,
-    /// How many events.
+    /// The session in the file.
+    #[cfg(feature = "columnar")]
+    #[arg(value_name = "SESSION")]
+    pub(crate) session_in_file: Option<String>,
+    /// How many events; of a file, how many messages.
     #[arg(short = 'n', long = "lines", default_value_t = 20, value_name = "N")]
     pub(crate) count: u64,
     /// Do not shorten output of tools, reasoning and injected text.

@@ -2,6 +2,8 @@
 
 mod blame;
 mod code;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod completions;
 pub(crate) mod compress;
 mod config;
@@ -50,6 +52,12 @@ pub(crate) fn run(cli: &Cli) -> Result<(), Error> {
         Command::Sessions(arguments) => sessions::run(&setting, arguments),
         Command::Show(arguments) => show::run(&setting, arguments),
         Command::Tail(arguments) => show::tail(&setting, arguments),
+        #[cfg(feature = "columnar")]
+        Command::Convert(arguments) => columnar::convert(&setting, arguments),
+        #[cfg(feature = "columnar")]
+        Command::Export(arguments) => columnar::export(&setting, arguments),
+        #[cfg(feature = "columnar")]
+        Command::Inspect(arguments) => columnar::inspect(arguments),
         Command::Digest(arguments) => digest::run(&setting, arguments),
         Command::Observations(arguments) => observations::run(&setting, arguments),
         Command::Context(arguments) => context::run(&setting, arguments),

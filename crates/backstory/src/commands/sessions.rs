@@ -10,7 +10,7 @@ use backstory_memory::{
 use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
-use crate::cli::SessionsArgs;
+use crate::cli::{FilterArgs, SessionsArgs};
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{
@@ -23,25 +23,14 @@ const TITLE_CHARACTERS: usize = 60;
 
 pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let time = |text: &Option<String>| {
-        text.as_deref()
-            .map(|text| parse_time(text, now()))
-            .transpose()
-    };
     let filter = SessionFilter {
-        agent: arguments.filter.agent.clone(),
-        project: arguments.filter.project.as_deref().map(project_filter),
-        branch: arguments.filter.branch.clone(),
-        since: time(&arguments.filter.since)?,
-        until: time(&arguments.filter.until)?,
         parent: arguments
             .parent
             .as_deref()
             .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
             .transpose()?,
-        people_only: arguments.filter.people,
-        meta_equals: meta_filters(&arguments.filter.meta)?,
         limit: arguments.limit,
+        ..session_filter(&arguments.filter)?
     };
     let rows = memory.sessions(&filter)?;
     let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
@@ -74,6 +63,26 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     }
     out.flush()?;
     report_damage(&memory, &damage)
+}
+
+/// Returns the sessions that were asked for, all of them.
+pub(super) fn session_filter(asked: &FilterArgs) -> Result<SessionFilter, Error> {
+    let time = |text: &Option<String>| {
+        text.as_deref()
+            .map(|text| parse_time(text, now()))
+            .transpose()
+    };
+    Ok(SessionFilter {
+        agent: asked.agent.clone(),
+        project: asked.project.as_deref().map(project_filter),
+        branch: asked.branch.clone(),
+        since: time(&asked.since)?,
+        until: time(&asked.until)?,
+        parent: None,
+        people_only: asked.people,
+        meta_equals: meta_filters(&asked.meta)?,
+        limit: 0,
+    })
 }
 
 fn cells(row: &SessionRow, id: String) -> [String; 8] {

@@ -61,6 +61,10 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
 }
 
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
+    #[cfg(feature = "columnar")]
+    if let Some(path) = super::columnar::session_file(&arguments.session) {
+        return super::columnar::tail(path, arguments);
+    }
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let events = memory.tail(&session, arguments.count)?;
@@ -368,7 +372,7 @@ fn result_line(event: &EventView<'_>) -> String {
     }
 }
 
-fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error> {
+pub(super) fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error> {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let shown = if whole {
         lines.len()

@@ -1,0 +1,87 @@
+//! Columnar files.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{FilterArgs, agent};
+
+/// Turn agents' logs into columnar files, without a store.
+///
+/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. What a file has already stays;
+/// sessions that are new or have grown are added.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// Logs of any supported agent, or folders with logs.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Only logs of this agent.
+    #[arg(long, value_parser = agent::log_agent())]
+    pub(crate) agent: Option<String>,
+    /// Whether secrets are taken out; as configured for the store unless given.
+    #[arg(long, value_enum)]
+    pub(crate) redact: Option<OnOff>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write sessions of the store to columnar files.
+///
+/// FILE.h5 is one HDF5 file for all sessions, FILE.parquet one table of events, FOLDER/ a file each. What a file has already stays;
+/// sessions that are new or have grown are added.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Only these sessions: ids or beginnings of them.
+    #[arg(value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where columnar files are written.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// FILE.h5, FILE.parquet, or a folder.
+    #[arg(short, long, value_name = "FILE|FOLDER")]
+    pub(crate) output: PathBuf,
+    /// Format of the files in a folder.
+    #[arg(long, value_enum, default_value_t = ColumnarFormat::H5)]
+    pub(crate) format: ColumnarFormat,
+}
+
+/// Format of columnar files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColumnarFormat {
+    /// HDF5.
+    H5,
+    /// Parquet.
+    Parquet,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOff {
+    /// Yes.
+    On,
+    /// No.
+    Off,
+}
+
+/// Show what a columnar file holds.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// An HDF5 or Parquet file, also one that is still growing or was left unclosed.
+    #[arg(value_name = "FILE")]
+    pub(crate) path: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
