@@ -82,6 +82,12 @@ pub enum Error {
         /// What is wrong with them.
         what: String,
     },
+    /// The memory has no store to read from.
+    #[error("there is no store to read from")]
+    NoStore,
+    /// The memory could not be read.
+    #[error(transparent)]
+    Memory(#[from] backstory_memory::Error),
     /// The sessions to write could not be had.
     #[error(transparent)]
     Input(Box<dyn std::error::Error + Send + Sync>),
@@ -92,6 +98,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
-        |source| Error::Io { path: path.to_owned(), source }
+        |source| Error::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 }

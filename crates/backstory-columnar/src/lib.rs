@@ -3,13 +3,23 @@
 //! [`SessionFile`] reads them, also those that the package wrote and those that are still growing or were left unclosed. [`write_sessions`]
 //! writes a new file, or rebuilds an existing one beside it and renames it over.
 
+mod columns;
 mod error;
+mod export;
 mod hdf5;
+mod import;
 mod rows;
 mod session_file;
 
+pub use columns::{group_name, read_columns};
 pub use error::{Error, Result};
+pub use export::{ExportProgress, ExportReport, export_file, export_folder, session_path};
+pub use import::unpack_logs;
 pub use rows::{
-    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall, link_name,
+    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
+    ToolCall, link_name,
 };
-pub use session_file::{LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, check_bytes, write_sessions};
+pub use session_file::{
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, check_bytes,
+    write_sessions,
+};

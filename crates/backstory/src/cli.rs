@@ -24,7 +24,9 @@ pub(crate) use agent::ALL;
 pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 #[cfg(feature = "columnar")]
-pub(crate) use columnar::{ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs};
+pub(crate) use columnar::{
+    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs,
+};
 pub(crate) use compress::CompressArgs;
 pub(crate) use context::ContextArgs;
 pub(crate) use eval::{EvalArgs, EvalWhat};

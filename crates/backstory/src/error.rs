@@ -213,3 +213,21 @@ impl From<backstory_memory::Error> for Error {
         }
     }
 }
+
+#[cfg(feature = "columnar")]
+impl From<backstory_columnar::Error> for Error {
+    fn from(error: backstory_columnar::Error) -> Self {
+        use backstory_columnar::Error as Columnar;
+        match error {
+            Columnar::Memory(error) => error.into(),
+            Columnar::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Error::new(ErrorKind::NotFound, error.to_string())
+            }
+            Columnar::Io { .. } => Error::new(ErrorKind::Environment, error.to_string()),
+            Columnar::NoSession { .. } | Columnar::NotSessionFile { .. } => {
+                Error::new(ErrorKind::NotFound, error.to_string())
+            }
+            error => Error::new(ErrorKind::Usage, error.to_string()),
+        }
+    }
+}

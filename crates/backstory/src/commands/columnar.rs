@@ -5,20 +5,25 @@ use std::path::{Path, PathBuf};
 
 use backstory_columnar::{
     ExportReport, Message, SessionFile, SessionSummary, TokenUsage, export_file, export_folder,
+    unpack_logs,
 };
 use backstory_memory::{
-    Memory, Problem, SessionFilter, SessionRow, SweepOptions, TimeMs, read_logs,
+    Memory, Problem, ProvidedLog, SessionFilter, SessionRow, SweepOptions, TemporaryFolder, TimeMs,
+    read_logs,
 };
 use serde_json::{Map, Value, json};
 
 use super::sessions::session_filter;
 use super::show::print_body;
 use super::sweep;
-use crate::cli::{ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs, TailArgs};
+use crate::cli::{
+    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs, TailArgs,
+};
 use crate::config::Redact;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, progress_bar, short_bytes, stdout, table, warn,
+    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, progress_bar,
+    short_bytes, stdout, table, warn,
 };
 use crate::setting::Setting;
 
@@ -88,8 +93,10 @@ impl Target {
             (Some("h5" | "hdf5"), _) if !path.is_dir() => Ok(Target::H5File(path)),
             (None, ColumnarFormat::H5) if !path.is_file() => Ok(Target::H5Folder(path)),
             (Some(_), ColumnarFormat::H5) if path.is_dir() => Ok(Target::H5Folder(path)),
-            _ => Err(Error::usage(format!("{} is no file that can be written", path.display()))
-                .hint("give FILE.h5, FILE.parquet or a folder to -o")),
+            _ => Err(
+                Error::usage(format!("{} is no file that can be written", path.display()))
+                    .hint("give FILE.h5, FILE.parquet or a folder to -o"),
+            ),
         }
     }
 
@@ -171,8 +178,18 @@ pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
         }));
     }
     let mut columns = table(&[
-        "session", "agent", "messages", "calls", "model", "cwd", "branch", "version", "input",
-        "output", "cache write", "cache read",
+        "session",
+        "agent",
+        "messages",
+        "calls",
+        "model",
+        "cwd",
+        "branch",
+        "version",
+        "input",
+        "output",
+        "cache write",
+        "cache read",
     ]);
     columns.align_numbers();
     for session in &sessions {
@@ -202,7 +219,10 @@ fn token_columns(usage: &TokenUsage) -> [(&'static str, i64); 4] {
     [
         ("input_tokens", usage.input_tokens),
         ("output_tokens", usage.output_tokens),
-        ("cache_creation_input_tokens", usage.cache_creation_input_tokens),
+        (
+            "cache_creation_input_tokens",
+            usage.cache_creation_input_tokens,
+        ),
         ("cache_read_input_tokens", usage.cache_read_input_tokens),
     ]
 }
@@ -237,6 +257,36 @@ pub(super) fn session_file(text: &str) -> Option<&Path> {
     let has_name = |extension| matches!(extension, "h5" | "hdf5");
     let extension = path.extension().and_then(|extension| extension.to_str());
     (extension.is_some_and(has_name) && path.is_file()).then_some(path)
+}
+
+/// Logs out of HDF5 files, in a folder that goes when this is dropped.
+#[derive(Default)]
+pub(super) struct UnpackedLogs {
+    pub(super) logs: Vec<ProvidedLog>,
+    _folder: Option<TemporaryFolder>,
+}
+
+/// Unpacks the logs of those paths that are HDF5 files.
+pub(super) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
+    let files = paths.iter().filter_map(|path| session_file(path.to_str()?));
+    let mut unpacked = UnpackedLogs::default();
+    for path in files {
+        let folder = match &mut unpacked._folder {
+            Some(folder) => folder,
+            none => none.insert(TemporaryFolder::create(&std::env::temp_dir())?),
+        };
+        let folder = folder.path().join(unpacked.logs.len().to_string());
+        std::fs::create_dir(&folder)?;
+        let (logs, without) = unpack_logs(path, &folder)?;
+        for session in without {
+            warn(&format!(
+                "{}: session {session} has no log to import",
+                path.display()
+            ));
+        }
+        unpacked.logs.extend(logs);
+    }
+    Ok(unpacked)
 }
 
 /// Prints the end of a session in a file.
@@ -311,7 +361,10 @@ fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
             ErrorKind::NotFound,
             format!("no session of the file begins with {prefix:?}"),
         )
-        .hint(format!("`backstory inspect {}` lists them", file.path().display()))),
+        .hint(format!(
+            "`backstory inspect {}` lists them",
+            file.path().display()
+        ))),
     }
 }
 

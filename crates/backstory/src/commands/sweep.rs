@@ -25,7 +25,11 @@ use crate::setting::{Setting, now};
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
-    let options = options(setting, &arguments.paths, arguments.agent.as_deref());
+    let mut options = options(setting, &arguments.paths, arguments.agent.as_deref());
+    #[cfg(feature = "columnar")]
+    let unpacked = super::columnar::unpack(&arguments.paths)?;
+    #[cfg(feature = "columnar")]
+    options.sources.provided.clone_from(&unpacked.logs);
     if arguments.dry_run {
         let mut report = dry_sweep(&setting.store, &options)?;
         let memory = Memory::open_untouched(&setting.store)?;
@@ -319,18 +323,18 @@ pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) ->
 }
 
 /// The progress bar; it is there only on a terminal, and only when there is something to wait for.
-struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let bar =
             progress_bar("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left");
         Bar { bar }
     }
 
-    fn show(&self, progress: Progress) {
+    pub(super) fn show(&self, progress: Progress) {
         if progress.waiting {
             self.bar.set_message("waiting for another sweep");
             self.bar.enable_steady_tick(Duration::from_millis(200));
@@ -352,7 +356,7 @@ impl Bar {
         self.bar.set_position(progress.bytes_read);
     }
 
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

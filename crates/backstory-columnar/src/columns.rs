@@ -1,0 +1,234 @@
+//! A session of a memory as columns.
+
+use std::collections::HashMap;
+
+use backstory_memory::{
+    EventRange, EventRecord, MessageRecord, Seq, Session, SessionRow, TimeMs, UsageRecord,
+};
+
+use crate::error::Result;
+use crate::rows::{
+    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
+    ToolCall, link_name,
+};
+
+/// Attribute that tells what a session was when it was written: one that is still the same is not written again.
+pub(crate) const STATE_ATTRIBUTE: &str = "backstory_state";
+
+/// Raised when the same session gives other columns.
+const COLUMNS_VERSION: u32 = 1;
+
+/// Reads everything that a memory has of a session.
+pub fn read_columns(session: &Session<'_>) -> Result<SessionColumns> {
+    let row = session.row();
+    let mut rows = Rows::default();
+    for message in session.messages(EventRange::All)? {
+        rows.add(message?);
+    }
+    let mut logs = Vec::new();
+    let stored = session.logs()?;
+    for (number, log) in stored.iter().enumerate() {
+        if log.is_whole {
+            let mut bytes = Vec::new();
+            session.copy_log(log, &mut bytes)?;
+            let mut rows = rows.places.remove(&number).unwrap_or_default();
+            rows.sort_unstable();
+            logs.push(LogFile {
+                path: log.path.clone(),
+                agent: log.agent.clone(),
+                bytes,
+                rows,
+            });
+        }
+    }
+    let attributes = SessionAttributes {
+        agent: row.agent.clone(),
+        model: last_model(row, &rows.messages),
+        created_at: row.started_at.map_or(0.0, seconds_of),
+        summary: row.title.clone().unwrap_or_default(),
+        cwd: row.cwd.clone().unwrap_or_default(),
+        git_branch: row.branch.clone().unwrap_or_default(),
+        agent_version: row.agent_version.clone().unwrap_or_default(),
+        permission_mode: row.permission_mode.clone(),
+        session_id_original: Some(row.session.clone()),
+        missing: missing_parts(row, logs.len() < stored.len()),
+        embedding_model: None,
+        other: vec![(
+            STATE_ATTRIBUTE.to_string(),
+            AttributeValue::Text(session_state(session)?),
+        )],
+    };
+    Ok(SessionColumns {
+        id: group_name(row),
+        attributes,
+        messages: rows.messages,
+        tool_calls: rows.tool_calls,
+        artifacts: rows.artifacts,
+        logs,
+    })
+}
+
+/// Returns the name of a session's group and of its file: its id.
+pub fn group_name(row: &SessionRow) -> String {
+    link_name(&row.session)
+}
+
+/// Returns a text that changes whenever the columns of a session may.
+pub(crate) fn session_state(session: &Session<'_>) -> Result<String> {
+    let row = session.row();
+    let logs = session.logs()?;
+    let bytes: u64 = logs.iter().map(|log| log.length).sum();
+    let ended = row.ended_at.map_or(0, TimeMs::get);
+    Ok(format!(
+        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} logs {} bytes {bytes} title {}",
+        row.events,
+        row.live_events,
+        row.evicted,
+        logs.len(),
+        row.title.as_deref().unwrap_or_default(),
+    ))
+}
+
+/// Rows of a session while its messages are read.
+#[derive(Default)]
+struct Rows {
+    messages: Vec<Message>,
+    tool_calls: Vec<ToolCall>,
+    artifacts: Vec<Artifact>,
+    /// Rows by the log that they lie in, with their offset there.
+    places: HashMap<usize, Vec<(u64, u32)>>,
+    /// Rows of tool calls by the event of the call.
+    calls: HashMap<Seq, usize>,
+}
+
+impl Rows {
+    fn add(&mut self, message: MessageRecord) {
+        let Some(first) = message.events.first() else {
+            return;
+        };
+        let mut row = Message {
+            seq: first.seq.get(),
+            uuid: text_or_empty(&first.uuid),
+            parent_uuid: text_or_empty(&first.parent_uuid),
+            kind: message.kind,
+            role: first.role.to_string(),
+            model: text_or_empty(&first.model),
+            timestamp: time_of(first),
+            usage: TokenUsage::default(),
+            text: String::new(),
+            json: message.content,
+            embedding: None,
+        };
+        for event in &message.events {
+            if let Some(used) = &event.usage {
+                row.usage.add_usage(&usage_of(used));
+            }
+            if event.kind != "tool_call" && !event.text.is_empty() {
+                if !row.text.is_empty() {
+                    row.text.push('\n');
+                }
+                row.text.push_str(&event.text);
+            }
+            self.add_call(event);
+        }
+        if let (Some(place), Ok(number)) = (message.log, u32::try_from(self.messages.len())) {
+            let rows = self.places.entry(place.log).or_default();
+            rows.push((place.offset, number));
+        }
+        self.messages.push(row);
+        let artifacts = message.artifacts.into_iter().map(|artifact| Artifact {
+            name: artifact.name,
+            media_type: artifact.media_type,
+            origin: artifact.origin,
+            bytes: artifact.bytes,
+        });
+        self.artifacts.extend(artifacts);
+    }
+
+    fn add_call(&mut self, event: &EventRecord) {
+        match event.kind {
+            "tool_call" => {
+                self.calls.insert(event.seq, self.tool_calls.len());
+                self.tool_calls.push(ToolCall {
+                    tool_use_id: text_or_empty(&event.tool_use_id),
+                    message_uuid: text_or_empty(&event.uuid),
+                    name: text_or_empty(&event.tool),
+                    timestamp: time_of(event),
+                    args: event.arguments.as_ref().unwrap_or(&event.text).clone(),
+                    ..ToolCall::default()
+                });
+            }
+            "tool_result" => {
+                let call = event.call.and_then(|call| self.calls.get(&call));
+                let known = call.and_then(|call| self.tool_calls.get_mut(*call));
+                let unknown = ToolCall {
+                    tool_use_id: text_or_empty(&event.tool_use_id),
+                    timestamp: time_of(event),
+                    ..ToolCall::default()
+                };
+                let call = match known {
+                    Some(call) => call,
+                    None => {
+                        self.tool_calls.push(unknown);
+                        let Some(call) = self.tool_calls.last_mut() else {
+                            return;
+                        };
+                        call
+                    }
+                };
+                call.result_uuid = text_or_empty(&event.uuid);
+                call.is_error = event.error;
+                call.result.clone_from(&event.text);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn text_or_empty(text: &Option<String>) -> String {
+    text.clone().unwrap_or_default()
+}
+
+fn seconds_of(at: TimeMs) -> f64 {
+    at.get() as f64 / 1000.0
+}
+
+/// Returns the time of an event in seconds since 1970, 0 when it has none.
+fn time_of(event: &EventRecord) -> f64 {
+    let time = event.timestamp.as_deref();
+    let time = time.and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    time.map_or(0.0, |time| time.as_millisecond() as f64 / 1000.0)
+}
+
+fn usage_of(used: &UsageRecord) -> TokenUsage {
+    let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    TokenUsage {
+        input_tokens: tokens(used.input),
+        output_tokens: tokens(used.output),
+        cache_creation_input_tokens: tokens(used.cache_write),
+        cache_read_input_tokens: tokens(used.cache_read),
+    }
+}
+
+/// Returns the model that answered last.
+fn last_model(row: &SessionRow, messages: &[Message]) -> String {
+    let mut models = messages.iter().rev().map(|message| &message.model);
+    let last = models.find(|model| !model.is_empty());
+    let last = last.or_else(|| row.models.last());
+    last.map_or("unknown", String::as_str).to_string()
+}
+
+/// Returns what the columns lack, for the attribute `missing`.
+fn missing_parts(row: &SessionRow, lacks_logs: bool) -> Option<String> {
+    let mut missing = Vec::new();
+    if row.evicted > Seq::ZERO {
+        missing.push(format!("the first {} events (evicted)", row.evicted));
+    }
+    if lacks_logs {
+        missing.push("logs".to_string());
+    }
+    if row.events == 0 && row.live_events > 0 {
+        missing.push("everything but what hooks told".to_string());
+    }
+    (!missing.is_empty()).then(|| missing.join(", "))
+}

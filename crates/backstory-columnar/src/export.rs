@@ -1,0 +1,200 @@
+//! Sessions of a memory as one HDF5 file, or as a file each in a folder.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
+
+use backstory_memory::{Memory, SessionRow};
+
+use crate::columns::{STATE_ATTRIBUTE, group_name, read_columns, session_state};
+use crate::error::{Error, Result};
+use crate::rows::{AttributeValue, SessionColumns};
+use crate::session_file::{SessionFile, WriteOptions, write_sessions};
+
+/// Attribute `source` of the files that are written.
+const SOURCE: &str = "backstory";
+
+/// Sessions with more bytes of logs are written to a folder one after the other, to bound memory.
+const LARGE_LOG_BYTES: u64 = 16 << 20;
+
+/// What an export did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportReport {
+    /// Sessions that were written, because they are new or have changed.
+    pub written: u64,
+    /// Sessions that the target has already.
+    pub unchanged: u64,
+    /// Messages of the sessions that were written.
+    pub messages: u64,
+    /// Tool calls of the sessions that were written.
+    pub tool_calls: u64,
+    /// Sessions that could not be written, each with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Bytes of all files of these sessions.
+    pub bytes: u64,
+}
+
+/// Called with the number of sessions that are done.
+pub type ExportProgress<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// Writes sessions to one file. An existing file is rebuilt beside it and replaced, and keeps what else it has; if it has all of them
+/// already, it is left alone.
+pub fn export_file(
+    memory: &Memory,
+    sessions: &[SessionRow],
+    path: &Path,
+    threads: usize,
+    progress: ExportProgress<'_>,
+) -> Result<ExportReport> {
+    let states = stored_states(path)?;
+    let mut report = ExportReport::default();
+    let mut changed = Vec::new();
+    for row in sessions {
+        let session = memory.session_from_row(row.clone());
+        if states.get(&group_name(row)) == Some(&session_state(&session)?) {
+            report.unchanged += 1;
+        } else {
+            changed.push(row.clone());
+        }
+    }
+    progress(report.unchanged);
+    if !changed.is_empty() || states.is_empty() {
+        // One session is read while the one before it is compressed.
+        let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
+        let (sender, receiver) = mpsc::sync_channel::<Result<SessionColumns>>(0);
+        let options = WriteOptions {
+            threads,
+            ..WriteOptions::default()
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for row in changed {
+                    let columns = read_columns(&reader.session_from_row(row));
+                    if sender.send(columns).is_err() {
+                        return;
+                    }
+                }
+            });
+            let received = receiver.into_iter().inspect(|columns| {
+                if let Ok(columns) = columns {
+                    report.count(columns);
+                    progress(report.unchanged + report.written);
+                }
+            });
+            write_sessions(path, SOURCE, received, &options)
+        })?;
+    }
+    report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    Ok(report)
+}
+
+/// Writes each session to a file of its own in a folder, `<session>.h5`. Files of sessions that have not changed are left alone.
+pub fn export_folder(
+    memory: &Memory,
+    sessions: &[SessionRow],
+    folder: &Path,
+    threads: usize,
+    progress: ExportProgress<'_>,
+) -> Result<ExportReport> {
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let next = AtomicUsize::new(0);
+    let report = Mutex::new(ExportReport::default());
+    let large = Mutex::new(());
+    let work = |memory: Memory| {
+        while let Some(row) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let path = session_path(folder, row);
+            let one = export_one(&memory, row, &path, &large);
+            let Ok(mut report) = report.lock() else {
+                return;
+            };
+            report.add(row, one);
+            progress(report.written + report.unchanged + report.failed.len() as u64);
+        }
+    };
+    let mut readers = Vec::new();
+    for _ in 0..threads.max(1) {
+        readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
+    }
+    std::thread::scope(|scope| {
+        for reader in readers {
+            scope.spawn(|| work(reader));
+        }
+    });
+    Ok(report.into_inner().unwrap_or_default())
+}
+
+/// Returns the file of a session in a folder.
+pub fn session_path(folder: &Path, row: &SessionRow) -> PathBuf {
+    folder.join(format!("{}.h5", group_name(row)))
+}
+
+/// Writes one session to a file of its own. `large` is held while that takes much memory.
+fn export_one(
+    memory: &Memory,
+    row: &SessionRow,
+    path: &Path,
+    large: &Mutex<()>,
+) -> Result<ExportReport> {
+    let session = memory.session_from_row(row.clone());
+    let mut report = ExportReport::default();
+    if stored_states(path)?.get(&group_name(row)) == Some(&session_state(&session)?) {
+        report.unchanged = 1;
+    } else {
+        let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
+        let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
+        let columns = read_columns(&session)?;
+        report.count(&columns);
+        let options = WriteOptions {
+            threads: 1,
+            ..WriteOptions::default()
+        };
+        write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &options)?;
+    }
+    report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    Ok(report)
+}
+
+/// Returns what the sessions of a file were when they were written; nothing when there is no file.
+fn stored_states(path: &Path) -> Result<HashMap<String, String>> {
+    match SessionFile::open(path) {
+        Ok(file) => {
+            let mut states = HashMap::new();
+            for id in file.session_ids()? {
+                let attributes = file.session(&id)?.attributes()?;
+                let mut other = attributes.other.into_iter();
+                if let Some((_, AttributeValue::Text(state))) =
+                    other.find(|(name, _)| name == STATE_ATTRIBUTE)
+                {
+                    states.insert(id, state);
+                }
+            }
+            Ok(states)
+        }
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(HashMap::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl ExportReport {
+    fn count(&mut self, columns: &SessionColumns) {
+        self.written += 1;
+        self.messages += columns.messages.len() as u64;
+        self.tool_calls += columns.tool_calls.len() as u64;
+    }
+
+    fn add(&mut self, row: &SessionRow, one: Result<ExportReport>) {
+        match one {
+            Ok(one) => {
+                self.written += one.written;
+                self.unchanged += one.unchanged;
+                self.messages += one.messages;
+                self.tool_calls += one.tool_calls;
+                self.bytes += one.bytes;
+            }
+            Err(error) => self.failed.push((row.session.clone(), error.to_string())),
+        }
+    }
+}

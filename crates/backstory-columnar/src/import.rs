@@ -1,0 +1,127 @@
+//! The way back: logs out of session files, to be imported by a memory.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use backstory_memory::ProvidedLog;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::rows::{Message, SessionAttributes};
+use crate::session_file::{Session, SessionFile};
+
+/// Agent whose logs files of others are turned into: the package that defined the schema reads no others.
+const DEFAULT_AGENT: &str = "claude-code";
+
+/// Rows that are read at once.
+const ROWS_AT_ONCE: u64 = 1000;
+
+/// Unpacks the logs of all sessions of a file into `folder`, which must be private. A session without logs is written down as a log made
+/// of its rows. Returns the logs, and the sessions that have neither.
+pub fn unpack_logs(path: &Path, folder: &Path) -> Result<(Vec<ProvidedLog>, Vec<String>)> {
+    let container = std::path::absolute(path).map_err(Error::io(path))?;
+    let file = SessionFile::open(path)?;
+    let mut logs = Vec::new();
+    let mut without = Vec::new();
+    for id in file.session_ids()? {
+        let session = file.session(&id)?;
+        let stored = session.logs()?;
+        let attributes = session.attributes()?;
+        for log in &stored {
+            let to = folder.join(logs.len().to_string());
+            write_file(&to, |out| session.unpack_log(log, out).map(|_| ()))?;
+            logs.push(ProvidedLog {
+                agent: log.agent.clone(),
+                container: container.clone(),
+                path: log.path.clone(),
+                file: to,
+            });
+        }
+        if !stored.is_empty() {
+            continue;
+        }
+        if !matches!(attributes.agent.as_str(), "" | DEFAULT_AGENT) {
+            without.push(id);
+            continue;
+        }
+        let to = folder.join(logs.len().to_string());
+        write_file(&to, |out| write_rows(&session, &attributes, out))?;
+        logs.push(ProvidedLog {
+            agent: DEFAULT_AGENT.to_string(),
+            container: container.clone(),
+            path: format!("/{id}.jsonl"),
+            file: to,
+        });
+    }
+    Ok((logs, without))
+}
+
+fn write_file(path: &PathBuf, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(File::create_new(path).map_err(Error::io(path))?);
+    write(&mut out)?;
+    out.flush().map_err(Error::io(path))
+}
+
+/// Writes the rows of a session as lines of a log.
+fn write_rows(
+    session: &Session<'_>,
+    attributes: &SessionAttributes,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let rows = session.message_count()?;
+    let mut from = 0;
+    while from < rows {
+        let to = rows.min(from + ROWS_AT_ONCE);
+        for message in session.messages(from..to)? {
+            let line = log_line(session.id(), attributes, &message);
+            writeln!(out, "{line}").map_err(Error::io(Path::new(session.id())))?;
+        }
+        from = to;
+    }
+    Ok(())
+}
+
+fn log_line(id: &str, attributes: &SessionAttributes, message: &Message) -> Value {
+    let text = || Value::from(message.text.clone());
+    let content = serde_json::from_str(&message.json).unwrap_or_else(|_| text());
+    let usage = message.usage;
+    let mut body = Map::new();
+    body.insert("role".to_string(), json!(message.role));
+    body.insert("content".to_string(), content);
+    if message.kind == "assistant" {
+        body.insert("id".to_string(), json!(message.uuid));
+        body.insert("model".to_string(), json!(message.model));
+        body.insert(
+            "usage".to_string(),
+            json!({
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+                "cache_read_input_tokens": usage.cache_read_input_tokens,
+            }),
+        );
+    }
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    let original = attributes.session_id_original.as_deref();
+    json!({
+        "type": message.kind,
+        "uuid": message.uuid,
+        "parentUuid": some(&message.parent_uuid),
+        "sessionId": original.unwrap_or(id),
+        "timestamp": rfc3339(message.timestamp),
+        "cwd": some(&attributes.cwd),
+        "gitBranch": some(&attributes.git_branch),
+        "version": some(&attributes.agent_version),
+        "message": body,
+    })
+}
+
+/// Formats seconds since 1970; `None` for 0, which files have where a time is not known.
+fn rfc3339(seconds: f64) -> Option<String> {
+    if seconds <= 0.0 || !seconds.is_finite() {
+        return None;
+    }
+    let time = jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()?;
+    Some(format!("{time:.3}"))
+}
