@@ -86,7 +86,7 @@ pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
     FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
     SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier,
-    Verification, try_lock_file,
+    Verification, View, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
@@ -138,6 +138,7 @@ pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
+    TextEmbedder, TextVectors,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,

@@ -60,6 +60,11 @@ pub struct Store {
     met_damage: RefCell<Vec<Damage>>,
 }
 
+/// One view of a store, as long as it lives.
+pub struct View<'a> {
+    _transaction: Transaction<'a>,
+}
+
 impl Store {
     /// Opens the store in a folder, making both as needed. The folder is made private to the user.
     pub fn open(folder: &Path) -> Result<Self> {
@@ -219,9 +224,9 @@ impl Store {
     }
 
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.
-    pub fn view(&self) -> Result<Transaction<'_>> {
+    pub fn view(&self) -> Result<View<'_>> {
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
-        Ok(view)
+        Ok(View { _transaction: view })
     }
 
     /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_store::{EventRange, SessionRow, StreamRow};
+use backstory_store::{EventRange, SessionRow, StreamRow, View};
 use serde_json::Value;
 
 use super::messages::Messages;
@@ -56,6 +56,11 @@ impl Memory {
     /// Returns the session of a row of [`Memory::sessions`].
     pub fn session_from_row(&self, row: SessionRow) -> Session<'_> {
         Session { memory: self, row }
+    }
+
+    /// Returns one view of the memory for as long as it lives: what others write meanwhile is not seen. One at a time.
+    pub fn read_view(&self) -> Result<View<'_>> {
+        Ok(self.store.view()?)
     }
 
     /// Opens the memory once more, to read it in another thread.
