@@ -80,7 +80,8 @@ pub use backstory_code::{
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
     AgentName, Event, EventBody, EventView, FileId, Identity, Image, Kind, Marks, Origin,
-    ProjectId, Seq, SessionId, SessionName, TimeMs, ToolClass, TurnContext, TurnNo, Usage,
+    ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
+    Usage,
 };
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
