@@ -125,22 +125,6 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Returns the git branch of the last response up to an event; of the first one behind it when there is none.
-    pub fn branch_around(&self, session: SessionId, seq: Seq) -> Result<Option<String>> {
-        for (is_place, order) in [("BETWEEN 1 AND ?2", "DESC"), ("> ?2", "ASC")] {
-            let query = format!(
-                "SELECT name FROM responses JOIN names ON names.id = branch \
-                 WHERE session = ?1 AND seq > 0 AND seq {is_place} ORDER BY seq {order} LIMIT 1"
-            );
-            let mut statement = self.connection.prepare_cached(&query)?;
-            let found = statement.query_row((session, seq), |row| row.text(0));
-            if let Some(branch) = found.optional()? {
-                return Ok(Some(branch));
-            }
-        }
-        Ok(None)
-    }
-
     /// Returns the usage of the responses that events of a session begin, in the order of the events.
     pub fn event_usage(
         &self,

@@ -9,6 +9,7 @@ mod records;
 mod session;
 mod telemetry;
 mod turn;
+mod turn_build;
 mod turn_context;
 mod usage;
 
@@ -51,6 +52,19 @@ pub(crate) fn is_in_range(event: &EventView<'_>, range: EventRange) -> bool {
     }
 }
 
+/// Returns an error if a session has no such turn.
+fn check_turn(session: &SessionRow, turn: TurnNo) -> Result<()> {
+    let turns = session.turns + session.live_turns;
+    if turn.count() <= turns {
+        return Ok(());
+    }
+    Err(Error::NoTurn {
+        session: session.session.clone(),
+        turns,
+        turn,
+    })
+}
+
 impl Memory {
     /// Sessions, those active last first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
@@ -84,14 +98,8 @@ impl Memory {
         session: &SessionRow,
         range: EventRange,
     ) -> Result<Vec<EventView<'static>>> {
-        if let EventRange::Turn(turn) = range
-            && turn.count() > session.turns + session.live_turns
-        {
-            return Err(Error::NoTurn {
-                session: session.session.clone(),
-                turns: session.turns + session.live_turns,
-                turn,
-            });
+        if let EventRange::Turn(turn) = range {
+            check_turn(session, turn)?;
         }
         let mut shown = Vec::new();
         visit(&self.store, session.id, &session.agent, range, |event| {
