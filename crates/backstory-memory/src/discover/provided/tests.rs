@@ -1,3 +1,6 @@
+//! Logs inside of other files are imported as any other, and once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 
