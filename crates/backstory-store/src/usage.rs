@@ -183,6 +183,15 @@ pub(crate) struct Counted {
     pub(crate) billing: i64,
 }
 
+/// What another copy of a response replaces, rather than adds where nothing is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// The event that it begins with.
+    pub(crate) event: bool,
+    /// Requests to the provider's tools: older versions counted some for the response behind.
+    pub(crate) requests: bool,
+}
+
 /// Columns of the roll-up that identify a row: session, slot, model, branch, billing.
 type Bucket = (SessionId, i64, i64, i64, i64);
 
@@ -226,33 +235,39 @@ impl Counted {
         )
     }
 
-    /// Returns whether this is a response as versions before details stored it.
+    /// Returns whether this is a response as older versions stored it: without details, or with other requests to the provider's tools.
     fn is_older_copy(&self, complete: &Counted) -> bool {
         let tokens = |counted: &Counted| columns(&counted.usage)[..5].to_vec();
-        (self.seq, self.branch, self.billing) == (Seq::ZERO, 0, 0)
+        let details = (self.branch, self.billing);
+        self.seq == Seq::ZERO
+            && (details == (0, 0) || details == (complete.branch, complete.billing))
             && (self.session, self.slot, self.model)
                 == (complete.session, complete.slot, complete.model)
             && tokens(self) == tokens(complete)
     }
 
-    /// Returns the response as it is known after another copy of it was read, whose event may replace the one known before.
-    fn merged_with(self, newer: &Counted, replaces_event: bool) -> Counted {
+    /// Returns the response as it is known after another copy of it was read.
+    fn merged_with(self, newer: &Counted, replaced: Replaced) -> Counted {
         // The message's first event and its branch are those of the first copy that has any.
         let first = |known: i64, newer: i64| if known == 0 { newer } else { known };
         let grown = rank(&newer.usage) > rank(&self.usage);
+        let requests = |known: u64, newer: u64| match replaced.requests {
+            true => newer,
+            false => known.max(newer),
+        };
         let usage = match grown {
             true => newer.usage,
             // Counts of an older version have no parts.
             false if rank(&newer.usage) == rank(&self.usage) => Usage {
                 reasoning: self.usage.reasoning.max(newer.usage.reasoning),
                 cache_write_1h: self.usage.cache_write_1h.max(newer.usage.cache_write_1h),
-                web_searches: self.usage.web_searches.max(newer.usage.web_searches),
-                web_fetches: self.usage.web_fetches.max(newer.usage.web_fetches),
+                web_searches: requests(self.usage.web_searches, newer.usage.web_searches),
+                web_fetches: requests(self.usage.web_fetches, newer.usage.web_fetches),
                 ..self.usage
             },
             false => self.usage,
         };
-        let takes_event = (replaces_event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
+        let takes_event = (replaced.event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
         Counted {
             usage,
             seq: match takes_event && self.session == newer.session {
@@ -325,7 +340,7 @@ impl Tally {
         connection: &Connection,
         key: EventKey,
         counted: Counted,
-        replaces_event: bool,
+        replaced: Replaced,
     ) -> Result<()> {
         let tallied = match self.find(connection, key)? {
             None => {
@@ -337,7 +352,7 @@ impl Tally {
                 }
             }
             Some(known) => {
-                let merged = known.counted.merged_with(&counted, replaces_event);
+                let merged = known.counted.merged_with(&counted, replaced);
                 if merged != known.counted {
                     self.roll_up(&known.counted, -1);
                     self.roll_up(&merged, 1);
