@@ -8,6 +8,9 @@ use memchr::memmem;
 /// Shorter runs stay in the text: cutting one out costs a row.
 const MIN_BYTES: usize = 4096;
 
+/// Number of `=` at the end of a payload.
+const MAX_PADDING_BYTES: usize = 2;
+
 /// Share of a payload in percent from which on it is text: in compressed data 38 of 100 bytes are printable.
 const MIN_TEXT_PERCENT: usize = 60;
 
@@ -43,7 +46,11 @@ pub fn find(chunk: &[u8]) -> Vec<Range<usize>> {
 
 /// The bytes that a payload stands for, if encoding them again gives exactly the same text.
 pub fn decode(payload: &[u8]) -> Option<Vec<u8>> {
-    // BASE64 is strict: it refuses wrong padding and trailing bits, so what it decodes, it encodes back.
+    // BASE64 refuses wrong padding and trailing bits, but not padding in the middle, which it would not encode back.
+    let padding = memchr::memchr(b'=', payload);
+    if padding.is_some_and(|at| at + MAX_PADDING_BYTES < payload.len()) {
+        return None;
+    }
     BASE64.decode(payload).ok()
 }
 
@@ -84,6 +91,14 @@ mod tests {
             let payload = &line.as_bytes()[range];
             assert_eq!(encode(&decode(payload).unwrap()).as_bytes(), payload);
         }
+    }
+
+    #[test]
+    fn padding_within_a_payload_is_not_lost() {
+        let payload = "iQ==".repeat(1500);
+        assert_eq!(decode(payload.as_bytes()), None);
+        let padded = format!("{}iQ==", "iVBO".repeat(1500));
+        assert!(decode(padded.as_bytes()).is_some());
     }
 
     #[test]
