@@ -540,7 +540,11 @@ mod tests {
             branch: 0,
             billing: 0,
         };
-        let merged = |newer: Counted| counted(9, 0, 0).merged_with(&newer, Replaced::default()).usage;
+        let merged = |newer: Counted| {
+            counted(9, 0, 0)
+                .merged_with(&newer, Replaced::default())
+                .usage
+        };
         assert_eq!(merged(counted(9, 4, 2)), counted(9, 4, 2).usage);
         // Of an earlier state of the message nothing is taken.
         assert_eq!(merged(counted(5, 4, 2)), counted(9, 0, 0).usage);
