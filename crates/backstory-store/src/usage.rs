@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, Usage};
+use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, UNKNOWN_MODEL, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Returns the model that wrote most of each turn's output, by the responses that the turn's events begin.
+    /// Returns the known model that wrote most of each turn's output, by the responses that the turn's events begin.
     pub fn turn_models(
         &self,
         session: SessionId,
@@ -116,11 +116,11 @@ impl Store {
     ) -> Result<HashMap<TurnNo, String>> {
         let query = "SELECT turn, name FROM responses JOIN events ON events.session = responses.session AND events.seq = responses.seq \
              JOIN names ON names.id = responses.model \
-             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 \
+             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 AND name != ?4 \
              GROUP BY turn, name ORDER BY turn, SUM(output)";
         let mut statement = self.connection.prepare_cached(query)?;
-        let rows =
-            statement.query_map((session, from, to), |row| Ok((row.get(0)?, row.text(1)?)))?;
+        let parameters = (session, from, to, UNKNOWN_MODEL);
+        let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.text(1)?)))?;
         // The last one of each turn stays.
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -523,6 +523,28 @@ fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedRespon
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_model_hides_no_known_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store
+            .connection
+            .execute_batch(
+                "INSERT INTO sessions (id, agent, session) VALUES (1, 'codex', 'one');
+                 INSERT INTO names (id, name) VALUES (1, 'unknown'), (2, 'gpt-5'), (3, 'gpt-4');
+                 INSERT INTO events (session, seq, turn, kind, stream, offset, length, part)
+                   VALUES (1, 1, 1, 1, 1, 0, 1, 0), (1, 2, 1, 1, 1, 1, 1, 0), (1, 3, 1, 1, 1, 2, 1, 0), (1, 4, 2, 1, 1, 3, 1, 0);
+                 INSERT INTO responses (key, session, slot, model, seq, input, output, cache_read, cache_write, reasoning)
+                   VALUES (1, 1, 0, 1, 1, 0, 90, 0, 0, 0), (2, 1, 0, 2, 2, 0, 2, 0, 0, 0), (3, 1, 0, 3, 3, 0, 1, 0, 0, 0),
+                     (4, 1, 0, 1, 4, 0, 1, 0, 0, 0);",
+            )
+            .unwrap();
+        let (first, last) = (TurnNo::ZERO, TurnNo::last_of(9));
+        let found = store.turn_models(1.into(), first, last).unwrap();
+        let expected = (TurnNo::last_of(1), "gpt-5".to_string());
+        assert_eq!(found, HashMap::from([expected]));
+    }
 
     #[test]
     fn parts_that_an_older_version_did_not_count_are_added() {

@@ -26,7 +26,7 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
-pub use self::record::{EventRecord, SessionStatus, rfc3339};
+pub use self::record::{EventRecord, SessionStatus};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 pub use self::usage::{ServerTools, UsageRecord};
 
