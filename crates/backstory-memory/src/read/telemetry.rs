@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use backstory_agents::Reader;
-use backstory_event::{EventView, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
+use backstory_event::{EventView, Kind, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
 use backstory_store::{BlockReader, SessionRow, TelemetryRow};
 
 use crate::Memory;
@@ -28,6 +28,30 @@ pub(super) fn telemetry_between(
     let start = telemetry.partition_point(|placed| placed.seq < from);
     let end = telemetry.partition_point(|placed| placed.seq <= to);
     telemetry.get(start..end).unwrap_or_default()
+}
+
+/// Moves records between the start of a turn and its prompt to the prompt. Texts that the agent injects may stand between both.
+fn move_to_prompts(telemetry: &mut [PlacedTelemetry], events: &[EventView<'_>]) {
+    let mut prompt = None;
+    for placed in &mut *telemetry {
+        if prompt.is_some_and(|prompt| placed.seq >= prompt) {
+            prompt = None;
+        }
+        if let TelemetryItem::TurnStart { .. } = placed.telemetry.item {
+            let after = events.partition_point(|event| event.seq <= placed.seq);
+            let mut after = events[after..].iter();
+            let next = after.find(|event| event.event.kind != Kind::System);
+            let next = next.filter(|event| event.event.kind == Kind::Prompt);
+            prompt = next.map(|event| event.seq);
+        }
+        match (&placed.telemetry.item, prompt) {
+            // Settings are those of the event behind them.
+            (TelemetryItem::Context(_), Some(prompt)) => placed.seq = prompt.previous(),
+            (_, Some(prompt)) => placed.seq = prompt,
+            _ => {}
+        }
+    }
+    telemetry.sort_by_key(|placed| placed.seq);
 }
 
 impl Memory {
@@ -59,6 +83,7 @@ impl Memory {
             found.extend(self.telemetry_by_time(session, &elsewhere, reader)?);
             found.sort_by_key(|placed| placed.seq);
         }
+        move_to_prompts(&mut found, events);
         Ok(found)
     }
 

@@ -29,6 +29,8 @@ pub struct Turn {
     pub replies: TurnReplies,
     /// What the agent did.
     pub actions: Vec<TurnAction>,
+    /// Marks of its events: `interrupted`, `denied`, `compacted`.
+    pub marks: Vec<&'static str>,
     /// What the agent says of how it worked.
     pub telemetry: TurnTelemetry,
     /// Tokens of all its messages.

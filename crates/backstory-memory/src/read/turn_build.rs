@@ -35,6 +35,11 @@ impl TurnSources {
             let (event, text) = (&view.event, view.text());
             asked_at = asked_at.or(event.at);
             turn.add_times(asked_at, view);
+            for mark in event.body.marks.names() {
+                if !turn.marks.contains(&mark) {
+                    turn.marks.push(mark);
+                }
+            }
             if let Some(used) = self.usage.get(&view.seq) {
                 turn.usage.add(used);
             }
@@ -124,7 +129,8 @@ impl Turn {
         if let (Some(asked), Some(at)) = (asked_at, event.at) {
             self.duration_ms = self.duration_ms.max(Some(at.since(asked)));
             if event.kind.is_from_model() && self.first_answer_ms.is_none() {
-                self.first_answer_ms = Some(at.since(asked));
+                // A clock may have been set back in between.
+                self.first_answer_ms = Some(at.since(asked).max(0));
             }
         }
     }
@@ -132,6 +138,21 @@ impl Turn {
     /// Adds what the telemetry of the turn says.
     pub(super) fn add_telemetry(&mut self, telemetry: &[PlacedTelemetry]) {
         let mut ends = TurnEnds::default();
+        let mut timings = HashMap::new();
+        for Telemetry { item, .. } in telemetry.iter().map(|placed| &placed.telemetry) {
+            if let TelemetryItem::ToolTiming {
+                tool_use_id: Some(call),
+                duration_ms: Some(duration),
+                ..
+            } = item
+            {
+                timings.insert(call.as_str(), *duration);
+            }
+        }
+        for action in &mut self.actions {
+            let timing = (action.call_id.as_deref()).and_then(|call| timings.get(call));
+            action.duration_ms = timing.copied().or(action.duration_ms);
+        }
         for placed in telemetry {
             ends.add(placed);
             self.add_item(&placed.telemetry);
@@ -148,21 +169,10 @@ impl Turn {
             TelemetryItem::PlanUpdate { .. } => &mut self.telemetry.plan_updates,
             TelemetryItem::Approval { .. } => &mut self.telemetry.approvals,
             TelemetryItem::Compaction { .. } => &mut self.telemetry.compactions,
-            TelemetryItem::ToolTiming {
-                tool_use_id,
-                duration_ms,
-                ..
-            } => {
-                let is_it = |action: &&mut TurnAction| action.call_id == *tool_use_id;
-                if let (Some(_), Some(action)) = (tool_use_id, self.actions.iter_mut().find(is_it))
-                {
-                    action.duration_ms = duration_ms.or(action.duration_ms);
-                }
-                &mut self.telemetry.other
-            }
-            TelemetryItem::TurnEnd { .. } | TelemetryItem::Other { .. } => {
-                &mut self.telemetry.other
-            }
+            TelemetryItem::ToolTiming { .. }
+            | TelemetryItem::TurnStart { .. }
+            | TelemetryItem::TurnEnd { .. }
+            | TelemetryItem::Other { .. } => &mut self.telemetry.other,
         };
         let mut value = json!(telemetry.item);
         if let Some(fields) = value.as_object_mut() {

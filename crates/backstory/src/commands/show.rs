@@ -376,12 +376,10 @@ fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error
         SHORT_LINES.min(lines.len())
     };
     for line in &lines[..shown] {
-        let cut: String = if whole {
-            (*line).to_string()
-        } else {
-            line.chars().take(SHORT_CHARACTERS).collect()
-        };
-        writeln!(out, "  {cut}")?;
+        match line.char_indices().nth(SHORT_CHARACTERS) {
+            Some((end, _)) if !whole => writeln!(out, "  {}{DIM}…{DIM:#}", &line[..end])?,
+            _ => writeln!(out, "  {line}")?,
+        }
     }
     if shown < lines.len() {
         writeln!(out, "  {DIM}… {} more lines{DIM:#}", lines.len() - shown)?;

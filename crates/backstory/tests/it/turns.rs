@@ -222,6 +222,59 @@ fn codex_has_the_branch_and_modes_of_each_turn() {
 }
 
 #[test]
+fn what_codex_logs_before_a_prompt_is_of_its_turn() {
+    let environment = Environment::new();
+    let start = |turn: &str| {
+        codex(
+            "event_msg",
+            &json!({"type": "task_started", "turn_id": turn}),
+        )
+    };
+    let context = |effort: &str| {
+        codex(
+            "turn_context",
+            &json!({"cwd": "/work/shop", "effort": effort}),
+        )
+    };
+    let text = json!([{"type": "input_text", "text": "Be brief."}]);
+    let instructions = codex(
+        "response_item",
+        &json!({"type": "message", "role": "developer", "content": text}),
+    );
+    let aborted = json!({"type": "turn_aborted", "turn_id": "t1", "reason": "interrupted"});
+    let lines = [
+        codex_meta("main"),
+        start("t1"),
+        context("low"),
+        instructions.clone(),
+        codex_prompt("one"),
+        codex("event_msg", &aborted),
+        start("t2"),
+        context("high"),
+        instructions,
+        codex_prompt("two"),
+    ];
+    write_codex(&environment, &lines);
+    environment.sweep();
+    let found = turns(&environment, CODEX);
+    let ids = found.iter().map(|turn| {
+        let other = turn["telemetry"]["other"].as_array().unwrap().iter();
+        let ids = other.filter_map(|item| item.pointer("/value/turn_id").cloned());
+        json!(ids.collect::<Vec<_>>())
+    });
+    assert_eq!(
+        json!(ids.collect::<Vec<_>>()),
+        json!([[], ["t1", "t1"], ["t2"]])
+    );
+    assert_eq!(
+        json!(each(&found, "/marks")),
+        json!([[], ["interrupted"], []])
+    );
+    let efforts = each(&found, "/context/effort");
+    assert_eq!(json!(efforts[1..]), json!(["low", "high"]));
+}
+
+#[test]
 fn calls_have_a_status() {
     let environment = Environment::new();
     let item = |item: Value| codex("response_item", &item);
