@@ -132,7 +132,7 @@ pub use random::random_key;
 pub use read::{
     Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
     SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
-    UsageRecord, rfc3339,
+    UsageRecord,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
@@ -148,6 +148,7 @@ pub use setup::{
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
 pub use temporary::TemporaryFolder;
+pub use text::rfc3339;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
