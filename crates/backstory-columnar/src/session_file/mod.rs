@@ -10,6 +10,8 @@ mod open;
 mod read;
 mod save;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use log::LogInfo;
