@@ -92,6 +92,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
-        |source| Error::Io { path: path.to_owned(), source }
+        |source| Error::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{SessionFile, WriteOptions, check_bytes, write_sessions};
-use crate::hdf5::checksum::lookup3;
+use super::fuzz::{check_bytes, reseal_checksums};
+use super::{SessionFile, WriteOptions, write_sessions};
 use crate::hdf5::datatype::text_type;
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, SharedSource, Storage};
 use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionColumns, ToolCall};
@@ -20,18 +20,37 @@ fn small_file() -> Vec<u8> {
         embedding: Some(vec![1.0, f32::from(number as u16)]),
         ..Message::default()
     };
-    let log = LogFile { path: "log".into(), agent: "toy".into(), bytes: b"{\"text\":1}\n".repeat(20), rows: vec![(0, 0), (11, 1)] };
+    let log = LogFile {
+        path: "log".into(),
+        agent: "toy".into(),
+        bytes: b"{\"text\":1}\n".repeat(20),
+        rows: vec![(0, 0), (11, 1)],
+    };
     let session = |id: &str| SessionColumns {
         id: id.into(),
         messages: (1..80).map(row).collect(),
-        tool_calls: vec![ToolCall { tool_use_id: "call".into(), args: "{}".into(), ..ToolCall::default() }],
-        artifacts: vec![Artifact { name: "a".into(), bytes: vec![7; 30], ..Artifact::default() }],
+        tool_calls: vec![ToolCall {
+            tool_use_id: "call".into(),
+            args: "{}".into(),
+            ..ToolCall::default()
+        }],
+        artifacts: vec![Artifact {
+            name: "a".into(),
+            bytes: vec![7; 30],
+            ..Artifact::default()
+        }],
         logs: vec![log.clone()],
         ..SessionColumns::default()
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.h5");
-    write_sessions(&path, "test", ["a", "b"].map(|id| Ok(session(id))), &WriteOptions::default()).unwrap();
+    write_sessions(
+        &path,
+        "test",
+        ["a", "b"].map(|id| Ok(session(id))),
+        &WriteOptions::default(),
+    )
+    .unwrap();
     std::fs::read(path).unwrap()
 }
 
@@ -40,28 +59,11 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % below
-    }
-}
-
-/// Gives every block of metadata its checksum again, so that damage in it is not found by that.
-fn reseal(bytes: &mut [u8]) {
-    for start in 0..bytes.len().saturating_sub(16) {
-        let end = match &bytes[start..start + 4] {
-            b"OHDR" => {
-                let width = 1 << (bytes[start + 5] & 3);
-                let size = bytes[start + 6..start + 6 + width].iter().rev().fold(0_usize, |size, byte| size << 8 | usize::from(*byte));
-                (start + 6 + width).saturating_add(size)
-            }
-            b"EAHD" => start + 68,
-            b"EAIB" => start + 14 + 248 + 4 * usize::from(bytes[start.saturating_sub(66)]),
-            _ => continue,
-        };
-        if end + 4 <= bytes.len() {
-            let checksum = lookup3(&bytes[start..end]);
-            bytes[end..end + 4].copy_from_slice(&checksum.to_le_bytes());
-        }
     }
 }
 
@@ -71,7 +73,8 @@ fn damaged_files_are_refused_or_read() {
     check_bytes(&whole).unwrap();
     let mut numbers = Numbers(7);
     let mut refused = 0;
-    let rounds = std::env::var("BACKSTORY_TEST_ROUNDS").map_or(1500, |rounds| rounds.parse().unwrap());
+    let rounds =
+        std::env::var("BACKSTORY_TEST_ROUNDS").map_or(1500, |rounds| rounds.parse().unwrap());
     for round in 0..rounds {
         let mut bytes = whole.clone();
         for _ in 0..=numbers.next(4) {
@@ -80,7 +83,7 @@ fn damaged_files_are_refused_or_read() {
         }
         match round % 3 {
             0 => bytes.truncate(numbers.next(whole.len())),
-            1 => reseal(&mut bytes),
+            1 => reseal_checksums(&mut bytes),
             _ => {}
         }
         refused += u32::from(check_bytes(&bytes).is_err());
@@ -92,7 +95,7 @@ fn damaged_files_are_refused_or_read() {
 fn a_sealed_file_is_the_same() {
     let whole = small_file();
     let mut sealed = whole.clone();
-    reseal(&mut sealed);
+    reseal_checksums(&mut sealed);
     assert!(sealed == whole);
 }
 
@@ -108,9 +111,12 @@ fn sizes_that_cannot_be_are_refused_before_memory_is_taken() {
         for size in [1_u64 << 62, 1 << 40, u64::MAX - 1] {
             let mut bytes = whole.clone();
             bytes[place + 4..place + 12].copy_from_slice(&size.to_le_bytes());
-            reseal(&mut bytes);
+            reseal_checksums(&mut bytes);
             let error = check_bytes(&bytes).unwrap_err().to_string();
-            assert!(error.contains("cannot be in a file") || error.contains("damaged"), "{error}");
+            assert!(
+                error.contains("cannot be in a file") || error.contains("damaged"),
+                "{error}"
+            );
             found += 1;
         }
     }
@@ -121,13 +127,15 @@ fn sizes_that_cannot_be_are_refused_before_memory_is_taken() {
 fn a_log_that_tells_a_wrong_length_is_refused() {
     let whole = small_file();
     let length = 220_u64.to_le_bytes();
-    let places: Vec<usize> = (0..whole.len() - 8).filter(|place| whole[*place..place + 8] == length).collect();
+    let places: Vec<usize> = (0..whole.len() - 8)
+        .filter(|place| whole[*place..place + 8] == length)
+        .collect();
     assert!(places.len() >= 4, "attribute and index of both logs");
     for place in places {
         for size in [0, 219, 221, 1 << 25, 1 << 60] {
             let mut bytes = whole.clone();
             bytes[place..place + 8].copy_from_slice(&u64::to_le_bytes(size));
-            reseal(&mut bytes);
+            reseal_checksums(&mut bytes);
             assert!(check_bytes(&bytes).is_err());
         }
     }
@@ -139,18 +147,39 @@ fn texts_that_are_referred_to_too_often_are_refused() {
     let mut bytes = std::io::Cursor::new(Vec::new());
     let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
     let reference = writer.text_reference(&"x".repeat(200_000)).unwrap();
-    let storage = Storage::Chunked { rows: 64, filters: Filter::package_filters(&text_type()) };
-    let layout = DatasetLayout { datatype: text_type(), dims: vec![20_000], storage };
-    let uuid = writer.write_dataset(&layout, &[&reference.repeat(20_000)], &[]).unwrap();
-    let used = writer.encode_attribute("n_used", &AttributeValue::Integer(20_000)).unwrap();
-    let messages = writer.write_group(&[("uuid".into(), uuid)], &[used]).unwrap();
-    let session = writer.write_group(&[("messages".into(), messages)], &[]).unwrap();
+    let storage = Storage::Chunked {
+        rows: 64,
+        filters: Filter::package_filters(&text_type()),
+    };
+    let layout = DatasetLayout {
+        datatype: text_type(),
+        dims: vec![20_000],
+        storage,
+    };
+    let uuid = writer
+        .write_dataset(&layout, &[&reference.repeat(20_000)], &[])
+        .unwrap();
+    let used = writer
+        .encode_attribute("n_used", &AttributeValue::Integer(20_000))
+        .unwrap();
+    let messages = writer
+        .write_group(&[("uuid".into(), uuid)], &[used])
+        .unwrap();
+    let session = writer
+        .write_group(&[("messages".into(), messages)], &[])
+        .unwrap();
     let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
-    let version = writer.encode_attribute("schema_version", &AttributeValue::Integer(1)).unwrap();
-    let root = writer.write_group(&[("sessions".into(), sessions)], &[version]).unwrap();
+    let version = writer
+        .encode_attribute("schema_version", &AttributeValue::Integer(1))
+        .unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
     writer.finish(root).unwrap();
     drop(writer);
-    let file = SessionFile::from_source(Path::new("a"), SharedSource::from_bytes(bytes.into_inner())).unwrap();
+    let file =
+        SessionFile::from_source(Path::new("a"), SharedSource::from_bytes(bytes.into_inner()))
+            .unwrap();
     let session = file.session("a").unwrap();
     assert_eq!(session.tail(2).unwrap()[1].uuid.len(), 200_000);
     let error = session.messages(0..20_000).unwrap_err().to_string();

@@ -1,6 +1,9 @@
 //! What is written is read again.
 
-use backstory_columnar::{AttributeValue, Error, LogFile, Message, SessionColumns, SessionFile, TokenUsage, ToolCall, WriteOptions, write_sessions};
+use backstory_columnar::{
+    AttributeValue, Error, LogFile, Message, SessionColumns, SessionFile, TokenUsage, ToolCall,
+    WriteOptions, write_sessions,
+};
 use proptest::prelude::*;
 
 use crate::support::{Place, message, session, without_log_rows};
@@ -13,13 +16,32 @@ fn a_session_is_read_as_it_was_written() {
         row.embedding = Some(vec![number as f32, -0.5, 0.25]);
     }
     written.attributes.embedding_model = Some("minilm".into());
-    written.attributes.other = vec![("cursor".into(), AttributeValue::Integer(-7)), ("tags".into(), AttributeValue::Texts(vec!["a".into(), String::new()]))];
+    written.attributes.other = vec![
+        ("cursor".into(), AttributeValue::Integer(-7)),
+        (
+            "tags".into(),
+            AttributeValue::Texts(vec!["a".into(), String::new()]),
+        ),
+    ];
     let report = place.write(vec![written.clone()]);
-    assert_eq!((report.sessions, report.messages, report.tool_calls), (1, 150, 75));
-    assert_eq!(report.file_bytes, std::fs::metadata(place.file()).unwrap().len());
+    assert_eq!(
+        (report.sessions, report.messages, report.tool_calls),
+        (1, 150, 75)
+    );
+    assert_eq!(
+        report.file_bytes,
+        std::fs::metadata(place.file()).unwrap().len()
+    );
     let read = place.read("s1");
     assert_eq!(without_log_rows(read.clone()), without_log_rows(written));
-    assert_eq!(read.logs[0].rows.iter().map(|(_, row)| *row).collect::<Vec<_>>(), (0..150).collect::<Vec<u32>>());
+    assert_eq!(
+        read.logs[0]
+            .rows
+            .iter()
+            .map(|(_, row)| *row)
+            .collect::<Vec<_>>(),
+        (0..150).collect::<Vec<u32>>()
+    );
 }
 
 #[test]
@@ -30,37 +52,90 @@ fn parts_of_a_session_are_read_alone() {
     let session = file.session("s1").unwrap();
     assert_eq!(session.tail(2).unwrap(), [message(998), message(999)]);
     assert_eq!(session.tail(5000).unwrap().len(), 1000);
-    assert_eq!(session.messages(63..65).unwrap(), [message(63), message(64)]);
+    assert_eq!(
+        session.messages(63..65).unwrap(),
+        [message(63), message(64)]
+    );
     assert_eq!(session.messages(990..2000).unwrap().len(), 10);
-    assert_eq!(session.tool_calls(400..401).unwrap()[0].tool_use_id, "call-400");
+    assert_eq!(
+        session.tool_calls(400..401).unwrap()[0].tool_use_id,
+        "call-400"
+    );
     let sum = session.sum_usage().unwrap();
-    assert_eq!(sum, TokenUsage { input_tokens: 499_500, output_tokens: 2000, cache_creation_input_tokens: -3000, cache_read_input_tokens: 1000 << 40 });
+    assert_eq!(
+        sum,
+        TokenUsage {
+            input_tokens: 499_500,
+            output_tokens: 2000,
+            cache_creation_input_tokens: -3000,
+            cache_read_input_tokens: 1000 << 40
+        }
+    );
     let summary = &file.sessions().unwrap()[0];
-    assert_eq!((summary.messages, summary.tool_calls, summary.artifacts, summary.logs, summary.usage), (1000, 500, 1, 1, sum));
+    assert_eq!(
+        (
+            summary.messages,
+            summary.tool_calls,
+            summary.artifacts,
+            summary.logs,
+            summary.usage
+        ),
+        (1000, 500, 1, 1, sum)
+    );
     assert!(matches!(file.session("s2"), Err(Error::NoSession { .. })));
-    assert!(matches!(file.session("s1/messages"), Err(Error::NoSession { .. })));
+    assert!(matches!(
+        file.session("s1/messages"),
+        Err(Error::NoSession { .. })
+    ));
 }
 
 #[test]
 fn many_rows_and_chunks_are_read() {
     let place = Place::new();
-    let mut many = SessionColumns { id: "many".into(), ..SessionColumns::default() };
-    many.messages = (0..200_000).map(|number| Message { seq: number, timestamp: f64::from(number), uuid: format!("{number:x}"), text: "x".repeat(30), ..Message::default() }).collect();
+    let mut many = SessionColumns {
+        id: "many".into(),
+        ..SessionColumns::default()
+    };
+    many.messages = (0..200_000)
+        .map(|number| Message {
+            seq: number,
+            timestamp: f64::from(number),
+            uuid: format!("{number:x}"),
+            text: "x".repeat(30),
+            ..Message::default()
+        })
+        .collect();
     place.write(vec![many.clone()]);
     let file = place.open();
     let session = file.session("many").unwrap();
     assert_eq!(session.message_count().unwrap(), 200_000);
     assert_eq!(session.tail(3).unwrap(), many.messages[199_997..]);
-    assert_eq!(session.messages(131_000..131_100).unwrap(), many.messages[131_000..131_100]);
+    assert_eq!(
+        session.messages(131_000..131_100).unwrap(),
+        many.messages[131_000..131_100]
+    );
 }
 
 #[test]
 fn thousands_of_sessions_are_found_by_name() {
     let place = Place::new();
-    place.write((0..2000).map(|number| SessionColumns { id: format!("session-{number}"), ..session("x", 1) }).collect());
+    place.write(
+        (0..2000)
+            .map(|number| SessionColumns {
+                id: format!("session-{number}"),
+                ..session("x", 1)
+            })
+            .collect(),
+    );
     let file = place.open();
     assert_eq!(file.session_ids().unwrap().len(), 2000);
-    assert_eq!(file.session("session-1234").unwrap().message_count().unwrap(), 1);
+    assert_eq!(
+        file.session("session-1234")
+            .unwrap()
+            .message_count()
+            .unwrap(),
+        1
+    );
     assert_eq!(file.sessions().unwrap().len(), 2000);
 }
 
@@ -72,18 +147,34 @@ fn logs_of_several_frames_are_unpacked() {
         row.text = format!("{}-", row.seq).repeat(100_000);
         row.json = String::new();
     }
-    let mut log = LogFile { path: "large".into(), agent: "toy".into(), ..LogFile::default() };
+    let mut log = LogFile {
+        path: "large".into(),
+        agent: "toy".into(),
+        ..LogFile::default()
+    };
     for (number, row) in large.messages.iter().enumerate() {
         log.rows.push((log.bytes.len() as u64, number as u32));
         log.bytes.extend_from_slice(row.text.as_bytes());
         log.bytes.push(b'\n');
     }
-    large.logs = vec![log.clone(), LogFile { path: "empty".into(), ..LogFile::default() }];
+    large.logs = vec![
+        log.clone(),
+        LogFile {
+            path: "empty".into(),
+            ..LogFile::default()
+        },
+    ];
     place.write(vec![large]);
     let file = place.open();
     let session = file.session("s1").unwrap();
     let infos = session.logs().unwrap();
-    assert_eq!(infos.iter().map(|info| (info.path.as_str(), info.length)).collect::<Vec<_>>(), [("large", log.bytes.len() as u64), ("empty", 0)]);
+    assert_eq!(
+        infos
+            .iter()
+            .map(|info| (info.path.as_str(), info.length))
+            .collect::<Vec<_>>(),
+        [("large", log.bytes.len() as u64), ("empty", 0)]
+    );
     let mut bytes = Vec::new();
     session.unpack_log(&infos[0], &mut bytes).unwrap();
     assert!(bytes == log.bytes);
@@ -95,14 +186,28 @@ fn columns_that_cannot_be_stored_are_refused() {
         let place = Place::new();
         let mut bad = session("s1", 2);
         change(&mut bad);
-        let error = write_sessions(&place.file(), "test", [Ok(bad)], &WriteOptions::default()).unwrap_err();
+        let error =
+            write_sessions(&place.file(), "test", [Ok(bad)], &WriteOptions::default()).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!(std::fs::read_dir(place.folder()).unwrap().count(), 0, "nothing is left");
+        assert_eq!(
+            std::fs::read_dir(place.folder()).unwrap().count(),
+            0,
+            "nothing is left"
+        );
     };
-    refuse(|session| session.id = "a/b".into(), "must not be empty or contain");
+    refuse(
+        |session| session.id = "a/b".into(),
+        "must not be empty or contain",
+    );
     refuse(|session| session.id.clear(), "must not be empty or contain");
-    refuse(|session| session.artifacts[0].name = "a/b".into(), "not the name of one artifact");
-    refuse(|session| session.messages[0].embedding = Some(Vec::new()), "same length");
+    refuse(
+        |session| session.artifacts[0].name = "a/b".into(),
+        "not the name of one artifact",
+    );
+    refuse(
+        |session| session.messages[0].embedding = Some(Vec::new()),
+        "same length",
+    );
     refuse(|session| session.logs[0].rows.reverse(), "order of offsets");
 }
 
@@ -113,14 +218,29 @@ fn files_that_are_not_session_files_are_refused() {
         std::fs::write(place.file(), bytes).unwrap();
         let error = SessionFile::open(&place.file()).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
-        let error = write_sessions(&place.file(), "test", [Ok(session("s1", 1))], &WriteOptions::default()).unwrap_err();
+        let error = write_sessions(
+            &place.file(),
+            "test",
+            [Ok(session("s1", 1))],
+            &WriteOptions::default(),
+        )
+        .unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!(std::fs::read(place.file()).unwrap(), bytes, "and not overwritten");
+        assert_eq!(
+            std::fs::read(place.file()).unwrap(),
+            bytes,
+            "and not overwritten"
+        );
     };
     check(b"", "the file is empty");
     check(b"hello", "not HDF5");
     check(&[0; 4096], "not HDF5");
-    assert!(SessionFile::open(place.folder()).unwrap_err().to_string().contains("not a regular file"));
+    assert!(
+        SessionFile::open(place.folder())
+            .unwrap_err()
+            .to_string()
+            .contains("not a regular file")
+    );
 }
 
 prop_compose! {
