@@ -62,9 +62,24 @@ pub(crate) fn message(number: u32) -> Message {
         parent_uuid: number
             .checked_sub(1)
             .map_or(String::new(), |before| format!("message-{before}")),
-        kind: if number.is_multiple_of(2) { "user" } else { "assistant" }.into(),
-        role: if number.is_multiple_of(2) { "user" } else { "assistant" }.into(),
-        model: if number.is_multiple_of(2) { "" } else { "claude-x" }.into(),
+        kind: if number.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        }
+        .into(),
+        role: if number.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        }
+        .into(),
+        model: if number.is_multiple_of(2) {
+            ""
+        } else {
+            "claude-x"
+        }
+        .into(),
         timestamp: 1_700_000_000.5 + f64::from(number),
         usage: TokenUsage {
             input_tokens: i64::from(number),
