@@ -1,11 +1,9 @@
 //! What fuzzing and the tests of damaged files do with bytes.
 
 use std::io;
-use std::path::Path;
 
 use super::open::SessionFile;
 use crate::error::Result;
-use crate::hdf5::SharedSource;
 use crate::hdf5::checksum::lookup3;
 
 /// Gives every block of metadata its checksum again, so that damage in it is not found by that.
@@ -41,8 +39,7 @@ pub fn reseal_checksums(bytes: &mut [u8]) {
 /// # Errors
 /// If the bytes are not a whole session file.
 pub fn check_bytes(bytes: &[u8]) -> Result<usize> {
-    let file =
-        SessionFile::from_source(Path::new("bytes"), SharedSource::from_bytes(bytes.to_vec()))?;
+    let file = SessionFile::from_bytes(bytes.to_vec())?;
     let mut rows = 0;
     let mut failed = None;
     for summary in file.sessions()? {

@@ -57,6 +57,11 @@ impl SessionFile {
         Self::from_file(path, file)
     }
 
+    /// Reads a file whose bytes are in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<SessionFile> {
+        Self::from_source(Path::new("(bytes)"), SharedSource::from_bytes(bytes))
+    }
+
     /// Opens a file that is open already.
     pub(super) fn from_file(path: &Path, file: File) -> Result<SessionFile> {
         Self::from_source(
@@ -65,7 +70,7 @@ impl SessionFile {
         )
     }
 
-    pub(super) fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
+    fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
         if source.file_bytes() == 0 {
             return Err(Error::NotSessionFile {
                 path: path.to_owned(),

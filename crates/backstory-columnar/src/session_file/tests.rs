@@ -1,11 +1,9 @@
 //! Damaged and hostile files: an error or values, never a panic, and never more memory than the file can hold.
 
-use std::path::Path;
-
 use super::fuzz::{check_bytes, reseal_checksums};
 use super::{SessionFile, WriteOptions, write_sessions};
 use crate::hdf5::datatype::text_type;
-use crate::hdf5::{DatasetLayout, FileWriter, Filter, SharedSource, Storage};
+use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
 use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionColumns, ToolCall};
 
 /// Small file with everything in it.
@@ -177,9 +175,7 @@ fn texts_that_are_referred_to_too_often_are_refused() {
         .unwrap();
     writer.finish(root).unwrap();
     drop(writer);
-    let file =
-        SessionFile::from_source(Path::new("a"), SharedSource::from_bytes(bytes.into_inner()))
-            .unwrap();
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
     let session = file.session("a").unwrap();
     assert_eq!(session.tail(2).unwrap()[1].uuid.len(), 200_000);
     let error = session.messages(0..20_000).unwrap_err().to_string();
