@@ -20,6 +20,7 @@ pub use rows::{
     ToolCall, link_name,
 };
 pub use session_file::{
-    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, check_bytes,
-    write_sessions,
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };
+#[cfg(feature = "fuzzing")]
+pub use session_file::{check_bytes, reseal_checksums};

@@ -266,7 +266,7 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
             Some(known)
                 if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>
             {
-                *known = log
+                *known = log;
             }
             Some(_) => {}
             None => new.push(log),

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
@@ -58,6 +57,11 @@ impl SessionFile {
         Self::from_file(path, file)
     }
 
+    /// Reads a file whose bytes are in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<SessionFile> {
+        Self::from_source(Path::new("(bytes)"), SharedSource::from_bytes(bytes))
+    }
+
     /// Opens a file that is open already.
     pub(super) fn from_file(path: &Path, file: File) -> Result<SessionFile> {
         Self::from_source(
@@ -66,7 +70,7 @@ impl SessionFile {
         )
     }
 
-    pub(super) fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
+    fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
         if source.file_bytes() == 0 {
             return Err(Error::NotSessionFile {
                 path: path.to_owned(),
@@ -280,27 +284,4 @@ impl Session<'_> {
             usage: self.sum_usage()?,
         })
     }
-}
-
-/// Reads everything that a file of these bytes holds, as fuzzing does.
-///
-/// # Errors
-/// If the bytes are not a whole session file.
-pub fn check_bytes(bytes: &[u8]) -> Result<usize> {
-    let file =
-        SessionFile::from_source(Path::new("bytes"), SharedSource::from_bytes(bytes.to_vec()))?;
-    let mut rows = 0;
-    let mut failed = None;
-    for summary in file.sessions()? {
-        rows += summary.messages as usize;
-        let session = file.session(&summary.id)?;
-        let read = session.tail(5).and_then(|_| session.read()).and_then(|_| {
-            session
-                .logs()?
-                .iter()
-                .try_for_each(|log| session.unpack_log(log, &mut io::sink()).map(|_| ()))
-        });
-        failed = failed.or(read.err());
-    }
-    failed.map_or(Ok(rows), Err)
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Group};
 
+use super::attributes::carried_attribute;
 use super::columns::Columns;
-use super::copy::carried_attribute;
 use super::open::SessionFile;
 use super::schema::{
     ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS,
@@ -68,7 +68,7 @@ impl<'a> Session<'a> {
                 ("missing", Some(text)) => attributes.missing = Some(text),
                 ("embedding_model", Some(text)) => attributes.embedding_model = Some(text),
                 ("created_at", _) if value.as_f64().is_some() => {
-                    attributes.created_at = value.as_f64().unwrap_or_default()
+                    attributes.created_at = value.as_f64().unwrap_or_default();
                 }
                 _ => others.push((name, value)),
             }

@@ -10,6 +10,8 @@ mod blame;
 mod changes;
 mod checksums;
 mod code;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod commands;
 mod complete_events;
 mod compress;

@@ -1,0 +1,179 @@
+//! Columnar files: out of logs and stores, and the way back.
+
+use backstory_agents::sample;
+use serde_json::{Value, json};
+
+use crate::environment::{Environment, STORY_END, claude_id, claude_path};
+
+/// A prompt of Claude Code, an answer that calls a tool, and its result.
+fn turn(number: u32) -> String {
+    let line = |kind: &str, id: String, parent: String, message: Value| {
+        let record = json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": claude_id(1), "cwd": "/work/shop", "version": "2.1.9",
+            "gitBranch": "main", "timestamp": format!("2026-02-03T04:{number:02}:06.789Z"), "message": message});
+        format!("{record}\n")
+    };
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png()}});
+    let ask = json!([{"type": "text", "text": format!("question {number} ü")}, image]);
+    let call = json!({"type": "tool_use", "id": format!("t{number}"), "name": "Bash", "input": {"command": "ls"}});
+    let answer = json!([{"type": "text", "text": "I look."}, call]);
+    let usage = json!({"input_tokens": 3, "output_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 11});
+    let result = json!([{"type": "tool_result", "tool_use_id": format!("t{number}"), "content": "a.rs", "is_error": false}]);
+    [
+        line("user", format!("u{number}"), String::new(), json!({"role": "user", "content": ask})),
+        line("assistant", format!("a{number}"), format!("u{number}"),
+            json!({"id": format!("m{number}"), "role": "assistant", "model": "claude-test", "content": answer, "usage": usage})),
+        line("user", format!("r{number}"), format!("a{number}"), json!({"role": "user", "content": result})),
+    ]
+    .concat()
+}
+
+/// Bytes that are no text, as base64.
+fn png() -> String {
+    let bytes: Vec<u8> = (0..6000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    data_encoding::BASE64.encode(&bytes)
+}
+
+fn output(environment: &Environment, name: &str) -> String {
+    environment.home().join(name).display().to_string()
+}
+
+#[test]
+fn a_log_becomes_a_file_that_can_be_looked_at() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+    let file = output(&environment, "all.h5");
+    let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+    let report = environment.json(&convert);
+    assert_eq!(
+        (&report["written"], &report["messages"], &report["tool_calls"]),
+        (&json!(1), &json!(6), &json!(2))
+    );
+    assert!(!environment.store().exists(), "no store is made");
+    let shown = environment.json(&["inspect", &file]);
+    let session = &shown["sessions"][claude_id(1)];
+    assert_eq!(session["messages"], 6);
+    assert_eq!(session["artifacts"], 2);
+    assert_eq!(
+        session["tokens"],
+        json!({"input_tokens": 6, "output_tokens": 10, "cache_creation_input_tokens": 14, "cache_read_input_tokens": 22})
+    );
+    assert_eq!(session["git_branch"], "main");
+    let tail = environment.json(&["tail", &file, "-n", "2"]);
+    assert_eq!(tail["messages"][0]["uuid"], "a2");
+    assert_eq!(tail["messages"][0]["text"], "I look.");
+    assert_eq!(tail["messages"][1]["text"], "a.rs");
+    let text = environment.run(&["tail", &file, &claude_id(1)[..8]]);
+    assert!(text.stdout.contains("question 1 ü"), "{}", text.stdout);
+}
+
+#[test]
+fn a_file_grows_with_its_log_and_is_left_alone_otherwise() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let file = output(&environment, "all.h5");
+    let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+    environment.json(&convert);
+    let before = std::fs::read(&file).unwrap();
+    assert_eq!(environment.json(&convert)["unchanged"], 1);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+    assert_eq!(environment.json(&convert)["written"], 1);
+    let shown = environment.json(&["inspect", &file]);
+    assert_eq!(shown["sessions"][claude_id(1)]["messages"], 6);
+}
+
+#[test]
+fn only_changed_sessions_of_a_folder_are_written() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    let other = turn(1).replace(&claude_id(1), &claude_id(2)).replace("\"u1\"", "\"v1\"");
+    let other = other.replace("\"a1\"", "\"b1\"").replace("\"r1\"", "\"s1\"").replace("\"m1\"", "\"n1\"");
+    environment.write(&claude_path(2), &other);
+    environment.sweep();
+    let folder = output(&environment, "columns");
+    let export = ["export", "-o", &folder];
+    assert_eq!(environment.json(&export)["written"], 2);
+    let modified = |session: u32| {
+        let path = format!("{folder}/{}.h5", claude_id(session));
+        std::fs::metadata(path).unwrap().modified().unwrap()
+    };
+    let before = (modified(1), modified(2));
+    environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+    environment.sweep();
+    let report = environment.json(&export);
+    assert_eq!((&report["written"], &report["unchanged"]), (&json!(1), &json!(1)));
+    assert_ne!(modified(1), before.0);
+    assert_eq!(modified(2), before.1);
+    let one = output(&environment, "one.h5");
+    environment.json(&["export", &claude_id(2)[..8], "-o", &one]);
+    let shown = environment.json(&["inspect", &one]);
+    assert_eq!(shown["sessions"].as_object().unwrap().len(), 1);
+}
+
+/// Everything that a store says of its sessions, but for where their logs lie.
+fn sessions_of(environment: &Environment) -> Vec<Value> {
+    let listed = environment.json(&["sessions", "--limit", "0"]);
+    let mut shown = Vec::new();
+    for session in listed["sessions"].as_array().unwrap() {
+        let mut answer = environment.json(&["show", session["session"].as_str().unwrap()]);
+        for event in answer["events"].as_array_mut().unwrap() {
+            event["source_path"] = Value::Null;
+        }
+        shown.push(answer);
+    }
+    shown.sort_by_key(|session| session["session"].to_string());
+    shown
+}
+
+#[test]
+fn every_session_comes_back_from_a_file() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(STORY_END));
+    environment.write_all(sample::logs(3, 300_000));
+    environment.sweep();
+    let file = output(&environment, "all.h5");
+    environment.json(&["export", "-o", &file]);
+    let other = Environment::new();
+    let report = other.json(&["import", &file]);
+    assert_eq!(report["problems"], json!([]));
+    let (mine, theirs) = (sessions_of(&environment), sessions_of(&other));
+    assert_eq!(mine.len(), theirs.len());
+    for (mine, theirs) in mine.iter().zip(&theirs) {
+        assert_eq!(mine, theirs);
+    }
+    assert_eq!(other.json(&["import", &file])["events"], 0);
+    assert_eq!(environment.json(&["import", &file])["events"], 0);
+}
+
+#[test]
+fn secrets_stay_out_of_files() {
+    let environment = Environment::new();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let log = environment.write(&claude_path(1), turn(1).replace("question", &secret));
+    let (on, off) = (output(&environment, "on.h5"), output(&environment, "off.h5"));
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &on]);
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &off, "--redact", "off"]);
+    let shows_secret = |file: &str| environment.run(&["tail", file, "--full"]).stdout.contains(&secret);
+    assert!(!shows_secret(&on));
+    assert!(shows_secret(&off));
+}
+
+#[test]
+fn what_is_no_columnar_file_is_refused_clearly() {
+    let environment = Environment::new();
+    let text = environment.write("text.h5", "no columns here");
+    let text = text.to_str().unwrap();
+    for arguments in [
+        &["inspect", text][..],
+        &["tail", text],
+        &["sweep", text],
+        &["export", "-o", text],
+    ] {
+        let outcome = environment.run(arguments);
+        assert_ne!(outcome.code, 0, "{arguments:?}");
+        assert!(outcome.stderr.contains("error:"), "{arguments:?}: {}", outcome.stderr);
+    }
+    assert_eq!(std::fs::read(text).unwrap(), b"no columns here");
+    let outcome = environment.run(&["inspect", "nothing.h5"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+}
