@@ -42,14 +42,9 @@ pub(crate) fn values(line: &[u8], mut each: impl FnMut(&str, Range<usize>)) -> O
     }
 }
 
-/// Returns where a part of the repaired text lies in the line.
-pub(crate) fn original_range(line: &[u8], range: Range<usize>) -> Range<usize> {
-    RepairedPlaces::new(line).original_range(range)
-}
-
 /// Finds where positions of a repaired text lie in the line that it was made of: every run of bytes that is no UTF-8 became one U+FFFD.
 /// Positions must be asked for in ascending order, so that the line is gone through once.
-struct RepairedPlaces<'a> {
+pub(crate) struct RepairedPlaces<'a> {
     chunks: std::str::Utf8Chunks<'a>,
     /// The chunk at hand: its first byte in the repaired text and in the line, and the lengths of its valid part and of all of it.
     repaired: usize,
@@ -59,7 +54,7 @@ struct RepairedPlaces<'a> {
 }
 
 impl<'a> RepairedPlaces<'a> {
-    fn new(line: &'a [u8]) -> Self {
+    pub(crate) fn new(line: &'a [u8]) -> Self {
         let mut places = RepairedPlaces {
             chunks: line.utf8_chunks(),
             repaired: 0,
@@ -80,7 +75,8 @@ impl<'a> RepairedPlaces<'a> {
         true
     }
 
-    fn original_range(&mut self, range: Range<usize>) -> Range<usize> {
+    /// Returns where a part of the repaired text lies in the line.
+    pub(crate) fn original_range(&mut self, range: Range<usize>) -> Range<usize> {
         self.original(range.start)..self.original(range.end)
     }
 

@@ -1,7 +1,9 @@
 //! Cutting a chunk of a source file into records.
 
+use std::ops::Range;
+
 use crate::bounds::{Bounded, bound_output};
-use crate::json;
+use crate::json::{self, RepairedPlaces};
 use crate::reader::Reading;
 use crate::repeated_keys::{blank_repeated_keys, is_repeated_key};
 use backstory_event::{Output, Skipped, Span};
@@ -26,20 +28,27 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// Offset and length in the stored bytes of a part of [`Record::json`]; `None` when it is no part of it.
-    pub(crate) fn place_of(&self, part: &str) -> Option<(u64, u64)> {
-        let start = part
-            .as_ptr()
-            .addr()
-            .checked_sub(self.json.as_ptr().addr())?;
-        let mut range = start..start + part.len();
-        if range.end > self.json.len() {
-            return None;
-        }
-        if self.bytes.len() != self.json.len() {
-            range = json::original_range(self.bytes, range);
-        }
-        Some((self.offset + range.start as u64, range.len() as u64))
+    /// Offset and length in the stored bytes of parts of [`Record::json`], which are in its order; what is no part of it is left out.
+    pub(crate) fn places_of<'p>(&self, parts: impl Iterator<Item = &'p str>) -> Vec<(u64, u64)> {
+        let is_repaired = self.bytes.len() != self.json.len();
+        // A line of a million parts is gone through once.
+        let mut places = is_repaired.then(|| RepairedPlaces::new(self.bytes));
+        let place = |part: &str| {
+            let mut range = self.range_of(part)?;
+            if let Some(places) = &mut places {
+                range = places.original_range(range);
+            }
+            Some((self.offset + range.start as u64, range.len() as u64))
+        };
+        parts.filter_map(place).collect()
+    }
+
+    /// Returns where a part lies in [`Record::json`]; `None` when it is no part of it.
+    fn range_of(&self, part: &str) -> Option<Range<usize>> {
+        let start = part.as_ptr().addr();
+        let start = start.checked_sub(self.json.as_ptr().addr())?;
+        let end = start.checked_add(part.len())?;
+        (end <= self.json.len()).then_some(start..end)
     }
 }
 

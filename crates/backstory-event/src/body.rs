@@ -76,7 +76,7 @@ pub struct Marks {
     /// The user stopped the agent.
     #[serde(default)]
     pub interrupted: bool,
-    /// The user did not allow a tool call.
+    /// A tool call was not allowed, by the user or by a rule.
     #[serde(default)]
     pub denied: bool,
     /// The history was replaced by a summary.

@@ -80,6 +80,11 @@ pub enum TelemetryItem {
         /// How it ended, in the agent's own word.
         outcome: Option<String>,
     },
+    /// A turn begins, before its prompt is logged.
+    TurnStart {
+        /// What the agent says of it.
+        value: Value,
+    },
     /// A turn ended.
     TurnEnd {
         /// Duration of the turn in milliseconds.

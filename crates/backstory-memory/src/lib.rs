@@ -126,7 +126,7 @@ pub use project::project_root;
 pub use random::random_key;
 pub use read::{
     EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
-    TurnTelemetry, UsageRecord, rfc3339,
+    TurnTelemetry, UsageRecord,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
@@ -140,6 +140,7 @@ pub use setup::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
+pub use text::rfc3339;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

@@ -1,4 +1,5 @@
-//! Commands whose words stand in an array, each in quotes of its own: `["sshpass","-p","…"]`.
+//! Commands whose words stand in an array, each in quotes of its own: `["sshpass","-p","…"]`, also in source code: with both kinds of
+//! quotes, literals such as `f"…"`, variables and comments between them.
 //!
 //! The rules know command lines. So at the name of a command that takes a secret, the strings of the array are joined by blanks and
 //! searched as a line. Only what a rule finds in another string than its keyword is new: the rest was found in the text itself.
@@ -7,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::assignment::{backslashes, quote, quoted_end, skip_gap};
-use super::examined::examined;
+use super::assignment::{backslashes, quote, quoted_end};
+use super::examined::{count_leading, examined};
 use super::scan::Finding;
 
 /// Lists each name with the byte behind it that may end a string.
@@ -40,6 +41,7 @@ pub(super) const ARGUMENT_KEYWORDS: [&[&str]; 2] = [
         "sqlcmd" "plink" "pscp" "useradd" "usermod" "openssl" "zip" "unrar" "curl" "--user" "--proxy-user" "sshpass"
         "htpasswd" "vault" "requirepass" "masterauth" "kubectl" "-passout" "-passin" "-pass" "-storepass" "-keypass"
         "-deststorepass" "-srcstorepass" "--auth" "--token" "smbclient" "aws_secret_access_key"
+        "sshpass -p" "docker login" "podman login" "registry login" "vault login" "openssl enc" "gh secret set"
     ),
     short_as_string!("az" "gh" "7z"),
 ];
@@ -48,6 +50,12 @@ pub(super) const ARGUMENT_KEYWORDS: [&[&str]; 2] = [
 const MIN_JOINED_BYTES: usize = 512;
 /// Depth of quotes from which on nothing is joined: 31 backslashes.
 const MAX_DEPTHS: usize = 6;
+/// Blanks, line breaks and comments between two arguments.
+const MAX_GAP_BYTES: usize = 256;
+/// Length of a variable among the arguments, `self.user`.
+const MAX_VARIABLE_BYTES: usize = 64;
+/// What stands for a variable in the joined text: all rules know it as a reference.
+const VARIABLE: &[u8] = b"$VARIABLE";
 
 /// The quotes of a string: the mark, and the number of backslashes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,13 +64,21 @@ struct Quotes {
     backslashes: usize,
 }
 
-/// A name at the end of a string that is followed by another string.
+/// An argument behind another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Argument {
+    /// A string that begins here, behind its quotes.
+    Text(usize, Quotes),
+    /// A variable or number that ends here.
+    Variable(usize),
+}
+
+/// A name at the end of a string that is followed by another argument.
 #[derive(Debug, Clone)]
 pub(super) struct CommandName {
     name: Range<usize>,
     quotes: Quotes,
-    /// Where the next string begins.
-    next: usize,
+    next: Argument,
 }
 
 impl CommandName {
@@ -73,13 +89,13 @@ impl CommandName {
         let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\'');
         let start = hit.start + before;
         let end = start + keyword.get(before..)?.iter().position(is_end)?;
-        let (mark, backslashes, _) = quote(text, end)?;
+        let (mark, backslashes, behind) = quote(text, end)?;
         let quotes = Quotes { mark, backslashes };
         quotes.depth().filter(|depth| *depth < MAX_DEPTHS)?;
         Some(Self {
             name: start..end,
             quotes,
-            next: quotes.next_string(text, end)?,
+            next: quotes.next_argument(text, behind)?,
         })
     }
 }
@@ -94,30 +110,86 @@ impl Quotes {
         }
     }
 
-    /// Where the next string of an array begins, if the string before it ends at `end`.
-    fn next_string(self, text: &[u8], end: usize) -> Option<usize> {
-        let comma = end + self.backslashes + 1;
-        if text.get(comma) != Some(&b',') {
-            return None;
-        }
-        let at = skip_gap(text, comma + 1)?;
-        let opens = backslashes(text, at) == self.backslashes
-            && text.get(at + self.backslashes) == Some(&self.mark);
-        opens.then_some(at + self.backslashes + 1)
-    }
-
     /// Returns whether such a quote stands at `at`.
-    fn stand_at(self, text: &[u8], at: usize) -> bool {
+    fn is_at(self, text: &[u8], at: usize) -> bool {
         backslashes(text, at) == self.backslashes
             && text.get(at + self.backslashes) == Some(&self.mark)
     }
+
+    /// Returns the argument behind the one that ends at `end`, in an array whose first string has these quotes.
+    fn next_argument(self, text: &[u8], end: usize) -> Option<Argument> {
+        let comma = self.skip_gap(text, end)?;
+        if text.get(comma) != Some(&b',') {
+            return None;
+        }
+        let at = self.skip_gap(text, comma + 1)?;
+        if let Some((mark, backslashes, start)) = quote(text, at) {
+            let quotes = Quotes { mark, backslashes };
+            return self
+                .may_be_beside(quotes, text.get(start).copied())
+                .then_some(Argument::Text(start, quotes));
+        }
+        let word = text.iter().skip(at).take(MAX_VARIABLE_BYTES);
+        let length = count_leading(word, |byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b'&' | b'*')
+        });
+        (1..MAX_VARIABLE_BYTES)
+            .contains(&length)
+            .then_some(Argument::Variable(at + length))
+    }
+
+    /// Returns whether a string in `other` quotes that begins with `first` may stand in the same array.
+    fn may_be_beside(self, other: Quotes, first: Option<u8>) -> bool {
+        match (self.mark, other.mark) {
+            (_, b'\'') => true,
+            (b'"', b'"') => self.backslashes == other.backslashes,
+            // How often it is escaped is not known. Behind the end of a string of JSON stands one of these, and nothing is replaced there.
+            (b'\'', b'"') => first.is_some_and(|byte| !b" \t\r\n,:]}\\\"".contains(&byte)),
+            _ => false,
+        }
+    }
+
+    /// Skips blanks, line breaks and comments up to the end of the line, escaped or not, in a string with these quotes.
+    fn skip_gap(self, text: &[u8], from: usize) -> Option<usize> {
+        let mut at = from;
+        let mut is_comment = false;
+        while at < from + MAX_GAP_BYTES {
+            examined(1);
+            match (text.get(at)?, text.get(at + 1)) {
+                (b'\n' | b'\r', _) => {
+                    is_comment = false;
+                    at += 1;
+                }
+                (b' ' | b'\t', _) => at += 1,
+                (b'\\' | b'"', _) => {
+                    let run = backslashes(text, at);
+                    match text.get(at + run)? {
+                        b'n' | b'r' => is_comment = false,
+                        b't' => {}
+                        // A quote that ends a string around the array.
+                        b'"' if run < self.backslashes => return None,
+                        _ if is_comment => {}
+                        _ => return Some(at),
+                    }
+                    at += run + 1;
+                }
+                (b'#', _) | (b'/', Some(b'/')) => {
+                    is_comment = true;
+                    at += 1;
+                }
+                _ if is_comment => at += 1,
+                _ => return Some(at),
+            }
+        }
+        None
+    }
 }
 
-/// The strings of an array, joined by blanks.
+/// The arguments of an array, joined by blanks.
 #[derive(Debug, Default)]
 pub(super) struct JoinedArguments {
     pub(super) text: Vec<u8>,
-    /// Where each string begins in the joined text, and where it stands in the original.
+    /// Where each argument begins in the joined text, and where it stands in the original.
     arguments: Vec<(usize, Range<usize>)>,
 }
 
@@ -140,39 +212,48 @@ impl JoinedArguments {
         }
     }
 
-    /// Joins the strings from `name` on. Returns the end of those whose names have enough of the array behind them.
+    /// Joins the arguments from `name` on. Returns the end of those whose names have enough of the array behind them.
     fn join(&mut self, text: &[u8], name: &CommandName) -> usize {
-        let quotes = name.quotes;
-        self.add(text, name.name.clone());
+        self.add_string(text, name.name.clone());
         let mut done = name.name.end;
         let mut next = Some(name.next);
-        while let Some(start) = next {
-            let end = quoted_end(text, start, quotes.mark, quotes.backslashes);
-            let Some(end) = end.filter(|_| self.text.len() < 2 * MIN_JOINED_BYTES) else {
-                break;
-            };
+        while let Some(argument) = next.filter(|_| self.text.len() < 2 * MIN_JOINED_BYTES) {
             let is_covered = self.text.len() < MIN_JOINED_BYTES;
-            self.add(text, start..end);
+            let (end, behind) = match argument {
+                Argument::Variable(end) => {
+                    self.add_word(VARIABLE, end..end);
+                    (end, Some(end))
+                }
+                Argument::Text(start, quotes) => {
+                    let end = quoted_end(text, start, quotes.mark, quotes.backslashes);
+                    let Some(end) = end else { break };
+                    self.add_string(text, start..end);
+                    // The end of a string around it ends it, too.
+                    let is_closed = quotes.is_at(text, end);
+                    (end, is_closed.then_some(end + quotes.backslashes + 1))
+                }
+            };
             if is_covered {
                 done = end;
             }
-            // The end of a string around it ends it, too.
-            next = quotes
-                .stand_at(text, end)
-                .then(|| quotes.next_string(text, end))
-                .flatten();
+            next = behind.and_then(|behind| name.quotes.next_argument(text, behind));
         }
         done
     }
 
-    fn add(&mut self, text: &[u8], argument: Range<usize>) {
-        examined(argument.len());
+    fn add_string(&mut self, text: &[u8], place: Range<usize>) {
+        examined(place.len());
+        let word = text.get(place.clone()).unwrap_or_default();
+        self.add_word(word, place);
+    }
+
+    /// Adds a word that stands for what is at `place`. Nothing is found in a word that is longer than its place.
+    fn add_word(&mut self, word: &[u8], place: Range<usize>) {
         if !self.arguments.is_empty() {
             self.text.push(b' ');
         }
-        self.arguments.push((self.text.len(), argument.clone()));
-        self.text
-            .extend_from_slice(text.get(argument).unwrap_or_default());
+        self.arguments.push((self.text.len(), place));
+        self.text.extend_from_slice(word);
     }
 
     /// Where a finding in the joined text is in the original. If its keyword stands in a string before, all of the string is the secret,
@@ -277,6 +358,57 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn passwords_in_arrays_of_source_code() {
+        for template in [
+            r#"["docker","login","-u",user,"-p","«{w16}»"]"#,
+            r#"["docker", "login", "-u", self.user, "--host", args.host, port, "-p", "«{w16}»"]"#,
+            r#"["docker", "login", "-u", &user, "-P", 8080, "-p", "«{w16}»"]"#,
+            r#"["sshpass" , "-p" , "«{w16}»"]"#,
+            r#"["sshpass", '-p', '«{w16}»']"#,
+            r#"['sshpass', "-p", "«{w16}»"]"#,
+            r#"["sshpass", '-p', "«{w16}»"]"#,
+            r#"["sshpass", "-p", f"«{w16}»"]"#,
+            r#"["sshpass", "-p", b"«{w16}»"]"#,
+            r#"['sshpass', '-p', u'«{w16}»']"#,
+            "[\n    \"sshpass\",  # of the \"old\" host\n    \"-p\",\n    # what it's for\n    \"«{w16}»\",\n]",
+            "[\n\t'sshpass', // the host\n\t'-p', // secret\n\t'«{w16}»',\n]",
+            &format!(
+                "[\"sshpass\",\n{0}\"-p\",\n{0}\"«{{w16}}»\"]",
+                " ".repeat(70)
+            ),
+            r#"["sshpass -p","«{w16}»"]"#,
+            r#"["docker login", "-p", "«{w16}»"]"#,
+        ] {
+            let planted = expand(template, 9);
+            for text in settings(&planted.text) {
+                let output = redacted(&text);
+                assert!(!output.contains(&planted.secrets[0]), "{text} -> {output}");
+                assert_eq!(redacted(&output), output, "the second time");
+                if text.starts_with('{') {
+                    let json = serde_json::from_str::<serde_json::Value>(output.trim_end());
+                    assert!(json.is_ok(), "no JSON any more: {output}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_in_source_code_survives() {
+        for text in [
+            r#"["sshpass", "-p", password, "ssh-to-host", "kD83hf0aQz"]"#,
+            r#"["sshpass", "-p", password, "kD83hf0aQz"]"#,
+            r#"run("sshpass", name: "-p", "kD83hf0aQz")"#,
+            r#"use "sshpass", and "-p", "kD83hf0aQz""#,
+            // The quote behind the comma ends a string of JSON.
+            r#"{"'sshpass', '-p',":[1234567],", ":2}"#,
+            r#"{"a":"'sshpass', '-p', ","kD83hf0aQz":"1"}"#,
+            r##"{"a":"[\"sshpass\", # -p","b":"-p","c":"kD83hf0aQz"}"##,
+        ] {
+            check_untouched(text);
         }
     }
 
@@ -408,7 +540,19 @@ mod tests {
         }
         for quote in quotes {
             check_examined(&format!("/7z{quote},\\n{quote}{}", "a".repeat(300)));
-            check_examined(&format!("/7z{quote},{}", " ".repeat(63)));
+            for gap in [63, 64, 255, 256] {
+                check_examined(&format!("/7z{quote},{}", " ".repeat(gap)));
+                check_examined(&format!("/7z{quote},{}", "#".repeat(gap)));
+                check_examined(&format!("/7z{quote},{}{quote}", "a".repeat(gap)));
+            }
+            for next in [
+                ",#", ",a,", ",//", " , ", ",f", ",a.b,'", ",'", ",'x',\"", ",#\n",
+            ] {
+                check_examined(&format!("/7z{quote}{next}"));
+                check_examined(&format!("curl{quote}{next}"));
+                check_examined(&format!("curl{quote}{next}curl','curl\",\"curl\\\",'"));
+                check_examined(&format!("curl{quote},a{}", ",a".repeat(60)));
+            }
         }
         check_examined("curl\",\"curl\\\",\\\"curl\\\\\\\",\\\\\\\"curl','");
         check_examined(&format!("curl{}", "\\".repeat(60)));

@@ -203,7 +203,7 @@ fn skip_blanks(text: &[u8], at: usize) -> usize {
 }
 
 /// Skips blanks and line breaks, escaped or not.
-pub(super) fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
+fn skip_gap(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while at < from + LONGEST_GAP {
         examined(1);
@@ -231,7 +231,7 @@ pub(super) fn quote(text: &[u8], at: usize) -> Option<(u8, usize, usize)> {
     // Literals such as b"…" and f'…' have a letter before the quote.
     let at = if matches!(
         text.get(at..at + 2),
-        Some([b'b' | b'f' | b'r', b'"' | b'\'' | b'\\'])
+        Some([b'b' | b'f' | b'r' | b'u', b'"' | b'\'' | b'\\'])
     ) {
         at + 1
     } else {

@@ -79,7 +79,7 @@ fn hostile_arrays(rule: &Rule, tails: &[String]) -> Vec<String> {
     let mut pieces = Vec::new();
     let lines = rule.keywords.iter().filter(|word| word.contains(' '));
     for words in lines.map(|line| line.trim_end()) {
-        for separator in ["\",\"", "\\\",\\\"", "','"] {
+        for separator in ["\",\"", "\\\",\\\"", "','", "\",a,\"", "\",#\n\""] {
             let words = words.replace(' ', separator);
             pieces.push(format!("{words}{separator}"));
             for tail in tails {

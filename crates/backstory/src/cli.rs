@@ -125,8 +125,8 @@ pub(crate) struct WatchArgs {
 
 /// Find turns by words or by meaning.
 ///
-/// Words are looked for in any order, the more of them a turn has the better. \"Quoted words\" must stand together, AND and OR
-/// join words, -word leaves turns out, pre* completes, and field:value filters like the option of that name. Inside a
+/// Words are looked for in any order, the more of them a turn has the better. "Quoted words" must stand together, AND and OR
+/// join words, -word leaves turns out, pre* completes, and field:value filters like the option of that name (meta.KEY:VALUE like --meta). Inside a
 /// repository its own sessions come first; sessions of subagents and headless runs come after those of people. Quote a query
 /// that has quotes or -words in it, for the shell and for the options.
 #[derive(Debug, Args)]
@@ -243,7 +243,7 @@ pub(crate) struct ShowArgs {
     /// How to print it; `original` gives the stored log back, byte for byte.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Do not shorten the output of tools.
+    /// Do not shorten output of tools, reasoning and injected text.
     #[arg(long)]
     pub(crate) full: bool,
     /// Print JSON; the same as --format json.
@@ -270,7 +270,7 @@ pub(crate) struct TailArgs {
     /// How many events.
     #[arg(short = 'n', long = "lines", default_value_t = 20, value_name = "N")]
     pub(crate) count: u64,
-    /// Do not shorten the output of tools.
+    /// Do not shorten output of tools, reasoning and injected text.
     #[arg(long)]
     pub(crate) full: bool,
     /// Print JSON.

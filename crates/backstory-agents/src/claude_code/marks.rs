@@ -1,4 +1,4 @@
-//! Marks of Claude Code's own in what is said: where the user stopped it or did not allow a tool.
+//! Marks of Claude Code's own in what is said: where it was stopped or a tool was not allowed.
 
 use crate::shared::cut;
 
@@ -29,9 +29,9 @@ pub(super) fn is_interruption(text: &str) -> bool {
     text.trim_start().starts_with("[Request interrupted")
 }
 
-/// Returns whether a failed result says that the user did not allow the call. `kind` is the record's own word for the denial; a
-/// hook or a rule may deny, too.
+/// Returns whether a failed result says that the call was not allowed, by the user or by a rule. `kind` is the record's own word for
+/// the denial, which older logs lack.
 pub(super) fn is_denial(text: &str, kind: Option<&str>) -> bool {
     let text = cut(text, MAX_DENIAL_BYTES);
-    kind == Some("user-rejected") || DENIALS.iter().any(|denial| text.contains(denial))
+    kind.is_some() || DENIALS.iter().any(|denial| text.contains(denial))
 }

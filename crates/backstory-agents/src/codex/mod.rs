@@ -17,7 +17,6 @@
 //! output of a tool.
 
 pub(crate) mod call;
-mod counted_answer;
 mod edits;
 mod entry;
 mod item;
@@ -37,6 +36,7 @@ mod state;
 mod telemetry;
 #[cfg(test)]
 mod tests;
+mod token_attribution;
 mod tool_class;
 mod turn_item;
 mod twins;

@@ -46,7 +46,7 @@ impl Reading for CodexReading {
         };
         let (channel, entries) = entry::entries(&line);
         if channel != Channel::Event && is_of_model(&line, &entries) {
-            self.state.answer.item_logged();
+            self.state.answer.record_item();
         }
         self.put(entries, channel, line.at, span, out);
         if let Some(topic) = telemetry::topic(&line)
@@ -132,8 +132,8 @@ impl CodexReading {
                 let action = payload.object("action");
                 let action = action.as_ref().and_then(|action| action.word("type"));
                 let action = action.as_deref().unwrap_or_default();
-                let count = self.state.answer.web_used(action);
-                self.put_later_count(count, None, out);
+                let count = self.state.answer.record_web_request(action);
+                self.put_count(count, out);
             }
             _ => {}
         }
@@ -191,7 +191,8 @@ impl CodexReading {
             if !self.state.is_twin(&entry, &words, channel, end, out) {
                 self.put_one(entry, &words, channel, at, Span { part, ..span }, out);
             } else if channel == Channel::Item {
-                self.state.answer.twin_logged();
+                let count = self.state.answer.record_twin();
+                self.put_count(count, out);
             }
         }
     }
@@ -237,8 +238,11 @@ impl CodexReading {
                 .map(|model| self.model.share(model));
         }
         self.state.last_event = Some(key.0);
-        let count = self.state.answer.event_told(kind, key, channel);
-        self.put_later_count(count, Some(key), out);
+        // Only tools that the provider runs say so in their own record.
+        let is_provider_tool = entry.body.has_succeeded.is_some();
+        let answer = &mut self.state.answer;
+        let count = answer.record_event(kind, is_provider_tool, key, channel);
+        self.put_count(count, out);
         event.body = entry.body;
         event.touches = entry.touches;
         event.error = entry.error;
@@ -296,10 +300,16 @@ fn names_turn(line: &RolloutLine<'_>) -> bool {
     )
 }
 
-/// Whether a record is an item of the model's answer. Reasoning is mostly encrypted: no entry tells of it.
+/// Whether a record is an item of the model's answer, whatever its type: outputs of tools, snapshots and messages of others are none.
 fn is_of_model(line: &RolloutLine<'_>, entries: &[Entry]) -> bool {
-    let is_answer = |entry: &Entry| entry.kind.is_some_and(|kind| kind.role() == "assistant");
-    line.kinds() == (Some("response_item"), Some("reasoning")) || entries.iter().any(is_answer)
+    let is_answer = |entry: &Entry| entry.kind.is_some_and(|kind| kind.is_from_model());
+    match line.kinds() {
+        (Some("response_item"), Some("message" | "ghost_snapshot") | None) => {
+            entries.iter().any(is_answer)
+        }
+        (Some("response_item"), Some(kind)) => !kind.ends_with("_output"),
+        _ => entries.iter().any(is_answer),
+    }
 }
 
 /// Where an item of a document begins in the stored file; `None` when the text was repaired, for then positions moved.

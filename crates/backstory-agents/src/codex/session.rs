@@ -2,20 +2,18 @@
 
 use serde_json::value::RawValue;
 
-use super::counted_answer::{CountPlace, OpenCount};
 use super::line::RolloutLine;
 use super::origin::Origin;
 use super::reading::CodexReading;
 use super::settings::{approval_policy, branch_name};
-use super::usage::Counts;
+use super::token_attribution::{AssignedCount, TokenCount};
 use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
 use crate::object::Object;
 use crate::time;
-use backstory_event::{Billing, EventKey, Output, Response, SessionFacts, TimeMs, Title, Usage};
-
-/// What a response is put down to when the log names no model.
-const UNKNOWN_MODEL: &str = "unknown";
+use backstory_event::{
+    Billing, EventKey, Output, Response, SessionFacts, TimeMs, Title, UNKNOWN_MODEL, Usage,
+};
 
 impl CodexReading {
     /// Reads the record that a log begins with, and that comes again when it is resumed or copied. `raw` is the same as JSON.
@@ -128,45 +126,33 @@ impl CodexReading {
         let Some(used) = usage::counted(&info, &mut self.state.totals) else {
             return;
         };
+        let totals = self.state.totals.unwrap_or_default();
+        let count = TokenCount { used, totals, at };
         let last_event = self.state.last_event;
-        let place = self.state.answer.tokens_counted(used, at, last_event);
-        self.put_response(used, at, place, out);
+        let assigned = self.state.answer.record_count(count, last_event);
+        self.put_count(Some(assigned), out);
     }
 
-    /// Puts out a count that was put out before, with what an item behind it adds: its event, or a search.
-    pub(super) fn put_later_count(
-        &mut self,
-        count: Option<OpenCount>,
-        event: Option<EventKey>,
-        out: &mut Output,
-    ) {
-        if let Some(count) = count {
-            let place = CountPlace {
-                event,
-                is_certain: event.is_some(),
-                web_searches: count.web_searches,
-                web_fetches: count.web_fetches,
-            };
-            self.put_response(count.used, count.at, place, out);
-        }
-    }
-
-    fn put_response(
-        &mut self,
-        used: Counts,
-        at: Option<TimeMs>,
-        place: CountPlace,
-        out: &mut Output,
-    ) {
+    /// Puts out a count, maybe one that was put out before, with what a record behind it adds: its event, or a search.
+    pub(super) fn put_count(&mut self, assigned: Option<AssignedCount>, out: &mut Output) {
+        let Some(AssignedCount {
+            count,
+            web,
+            event,
+            is_certain,
+        }) = assigned
+        else {
+            return;
+        };
         let session = self.own_id();
-        let identity = self.state.totals.unwrap_or_default().bytes();
+        let identity = count.totals.bytes();
         let key = |scope: &str| EventKey::of(&[b"codex-usage", scope.as_bytes(), &identity]);
         let branch = self.state.branch().map(|branch| self.branch.share(branch));
         let tier = self.state.service_tier.as_deref();
         let model = self.state.model.as_deref().unwrap_or(UNKNOWN_MODEL);
         out.responses.push(Response {
-            event: place.event,
-            replaces_event: place.is_certain,
+            event,
+            replaces_event: is_certain,
             branch,
             billing: Billing {
                 service_tier: tier.map(|tier| self.tier.share(tier)),
@@ -175,12 +161,12 @@ impl CodexReading {
             key: key(&session),
             replay: self.state.replays.as_deref().map(key),
             session,
-            at: at.or(self.state.began),
+            at: count.at.or(self.state.began),
             model: self.model.share(model),
             usage: Usage {
-                web_searches: place.web_searches,
-                web_fetches: place.web_fetches,
-                ..used.usage()
+                web_searches: web.searches,
+                web_fetches: web.fetches,
+                ..count.used.usage()
             },
         });
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::counted_answer::CountedAnswer;
+use super::token_attribution::TokenAttribution;
 use super::twins::{Heard, Unnamed};
 use super::usage::Counts;
 use crate::reader::trailing_uuid;
@@ -48,8 +48,8 @@ pub(super) struct State {
     /// Whether the last record of a compaction still waits for the event that tells of it, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) compacted: bool,
-    #[serde(skip_serializing_if = "CountedAnswer::is_empty")]
-    pub(super) answer: CountedAnswer,
+    #[serde(skip_serializing_if = "TokenAttribution::is_empty")]
+    pub(super) answer: TokenAttribution,
     turn: Option<String>,
     known: Known,
     open: OpenCalls,

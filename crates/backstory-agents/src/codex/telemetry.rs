@@ -21,6 +21,7 @@ pub(super) enum Topic {
     TurnSettings,
     ThreadSettings,
     TokenCount,
+    TurnStart,
     TurnEnd,
     PlanUpdate,
     /// A call of the tool that keeps the plan.
@@ -70,8 +71,9 @@ const APPROVALS: &[&str] = &[
     "request_user_input",
 ];
 
-/// Fields of a compaction that repeat the conversation.
+/// Fields of a compaction or of the end of a turn that repeat the conversation.
 const REPEATED_HISTORY: &[&str] = &[
+    "last_agent_message",
     "message",
     "replacement_history",
     "replacement_history_metadata",
@@ -101,8 +103,8 @@ fn event_topic(kind: &str, event: &Object<'_>) -> Option<Topic> {
             if_has("info", Topic::TokenCount).or_else(|| if_has("rate_limits", Topic::TokenCount))
         }
         "thread_settings_applied" => if_has("thread_settings", Topic::ThreadSettings),
-        "task_complete" | "turn_complete" => Some(Topic::TurnEnd),
-        "turn_aborted" => if_has("duration_ms", Topic::TurnEnd),
+        "task_started" | "turn_started" => Some(Topic::TurnStart),
+        "task_complete" | "turn_complete" | "turn_aborted" => Some(Topic::TurnEnd),
         "plan_update" => Some(Topic::PlanUpdate),
         "context_compacted" => Some(Topic::CompactionNotice),
         "mcp_tool_call_end" | "dynamic_tool_call_response" => Some(Topic::ToolTiming),
@@ -162,7 +164,17 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
             context.into_iter().chain(other).collect()
         }
         Topic::TokenCount => token_items(payload),
-        Topic::TurnEnd => turn_end_items(payload),
+        Topic::TurnStart => vec![TelemetryItem::TurnStart { value: whole() }],
+        Topic::TurnEnd => vec![
+            TelemetryItem::TurnEnd {
+                duration_ms: payload.integer("duration_ms"),
+                first_answer_ms: payload.integer("time_to_first_token_ms"),
+            },
+            TelemetryItem::Other {
+                name: name(),
+                value: without_history(payload),
+            },
+        ],
         Topic::PlanUpdate => vec![TelemetryItem::PlanUpdate { value: whole() }],
         Topic::PlanCall => {
             let arguments = payload.get("arguments").map(json::text_of);
@@ -175,19 +187,16 @@ pub(super) fn items(line: &RolloutLine<'_>) -> Vec<Telemetry> {
             tool_use_id: bounded_call_id(payload),
             value: whole(),
         }],
-        Topic::Compaction | Topic::CompactionNotice => {
-            let fields = payload.fields();
-            let told = fields.filter(|(name, _)| !REPEATED_HISTORY.contains(name));
-            let value: Map<String, Value> = told
-                .map(|(name, value)| (name.to_string(), read_value(value)))
-                .collect();
-            vec![TelemetryItem::Compaction {
-                value: value.into(),
-            }]
-        }
-        Topic::ToolTiming | Topic::RepeatedTiming => {
-            vec![tool_timing(line.payload_kind.as_deref(), payload)]
-        }
+        Topic::Compaction | Topic::CompactionNotice => vec![TelemetryItem::Compaction {
+            value: without_history(payload),
+        }],
+        Topic::ToolTiming | Topic::RepeatedTiming => vec![
+            tool_timing(line.payload_kind.as_deref(), payload),
+            TelemetryItem::Other {
+                name: name(),
+                value: whole(),
+            },
+        ],
         Topic::Other => vec![TelemetryItem::Other {
             name: name(),
             value: whole(),
@@ -224,16 +233,14 @@ fn token_items(event: &Object<'_>) -> Vec<TelemetryItem> {
     count.into_iter().chain(limits).collect()
 }
 
-fn turn_end_items(event: &Object<'_>) -> Vec<TelemetryItem> {
-    let end = TelemetryItem::TurnEnd {
-        duration_ms: event.integer("duration_ms"),
-        first_answer_ms: event.integer("time_to_first_token_ms"),
-    };
-    let error = event.get("error").map(|error| TelemetryItem::Other {
-        name: "error".to_string(),
-        value: read_value(error),
-    });
-    std::iter::once(end).chain(error).collect()
+/// Reads the fields of an event that do not repeat the conversation.
+fn without_history(event: &Object<'_>) -> Value {
+    let fields = event.fields();
+    let own = fields.filter(|(name, _)| !REPEATED_HISTORY.contains(name));
+    let value: Map<String, Value> = own
+        .map(|(name, value)| (name.to_string(), read_value(value)))
+        .collect();
+    value.into()
 }
 
 fn tool_timing(kind: Option<&str>, event: &Object<'_>) -> TelemetryItem {

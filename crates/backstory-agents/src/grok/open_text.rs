@@ -84,18 +84,18 @@ impl Session {
 }
 
 /// Puts out where the strings of a text lie.
-pub(super) fn place_fragments(
+pub(super) fn place_fragments<'a>(
     channel: u8,
     mut begins: bool,
-    strings: &[&RawValue],
+    strings: &[&'a RawValue],
     record: Record<'_>,
     out: &mut Output,
 ) {
-    let inner = |raw: &RawValue| {
-        let length = raw.get().len();
-        record.place_of(raw.get().get(1..length.saturating_sub(1))?)
+    let inner = |raw: &&'a RawValue| {
+        let text = raw.get();
+        text.get(1..text.len().saturating_sub(1))
     };
-    for (offset, length) in strings.iter().filter_map(|raw| inner(raw)) {
+    for (offset, length) in record.places_of(strings.iter().filter_map(inner)) {
         out.fragments.push(Fragment {
             channel,
             begins: std::mem::replace(&mut begins, false),

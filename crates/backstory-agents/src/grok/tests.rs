@@ -983,6 +983,34 @@ fn deep_values_do_no_harm() {
 }
 
 #[test]
+fn thousands_of_damaged_blocks_in_a_message_take_no_time() {
+    let blocks = br#"{"type":"text","text":"~"},"#.repeat(50_000);
+    let mut message = br#"{"type":"assistant","content":["#.to_vec();
+    message.extend(blocks);
+    message.extend(br#"{"type":"text","text":"end"}]}"#);
+    for byte in message.iter_mut().filter(|byte| **byte == b'~') {
+        *byte = 0xff;
+    }
+    let path = source("chat_history.jsonl");
+    let source = SourceName { path: &path };
+    let started = std::time::Instant::now();
+    let mut out = Output::default();
+    let mut reading = Grok.begin(&source, None);
+    read_lines(&mut *reading, &message, 0, 1, &mut out);
+    assert_eq!(out.fragments.len(), 50_001);
+    let mut texts = out.fragments.iter().map(|place| {
+        let start = usize::try_from(place.offset).unwrap();
+        &message[start..start + usize::try_from(place.length).unwrap()]
+    });
+    assert_eq!(
+        texts.clone().filter(|text| *text == b"\xff").count(),
+        50_000
+    );
+    assert_eq!(texts.next_back(), Some(&b"end"[..]));
+    assert!(started.elapsed().as_secs() < 20);
+}
+
+#[test]
 fn the_state_stays_small() {
     let mut input = String::new();
     for number in 0..2000 {

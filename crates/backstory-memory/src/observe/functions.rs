@@ -1,6 +1,6 @@
 //! The functions that turns of a session changed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use backstory_event::{Action, FileEdit, SessionId, Touch, TurnNo};
 use backstory_store::Store;
@@ -97,8 +97,8 @@ impl Functions {
         Ok(Functions(turns))
     }
 
-    /// Those of the files that a call wrote. A turn edits a file more than once: where the log has the text before the edit, only
-    /// those that differ behind it; else those that the call itself names, or all of the turn when it names none.
+    /// Returns those of the files that a call wrote. Where the log has the text before the edit, what the edit itself changed; else
+    /// what the turn changed in the file, and of that only what the call names, if it names any.
     pub(super) fn changed(
         &self,
         turn: TurnNo,
@@ -106,36 +106,39 @@ impl Functions {
         input: &str,
         edits: &[FileEdit],
     ) -> Vec<ChangedFunction> {
-        let Some(changed) = self.0.get(&turn) else {
-            return Vec::new();
-        };
-        let written_as = |file: &str| {
-            let is_it = |touch: &&Touch| {
-                touch.action != Action::Read
-                    && touch
-                        .path
-                        .strip_suffix(file)
-                        .is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+        let written = touches.iter().filter(|touch| touch.action != Action::Read);
+        let files: BTreeSet<&str> = written.map(|touch| touch.path.as_str()).collect();
+        let mut of_turn: HashMap<&str, Vec<&ChangedFunction>> = HashMap::new();
+        for known in self.0.get(&turn).into_iter().flatten() {
+            // `mod.rs` is a file of the project before it is one of a folder.
+            let paths = files.iter().filter(|path| is_path_of(path, &known.file));
+            if let Some(path) = paths.min_by_key(|path| path.len()) {
+                of_turn.entry(path).or_default().push(known);
+            }
+        }
+        let (mut own, mut functions) = (Vec::new(), Vec::new());
+        for file in files {
+            let in_file = |name: String, change: FunctionChange| ChangedFunction {
+                file: file.to_string(),
+                name,
+                change,
             };
-            touches.iter().find(is_it).map(|touch| touch.path.clone())
-        };
-        let mut own: HashMap<String, Option<HashMap<String, FunctionChange>>> = HashMap::new();
-        let (mut known, mut functions) = (Vec::new(), Vec::new());
-        for function in changed {
-            let Some(file) = written_as(&function.file) else {
-                continue;
-            };
-            let own = (own.entry(file.clone())).or_insert_with(|| own_changes(edits, &file));
-            let function = ChangedFunction {
-                file,
-                ..function.clone()
-            };
-            match own {
-                None => functions.push(function),
-                Some(own) => known.extend(own.get(&function.name).map(|change| ChangedFunction {
-                    change: *change,
-                    ..function
-                })),
+            match own_changes(edits, file) {
+                Some(changes) => {
+                    own.extend(
+                        changes
+                            .into_iter()
+                            .map(|(name, change)| in_file(name, change)),
+                    );
+                }
+                None => {
+                    let there = of_turn.remove(file).unwrap_or_default();
+                    functions.extend(
+                        there
+                            .iter()
+                            .map(|known| in_file(known.name.clone(), known.change)),
+                    );
+                }
             }
         }
         let is_named = |function: &ChangedFunction| {
@@ -145,9 +148,15 @@ impl Functions {
         if functions.iter().any(is_named) {
             functions.retain(is_named);
         }
-        functions.append(&mut known);
+        functions.append(&mut own);
         functions.sort_unstable_by(|a, b| (&a.name, a).cmp(&(&b.name, b)));
         functions.dedup();
         functions
     }
+}
+
+/// Returns whether `path` is that of a file that is named within its project.
+fn is_path_of(path: &str, file: &str) -> bool {
+    let folder = path.strip_suffix(file);
+    folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }

@@ -33,8 +33,51 @@ pub(super) fn own_changes(
         let before = text_symbols(language, before).ok()?;
         let after = text_symbols(language, &after).ok()?;
         for symbol in compare(&before, &after) {
-            changes.insert(symbol.name, symbol.change.into());
+            if symbol.kind.is_function() {
+                add_change(&mut changes, symbol.name, symbol.change.into());
+            }
         }
     }
     Some(changes)
+}
+
+/// Adds what a later edit of the same tool use made of a function.
+fn add_change(changes: &mut HashMap<String, FunctionChange>, name: String, later: FunctionChange) {
+    let change = match (changes.remove(&name), later) {
+        (Some(FunctionChange::New), FunctionChange::Deleted) => return,
+        (Some(FunctionChange::New), _) => FunctionChange::New,
+        (Some(FunctionChange::Deleted), FunctionChange::New) => FunctionChange::Modified,
+        (_, later) => later,
+    };
+    changes.insert(name, change);
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_event::Change;
+
+    use super::*;
+
+    #[test]
+    fn edits_of_one_tool_use_are_summed_up() {
+        let texts = [
+            "def kept():\n    return 1\n\ndef gone():\n    return 2\n",
+            "def kept():\n    return 1\n\ndef made():\n    return 33\n\ndef brief():\n    return 444\n",
+            "def kept():\n    return 1\n\ndef made():\n    return 5\n\ndef gone():\n    return 66\n\nTOP = 1\n",
+        ];
+        let edits = texts.windows(2).map(|texts| FileEdit {
+            path: "a.py".to_string(),
+            moved_to: None,
+            before: Some(texts[0].to_string()),
+            change: Change::Written(texts[1].to_string()),
+        });
+        let edits: Vec<FileEdit> = edits.collect();
+        let found = own_changes(&edits, "a.py").unwrap();
+        let expected = [
+            ("made", FunctionChange::New),
+            ("gone", FunctionChange::Modified),
+        ];
+        let expected = expected.map(|(name, change)| (name.to_string(), change));
+        assert_eq!(found, HashMap::from(expected));
+    }
 }

@@ -4,6 +4,7 @@ mod lines;
 mod record;
 mod telemetry;
 mod turn;
+mod turn_build;
 mod turn_context;
 mod usage;
 
@@ -25,7 +26,7 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
-pub use self::record::{EventRecord, SessionStatus, rfc3339};
+pub use self::record::{EventRecord, SessionStatus};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 pub use self::usage::{ServerTools, UsageRecord};
 
@@ -40,6 +41,19 @@ pub(crate) fn is_in_range(event: &EventView<'_>, range: EventRange) -> bool {
         EventRange::One(seq) => event.seq == seq,
         EventRange::Turn(turn) => event.turn == turn,
     }
+}
+
+/// Returns an error if a session has no such turn.
+fn check_turn(session: &SessionRow, turn: TurnNo) -> Result<()> {
+    let turns = session.turns + session.live_turns;
+    if turn.count() <= turns {
+        return Ok(());
+    }
+    Err(Error::NoTurn {
+        session: session.session.clone(),
+        turns,
+        turn,
+    })
 }
 
 impl Memory {
@@ -75,14 +89,8 @@ impl Memory {
         session: &SessionRow,
         range: EventRange,
     ) -> Result<Vec<EventView<'static>>> {
-        if let EventRange::Turn(turn) = range
-            && turn.count() > session.turns + session.live_turns
-        {
-            return Err(Error::NoTurn {
-                session: session.session.clone(),
-                turns: session.turns + session.live_turns,
-                turn,
-            });
+        if let EventRange::Turn(turn) = range {
+            check_turn(session, turn)?;
         }
         let mut shown = Vec::new();
         visit(&self.store, session.id, &session.agent, range, |event| {

@@ -1,6 +1,5 @@
 //! Events and sessions as other programs get them, with everything that is known of them.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use backstory_agents::{SourceName, call_arguments, read_document};
@@ -14,12 +13,10 @@ use super::usage::UsageRecord;
 use crate::Memory;
 use crate::error::Result;
 use crate::read::unless_damaged;
+use crate::text::rfc3339;
 
 /// Without a sign of life for so long, a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
-
-/// Model of responses whose log names none.
-const UNKNOWN_MODEL: &str = "unknown";
 
 /// An event with everything that is known of it. What the log does not say is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -162,10 +159,10 @@ impl Memory {
                 text: body.text.clone(),
                 tool: event.tool.clone(),
                 tool_class,
-                model: match (&event.model, event.kind.role()) {
-                    (Some(model), _) => Some(model.to_string()),
-                    (None, "assistant") => models.get(&view.turn).cloned(),
-                    (None, _) => None,
+                model: match &event.model {
+                    Some(model) => Some(model.to_string()),
+                    None if event.kind.is_from_model() => models.get(&view.turn).cloned(),
+                    None => None,
                 },
                 call: view.call,
                 parent: view.parent,
@@ -197,25 +194,6 @@ impl Memory {
         Ok(records)
     }
 
-    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
-    pub(super) fn models_of_turns(
-        &self,
-        session: &SessionRow,
-        events: &[EventView<'_>],
-    ) -> Result<HashMap<TurnNo, String>> {
-        let is_nameless = |view: &&EventView<'_>| {
-            view.event.model.is_none() && view.event.kind.role() == "assistant"
-        };
-        let mut nameless = events.iter().filter(is_nameless).map(|view| view.turn);
-        let Some(first) = nameless.next() else {
-            return Ok(HashMap::new());
-        };
-        let last = nameless.next_back().unwrap_or(first);
-        let mut models = self.store.turn_models(session.id, first, last)?;
-        models.retain(|_, model| model != UNKNOWN_MODEL);
-        Ok(models)
-    }
-
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
     pub fn session_meta(&self, session: &SessionRow) -> Result<Option<Value>> {
         let Some((place, fields)) = self.store.session_meta(session.id)? else {
@@ -235,10 +213,4 @@ impl Memory {
         let meta = metas.find_map(|meta| serde_json::from_str(&meta).ok());
         Ok(meta.or_else(|| serde_json::from_str(&fields).ok()))
     }
-}
-
-/// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
-pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
-    Some(format!("{time:.3}"))
 }

@@ -3,51 +3,70 @@
 use std::collections::HashSet;
 
 use backstory_agents::Reader;
-use backstory_event::{EventView, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
+use backstory_event::{EventView, Kind, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
 use backstory_store::{BlockReader, SessionRow, TelemetryRow};
 
 use crate::Memory;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
-/// Telemetry records before a turn that are looked at to find its settings.
-const MAX_EARLIER_RECORDS: usize = 1000;
-
 /// What a record says, in its place.
 pub(super) struct PlacedTelemetry {
     /// Number of the event before it.
     pub(super) seq: Seq,
     /// Whether it lies in a file of its own, without events.
-    pub(super) is_elsewhere: bool,
+    pub(super) is_in_separate_file: bool,
     pub(super) telemetry: Telemetry,
 }
 
+/// Returns the part of telemetry that follows these events. It is in the order of the events before it.
+pub(super) fn telemetry_between(
+    telemetry: &[PlacedTelemetry],
+    from: Seq,
+    to: Seq,
+) -> &[PlacedTelemetry] {
+    let start = telemetry.partition_point(|placed| placed.seq < from);
+    let end = telemetry.partition_point(|placed| placed.seq <= to);
+    telemetry.get(start..end).unwrap_or_default()
+}
+
+/// Moves records between the start of a turn and its prompt to the prompt. Texts that the agent injects may stand between both.
+fn move_to_prompts(telemetry: &mut [PlacedTelemetry], events: &[EventView<'_>]) {
+    let mut prompt = None;
+    for placed in &mut *telemetry {
+        if prompt.is_some_and(|prompt| placed.seq >= prompt) {
+            prompt = None;
+        }
+        if let TelemetryItem::TurnStart { .. } = placed.telemetry.item {
+            let after = events.partition_point(|event| event.seq <= placed.seq);
+            let mut after = events[after..].iter();
+            let next = after.find(|event| event.event.kind != Kind::System);
+            let next = next.filter(|event| event.event.kind == Kind::Prompt);
+            prompt = next.map(|event| event.seq);
+        }
+        match (&placed.telemetry.item, prompt) {
+            // Settings are those of the event behind them.
+            (TelemetryItem::Context(_), Some(prompt)) => placed.seq = prompt.previous(),
+            (_, Some(prompt)) => placed.seq = prompt,
+            _ => {}
+        }
+    }
+    telemetry.sort_by_key(|placed| placed.seq);
+}
+
 impl Memory {
-    /// Returns what telemetry records of the events say, each with the number of the event before it. The newest ones before the
-    /// first event come first: they have the settings under which it was said.
-    pub(super) fn telemetry_around(
+    /// Returns what the telemetry records up to the last of the events say, in the order of the events before them.
+    pub(super) fn telemetry_of_events(
         &self,
         session: &SessionRow,
         events: &[EventView<'_>],
     ) -> Result<Vec<PlacedTelemetry>> {
-        let (Some(reader), Some(first), Some(last)) = (
-            backstory_agents::reader(&session.agent),
-            events.first(),
-            events.last(),
-        ) else {
+        let (Some(reader), Some(last)) = (backstory_agents::reader(&session.agent), events.last())
+        else {
             return Ok(Vec::new());
         };
         let elsewhere = self.store.telemetry_without_events(session.id)?;
-        let first = first.seq.previous();
-        let mut rows = match first {
-            Seq::ZERO => Vec::new(),
-            _ => self
-                .store
-                .telemetry(session.id, Seq::ZERO, first.previous())?,
-        };
-        let surplus = rows.len().saturating_sub(MAX_EARLIER_RECORDS);
-        rows.drain(..surplus);
-        rows.extend(self.store.telemetry(session.id, first, last.seq)?);
+        let mut rows = self.store.telemetry(session.id, Seq::ZERO, last.seq)?;
         let streams: HashSet<StreamId> = elsewhere.iter().map(|row| row.stream).collect();
         rows.retain(|row| !streams.contains(&row.stream));
         let mut bytes = self.store.bytes();
@@ -56,7 +75,7 @@ impl Memory {
             let items = self.telemetry_of(row, reader, &mut bytes)?;
             found.extend(items.into_iter().map(|telemetry| PlacedTelemetry {
                 seq: row.seq,
-                is_elsewhere: false,
+                is_in_separate_file: false,
                 telemetry,
             }));
         }
@@ -64,6 +83,7 @@ impl Memory {
             found.extend(self.telemetry_by_time(session, &elsewhere, reader)?);
             found.sort_by_key(|placed| placed.seq);
         }
+        move_to_prompts(&mut found, events);
         Ok(found)
     }
 
@@ -99,7 +119,7 @@ impl Memory {
                 let is_setting = matches!(telemetry.item, TelemetryItem::Context(_));
                 PlacedTelemetry {
                     seq: seq_at(if is_setting { telemetry.at } else { end }),
-                    is_elsewhere: true,
+                    is_in_separate_file: true,
                     telemetry,
                 }
             }));

@@ -4,49 +4,49 @@ use backstory_event::{EventView, Seq, TelemetryItem, TurnContext};
 use backstory_store::SessionRow;
 
 use super::telemetry::PlacedTelemetry;
-use crate::Memory;
-use crate::error::Result;
 
-impl Memory {
-    /// Returns the settings before the first of these events: what was said last before it. What nobody said by then is what is
-    /// said first, and what the whole session never says is what is known of the session.
-    pub(super) fn context_before(
-        &self,
-        session: &SessionRow,
-        events: &[EventView<'_>],
-        telemetry: &[PlacedTelemetry],
-    ) -> Result<TurnContext> {
-        let first = events.first().map_or(Seq::ZERO, |event| event.seq);
-        let mut context = TurnContext {
-            cwd: session.cwd.clone(),
-            ..TurnContext::default()
-        };
-        for placed in telemetry.iter().filter(|placed| placed.seq.next() < first) {
-            learn_settings(&mut context, placed);
-        }
-        if context.branch.is_none() && first.previous() > Seq::ZERO {
-            context.branch = self.store.branch_around(session.id, first.previous())?;
-        }
-        for said in said_in_order(events, telemetry) {
-            add_missing(&mut context, said);
-        }
-        add_missing(
-            &mut context,
-            &TurnContext {
-                branch: session.branch.clone(),
-                agent_version: session.agent_version.clone(),
-                permission_mode: session.permission_mode.clone(),
-                ..TurnContext::default()
-            },
-        );
-        Ok(context)
+/// Returns the settings before the first of a session's events: each is the first value that is named later; if none is, that of the
+/// session.
+pub(super) fn first_settings(
+    session: &SessionRow,
+    events: &[EventView<'_>],
+    telemetry: &[PlacedTelemetry],
+) -> TurnContext {
+    let mut context = TurnContext::default();
+    for said in said_in_order(events, telemetry) {
+        add_missing(&mut context, said);
     }
+    add_missing(
+        &mut context,
+        &TurnContext {
+            cwd: session.cwd.clone(),
+            branch: session.branch.clone(),
+            agent_version: session.agent_version.clone(),
+            permission_mode: session.permission_mode.clone(),
+            ..TurnContext::default()
+        },
+    );
+    context
 }
 
 /// Takes over the settings that a telemetry record names.
 pub(super) fn learn_settings(context: &mut TurnContext, placed: &PlacedTelemetry) {
     if let TelemetryItem::Context(newer) = &placed.telemetry.item {
         context.update_from(newer);
+    }
+}
+
+/// Takes over the settings that an event names.
+pub(super) fn learn_event_settings(context: &mut TurnContext, view: &EventView<'_>) {
+    let event = &view.event;
+    if let Some(said) = &event.body.context {
+        context.update_from(said);
+    }
+    if let Some(model) = &event.model {
+        context.model = Some(model.to_string());
+    }
+    if let Some(effort) = &event.body.effort {
+        context.effort = Some(effort.clone());
     }
 }
 

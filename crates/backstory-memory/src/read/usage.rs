@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{EventView, Seq, SessionId, Usage};
+use backstory_event::{EventView, Seq, SessionId, TurnNo, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 
@@ -119,6 +119,22 @@ impl Memory {
             record.add(&UsageRecord::from(found));
         }
         Ok(records)
+    }
+
+    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
+    pub(super) fn models_of_turns(
+        &self,
+        session: &SessionRow,
+        events: &[EventView<'_>],
+    ) -> Result<HashMap<TurnNo, String>> {
+        let is_nameless =
+            |view: &&EventView<'_>| view.event.model.is_none() && view.event.kind.is_from_model();
+        let mut nameless = events.iter().filter(is_nameless).map(|view| view.turn);
+        let Some(first) = nameless.next() else {
+            return Ok(HashMap::new());
+        };
+        let last = nameless.next_back().unwrap_or(first);
+        Ok(self.store.turn_models(session.id, first, last)?)
     }
 
     /// Returns the tokens of all messages of a session.

@@ -42,13 +42,13 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return original(&memory, &session, turn);
     }
     log_opened(setting, &session, turn);
-    let range = turn.map_or(EventRange::All, EventRange::Turn);
     if arguments.turns {
         if format != Format::Json {
             return Err(Error::usage("--turns prints JSON only").hint("add --json"));
         }
-        return print_turns_json(&memory, &session, range);
+        return print_turns_json(&memory, &session, turn);
     }
+    let range = turn.map_or(EventRange::All, EventRange::Turn);
     let events = memory.events(&session, range)?;
     let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     tell_evicted(&session, &events);
@@ -252,8 +252,12 @@ fn print_events_json(
     print_session(memory, session, "events", events, damage)
 }
 
-fn print_turns_json(memory: &Memory, session: &SessionRow, range: EventRange) -> Result<(), Error> {
-    let turns = memory.turns(session, range, now())?;
+fn print_turns_json(
+    memory: &Memory,
+    session: &SessionRow,
+    turn: Option<TurnNo>,
+) -> Result<(), Error> {
+    let turns = memory.turns(session, turn, now())?;
     let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
     print_session(memory, session, "turns", turns, &damage)?;
     report_damage(memory, &damage)
@@ -372,12 +376,10 @@ fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error
         SHORT_LINES.min(lines.len())
     };
     for line in &lines[..shown] {
-        let cut: String = if whole {
-            (*line).to_string()
-        } else {
-            line.chars().take(SHORT_CHARACTERS).collect()
-        };
-        writeln!(out, "  {cut}")?;
+        match line.char_indices().nth(SHORT_CHARACTERS) {
+            Some((end, _)) if !whole => writeln!(out, "  {}{DIM}…{DIM:#}", &line[..end])?,
+            _ => writeln!(out, "  {line}")?,
+        }
     }
     if shown < lines.len() {
         writeln!(out, "  {DIM}… {} more lines{DIM:#}", lines.len() - shown)?;

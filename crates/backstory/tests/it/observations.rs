@@ -151,22 +151,10 @@ fn they_say_only_what_their_source_says() {
     assert!(score["named"].as_u64().unwrap() > 100, "{score}");
 }
 
-#[test]
-fn a_tool_use_names_the_functions_that_it_changed_itself() {
-    let environment = Environment::new();
-    let path = "/home/ada/shop/till.py";
-    let first = "import os\n\ndef open_till():\n    return 1\n\ndef close_till():\n    return 2\n";
-    let mut text = first.to_string();
-    let mut lines = vec![prompt(1, 0, "mend the till")];
-    let edits = [
-        ("import os\n", "import os\nimport sys\n"),
-        ("return 1", "return sys.argv"),
-        (
-            "    return 2\n",
-            "    return 3\n\ndef count_coins():\n    return 4\n",
-        ),
-        ("return 4", "return 5"),
-    ];
+/// Records of calls that edit a file one after the other, each with the file as it was before.
+fn edit_records(path: &str, text: &str, edits: &[(&str, &str)]) -> Vec<String> {
+    let mut text = text.to_string();
+    let mut lines = Vec::new();
     for (number, (old, new)) in (0u32..).zip(edits) {
         let call = json!([{"type": "tool_use", "id": format!("c{number}"), "name": "Edit",
             "input": {"file_path": path, "old_string": old, "new_string": new}}]);
@@ -189,8 +177,11 @@ fn a_tool_use_names_the_functions_that_it_changed_itself() {
         lines.push(format!("{result}\n"));
         text = text.replacen(old, new, 1);
     }
-    environment.claude(1, &lines);
-    environment.sweep();
+    lines
+}
+
+/// The functions that each observation of tool uses names, in one line.
+fn functions_changed(environment: &Environment, path: &str) -> Vec<String> {
     let answer = environment.json(&["observations", "00000001"]);
     let observations = answer["observations"].as_array().unwrap().iter();
     let changed = |observation: &Value| {
@@ -205,9 +196,29 @@ fn a_tool_use_names_the_functions_that_it_changed_itself() {
         });
         shown.collect::<Vec<_>>().join(", ")
     };
-    let found: Vec<String> = observations.skip(1).map(changed).collect();
+    observations.skip(1).map(changed).collect()
+}
+
+#[test]
+fn a_tool_use_names_the_functions_that_it_changed_itself() {
+    let environment = Environment::new();
+    let path = "/home/ada/shop/till.py";
+    let text = "import os\n\ndef open_till():\n    return 1\n\ndef close_till():\n    return 2\n";
+    let edits = [
+        ("import os\n", "import os\nimport sys\n"),
+        ("return 1", "return sys.argv"),
+        (
+            "    return 2\n",
+            "    return 3\n\ndef count_coins():\n    return 4\n",
+        ),
+        ("return 4", "return 5"),
+    ];
+    let mut lines = vec![prompt(1, 0, "mend the till")];
+    lines.extend(edit_records(path, text, &edits));
+    environment.claude(1, &lines);
+    environment.sweep();
     assert_eq!(
-        found,
+        functions_changed(&environment, path),
         [
             "",
             "open_till modified",
@@ -215,4 +226,18 @@ fn a_tool_use_names_the_functions_that_it_changed_itself() {
             "count_coins modified"
         ]
     );
+}
+
+#[test]
+fn an_edit_that_its_turn_undoes_names_its_functions() {
+    let environment = Environment::new();
+    let path = "/home/ada/shop/till.py";
+    let text = "class Till:\n    def close(self):\n        return 0\n";
+    let edits = [("return 0", "return 9"), ("return 9", "return 0")];
+    let mut lines = vec![prompt(1, 0, "mend the till")];
+    lines.extend(edit_records(path, text, &edits));
+    environment.claude(1, &lines);
+    environment.sweep();
+    let changed = ["Till.close modified", "Till.close modified"];
+    assert_eq!(functions_changed(&environment, path), changed);
 }

@@ -51,9 +51,69 @@ fn the_branch_of_a_turn_is_the_one_said_then() {
     let found = turns(&environment, &claude_id(1));
     let branches = each(&found, "/context/branch");
     assert_eq!(json!(branches), json!(["first", "first", "HEAD", "last"]));
-    // One turn alone says the same.
-    let alone = environment.json(&["show", &format!("{}#2", claude_id(1)), "--turns"]);
-    assert_eq!(alone["turns"][0]["context"], found[2]["context"]);
+    check_turns_alone(&environment, &claude_id(1), &found);
+}
+
+/// Asserts that each turn alone is the same as among all of them.
+fn check_turns_alone(environment: &Environment, session: &str, all: &[Value]) {
+    for turn in all {
+        let name = format!("{session}#{}", turn["turn"]);
+        assert_eq!(json!(turns(environment, &name)), json!([turn]), "{name}");
+    }
+}
+
+#[test]
+fn a_turn_alone_has_the_settings_that_other_turns_say() {
+    let environment = Environment::new();
+    let set = |second: u32, mode: &str, effort: &str| {
+        let message = json!({"role": "user", "content": "go on"});
+        let fields =
+            json!({"type": "user", "message": message, "permissionMode": mode, "effort": effort});
+        claude(second, "main", &fields)
+    };
+    let reply = |second: u32, model: &str| {
+        let message = json!({"id": format!("m-{second}"), "role": "assistant", "model": model,
+            "content": [{"type": "text", "text": "done"}]});
+        claude(
+            second,
+            "main",
+            &json!({"type": "assistant", "message": message}),
+        )
+    };
+    let log = [
+        ask(1, "", "nobody said anything yet"),
+        ask(2, "", "still nobody"),
+        set(3, "plan", "high"),
+        reply(4, "opus"),
+        ask(5, "", "as before"),
+        set(6, "bypassPermissions", "low"),
+        reply(7, "sonnet"),
+        ask(8, "", "as before"),
+    ];
+    environment.write(&claude_path(1), log.concat());
+    environment.sweep();
+    let found = turns(&environment, &claude_id(1));
+    let context = |key: &str| json!(each(&found, &format!("/context/{key}")));
+    assert_eq!(
+        context("permission_mode"),
+        json!([
+            "plan",
+            "plan",
+            "plan",
+            "plan",
+            "bypassPermissions",
+            "bypassPermissions"
+        ])
+    );
+    assert_eq!(
+        context("effort"),
+        json!([null, null, "high", "high", "low", "low"])
+    );
+    assert_eq!(
+        context("model"),
+        json!([null, null, "opus", "opus", "sonnet", "sonnet"])
+    );
+    check_turns_alone(&environment, &claude_id(1), &found);
 }
 
 #[test]
@@ -159,6 +219,59 @@ fn codex_has_the_branch_and_modes_of_each_turn() {
     let session = environment.json(&["sessions"])["sessions"][0].clone();
     assert_eq!(session["branch"], "topic");
     assert_eq!(session["permission_mode"], "never");
+}
+
+#[test]
+fn what_codex_logs_before_a_prompt_is_of_its_turn() {
+    let environment = Environment::new();
+    let start = |turn: &str| {
+        codex(
+            "event_msg",
+            &json!({"type": "task_started", "turn_id": turn}),
+        )
+    };
+    let context = |effort: &str| {
+        codex(
+            "turn_context",
+            &json!({"cwd": "/work/shop", "effort": effort}),
+        )
+    };
+    let text = json!([{"type": "input_text", "text": "Be brief."}]);
+    let instructions = codex(
+        "response_item",
+        &json!({"type": "message", "role": "developer", "content": text}),
+    );
+    let aborted = json!({"type": "turn_aborted", "turn_id": "t1", "reason": "interrupted"});
+    let lines = [
+        codex_meta("main"),
+        start("t1"),
+        context("low"),
+        instructions.clone(),
+        codex_prompt("one"),
+        codex("event_msg", &aborted),
+        start("t2"),
+        context("high"),
+        instructions,
+        codex_prompt("two"),
+    ];
+    write_codex(&environment, &lines);
+    environment.sweep();
+    let found = turns(&environment, CODEX);
+    let ids = found.iter().map(|turn| {
+        let other = turn["telemetry"]["other"].as_array().unwrap().iter();
+        let ids = other.filter_map(|item| item.pointer("/value/turn_id").cloned());
+        json!(ids.collect::<Vec<_>>())
+    });
+    assert_eq!(
+        json!(ids.collect::<Vec<_>>()),
+        json!([[], ["t1", "t1"], ["t2"]])
+    );
+    assert_eq!(
+        json!(each(&found, "/marks")),
+        json!([[], ["interrupted"], []])
+    );
+    let efforts = each(&found, "/context/effort");
+    assert_eq!(json!(efforts[1..]), json!(["low", "high"]));
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn the_user_stops_the_agent() {
 }
 
 #[test]
-fn the_user_does_not_allow_a_tool() {
+fn a_tool_call_is_not_allowed() {
     let denied = |uuid: &str, text: &str, error: bool, more: &str| {
         result(
             uuid,
@@ -246,7 +246,7 @@ fn the_user_does_not_allow_a_tool() {
         tool_result uuid=u2 call=t1
         tool_result uuid=u3 call=t1 status=user-rejected denied
         tool_result uuid=u4 call=t1 status=user-rejected denied
-        tool_result uuid=u5 call=t1 status=permission-rule
+        tool_result uuid=u5 call=t1 status=permission-rule denied
         tool_result uuid=u6 call=t1 denied
         tool_result uuid=u7 call=t1
         ",

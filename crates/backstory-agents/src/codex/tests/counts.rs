@@ -7,10 +7,10 @@ use super::{context, item, meta, read, said, shown, tokens};
 use backstory_event::EventKey;
 
 /// Makes a log of one letter a record: `u` prompt, `s` reply on the screen, `S` its item, `r` encrypted reasoning, `A` call, `o` its
-/// output, `T` count of one more token, `=` the same count again, `W` search.
+/// output, `T` count of one more token, `=` the same count again, `0` count of no token, `W` search, `n` item of an unknown type.
 fn log(letters: &str) -> Vec<String> {
     let mut lines = vec![meta(OWN, ""), context("m")];
-    let (mut replies, mut items, mut calls, mut counted) = (0, 0, 0, 0);
+    let (mut replies, mut items, mut calls, mut counted, mut cached) = (0, 0, 0, 0, 0);
     for (number, letter) in letters.chars().enumerate() {
         lines.push(match letter {
             'u' => said("user", &format!("ask {number}")),
@@ -35,9 +35,14 @@ fn log(letters: &str) -> Vec<String> {
             'W' => item(r#"{"type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}"#),
             'T' => {
                 counted += 1;
-                tokens([10 * counted, 0, 0, counted, 0], Some([10, 0, 0, 1, 0]))
+                tokens([10 * counted, cached, 0, counted, 0], Some([10, 0, 0, 1, 0]))
             }
-            '=' => tokens([10 * counted, 0, 0, counted, 0], Some([10, 0, 0, 1, 0])),
+            '=' => tokens([10 * counted, cached, 0, counted, 0], Some([10, 0, 0, 1, 0])),
+            '0' => {
+                cached += 1;
+                tokens([10 * counted, cached, 0, counted, 0], Some([0; 5]))
+            }
+            'n' => item(r#"{"type":"new_kind_call","id":"n"}"#),
             other => event(&format!(r#"{{"type":"{other}"}}"#)),
         });
     }
@@ -67,6 +72,7 @@ fn places(letters: &str) -> String {
     let place = |key: &EventKey| {
         let (event, searches) = found[key];
         let text = event.map_or("nowhere", |event| texts[&event]);
+        let text = if text.contains("query") { "w" } else { text };
         format!("{text}{}", "+".repeat(searches as usize))
     };
     order.iter().map(place).collect::<Vec<_>>().join(" ")
@@ -86,6 +92,16 @@ fn a_count_belongs_to_the_answer_around_it() {
         // Behind a reply that is on the screen only.
         ("usTAoTsST", "s1 a1 s2"),
         ("usTrAoWT", "s1 a1+"),
+        // Thoughts and searches before the item of the reply.
+        ("usTrWS", "s1+"),
+        ("usTrWSusST", "s1+ s2"),
+        ("usTrWuT", "s1+ ask 5"),
+        ("usTrWSAoTAosTS", "s1+ a2 s2"),
+        ("usTrWAoTsST", "s1 w+ s2"),
+        // An item of an unknown type is the model's.
+        ("unTAoTsST", "a1 a1 s1"),
+        // A count of no token behind a count that waits.
+        ("uT0AoT", "a1 a1"),
         // Nothing follows: the last answer of the turn, else what there is.
         ("uTrAoT", "a1 a1"),
         ("uTrAoTuTA", "a1 a1 a2"),

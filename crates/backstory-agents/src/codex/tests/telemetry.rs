@@ -118,7 +118,7 @@ fn turns_plans_and_approvals() {
             event(r#"{"type":"turn_aborted","reason":"interrupted"}"#),
         ],
         r#"
-        telemetry after=none {"kind":"other","name":"task_started","value":{"turn_id":"t","type":"task_started"}}
+        telemetry after=none {"kind":"turn_start","value":{"turn_id":"t","type":"task_started"}}
         telemetry after=2 {"kind":"plan_update","value":{"plan":[{"step":"Look"}]}}
         telemetry after=3 {"kind":"plan_update","value":"{odd"}
         telemetry after=3 {"kind":"plan_update","value":{"plan":[],"type":"plan_update"}}
@@ -126,9 +126,13 @@ fn turns_plans_and_approvals() {
         telemetry after=3 {"kind":"approval","tool_use_id":"c2","value":{"call_id":"c2","type":"apply_patch_approval_request"}}
         telemetry after=3 {"kind":"approval","tool_use_id":"c3","value":{"id":"c3","type":"request_permissions"}}
         telemetry after=3 {"kind":"turn_end","duration_ms":5,"first_answer_ms":2}
+        telemetry after=3 {"kind":"other","name":"task_complete","value":{"duration_ms":5,"time_to_first_token_ms":2,"turn_id":"t","type":"task_complete"}}
         telemetry after=3 {"kind":"turn_end","duration_ms":null,"first_answer_ms":null}
-        telemetry after=3 {"kind":"other","name":"error","value":{"message":"full"}}
+        telemetry after=3 {"kind":"other","name":"turn_complete","value":{"error":{"message":"full"},"type":"turn_complete"}}
         telemetry after=4 {"kind":"turn_end","duration_ms":7,"first_answer_ms":null}
+        telemetry after=4 {"kind":"other","name":"turn_aborted","value":{"duration_ms":7,"reason":"interrupted","type":"turn_aborted"}}
+        telemetry after=5 {"kind":"turn_end","duration_ms":null,"first_answer_ms":null}
+        telemetry after=5 {"kind":"other","name":"turn_aborted","value":{"reason":"interrupted","type":"turn_aborted"}}
         "#,
     );
 }
@@ -173,8 +177,11 @@ fn tools_that_no_result_tells_of() {
         ],
         r#"
         telemetry after=1 {"kind":"tool_timing","tool_use_id":"c1","tool":"apply_patch","duration_ms":1000,"outcome":"declined"}
+        telemetry after=1 {"kind":"other","name":"patch_apply_end","value":{"call_id":"c1","duration":{"nanos":0,"secs":1},"status":"declined","type":"patch_apply_end"}}
         telemetry after=1 {"kind":"tool_timing","tool_use_id":"exec-1","tool":"exec_command","duration_ms":1000,"outcome":"failed"}
+        telemetry after=1 {"kind":"other","name":"exec_command_end","value":{"call_id":"exec-1","duration":{"nanos":0,"secs":1},"status":"failed","type":"exec_command_end"}}
         telemetry after=1 {"kind":"tool_timing","tool_use_id":"c1","tool":"mcp__git__log","duration_ms":5,"outcome":"Err"}
+        telemetry after=1 {"kind":"other","name":"mcp_tool_call_end","value":{"call_id":"c1","duration":{"nanos":5000000,"secs":0},"invocation":{"server":"git","tool":"log"},"result":{"Err":"gone"},"type":"mcp_tool_call_end"}}
         telemetry after=1 {"kind":"other","name":"sub_agent_activity","value":{"kind":"started","type":"sub_agent_activity"}}
         telemetry after=1 {"kind":"other","name":"item_completed","value":{"item":{"id":"z","type":"SubAgentActivity"},"type":"item_completed"}}
         telemetry after=1 {"kind":"other","name":"security_risk_score","value":{"score":1}}

@@ -51,7 +51,7 @@ impl Writer<'_> {
                 block["is_error"] = json!(is_error);
             }
             blocks.push(block);
-            let is_denied = denial == json!("user-rejected");
+            let is_denied = !denial.is_null();
             let outcome = match (is_denied, is_error) {
                 (true, _) => "denied",
                 (_, true) => "error",

@@ -132,6 +132,12 @@ impl Writer<'_> {
         }
     }
 
+    /// Expects telemetry that is logged before the prompt of its turn.
+    fn expect_early_telemetry(&mut self, item: Value) {
+        let turn = self.session.turn() + 1;
+        self.session.telemetry.push((turn, "other", item));
+    }
+
     fn write_meta(&mut self, id: &str, source: &Value) {
         let git = json!({
             "branch": self.dice.name("branch"), "commit_hash": self.dice.uuid(), "repository_url": "https://example.org/till.git",
@@ -159,6 +165,7 @@ impl Writer<'_> {
         self.dice.thin_out(&mut started, &["model_context_window"]);
         self.session
             .expect_if("context_window", started.get("model_context_window"));
+        self.expect_early_telemetry(json!({"kind": "turn_start", "value": started}));
         self.write_event("task_started", started);
         if is_first && self.dice.percent(70) {
             let text = format!(
@@ -195,7 +202,7 @@ impl Writer<'_> {
                 json!({"thread_settings": settings}),
             );
             let item = json!({"name": "thread_settings_applied", "value": settings, "timestamp": applied["timestamp"]});
-            self.expect_telemetry("other", item);
+            self.expect_early_telemetry(item);
         }
         let sandbox = match self.dice.below(3) {
             0 => json!({"type": "workspace-write", "network_access": self.dice.percent(50)}),

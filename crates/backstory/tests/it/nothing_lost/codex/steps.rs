@@ -257,6 +257,7 @@ impl Writer<'_> {
         if self.dice.percent(20) {
             let aborted =
                 json!({"turn_id": self.turn, "reason": "interrupted", "duration_ms": duration});
+            self.expect_telemetry("other", json!({"name": "turn_aborted", "value": aborted}));
             let common = self.write_event("turn_aborted", aborted);
             let event = json!({"kind": "system", "text": "Interrupted by user", "marks": ["interrupted"], "stop_reason": "interrupted"});
             self.expect_event(common, event);
@@ -275,6 +276,7 @@ impl Writer<'_> {
                 self.session.turns.last_mut().unwrap()[field] = value.clone();
             }
         }
+        self.expect_telemetry("other", json!({"name": "task_complete", "value": done}));
         self.write_event("task_complete", done);
     }
 }
