@@ -22,12 +22,8 @@ pub(crate) fn lookup3(data: &[u8]) -> u32 {
 }
 
 fn add_words(state: &mut [u32; 3], block: &[u8]) {
-    for (word, bytes) in state.iter_mut().zip(block.chunks_exact(4)) {
-        let value = bytes
-            .iter()
-            .rev()
-            .fold(0, |value, &byte| value << 8 | u32::from(byte));
-        *word = word.wrapping_add(value);
+    for (word, bytes) in state.iter_mut().zip(block.as_chunks::<4>().0) {
+        *word = word.wrapping_add(u32::from_le_bytes(*bytes));
     }
 }
 

@@ -62,6 +62,20 @@ impl<'a> ChunkCutter<'a> {
         }
     }
 
+    /// Leaves out the next `bytes`.
+    pub(crate) fn skip_bytes(&mut self, mut bytes: usize) {
+        while let Some(piece) = self.pieces.get(self.piece) {
+            let rest = piece.len() - self.offset;
+            if bytes < rest {
+                self.offset += bytes;
+                return;
+            }
+            bytes -= rest;
+            self.piece += 1;
+            self.offset = 0;
+        }
+    }
+
     /// Returns the next `size` bytes, filled up with zeros at the end, or `None` when there are none left.
     pub(crate) fn next_chunk(&mut self, size: usize) -> Option<Vec<u8>> {
         let mut chunk = Vec::with_capacity(size);
@@ -127,6 +141,11 @@ mod tests {
             .map(|chunk| String::from_utf8(chunk).unwrap())
             .collect();
         assert_eq!(cut, ["abc", "def", "gh\0"]);
+        for (skipped, next) in [(0, "abc"), (2, "cde"), (5, "fgh"), (7, "h\0\0")] {
+            let mut cutter = ChunkCutter::new(&[b"ab", b"", b"cdefg", b"h"]);
+            cutter.skip_bytes(skipped);
+            assert_eq!(cutter.next_chunk(3).unwrap(), next.as_bytes());
+        }
     }
 
     #[test]

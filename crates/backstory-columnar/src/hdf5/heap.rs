@@ -8,7 +8,7 @@ use super::output::Output;
 /// Smallest collection that libhdf5 accepts, and the size of the first.
 const MIN_COLLECTION_BYTES: usize = 4096;
 /// Size up to which each collection is twice as large as the one before. A reader loads a whole collection for one text.
-const MAX_COLLECTION_BYTES: usize = 32 * 1024;
+const MAX_COLLECTION_BYTES: usize = 8 * 1024;
 const COLLECTION_HEADER_BYTES: usize = 16;
 const OBJECT_HEADER_BYTES: usize = 16;
 /// Texts longer than this are stored each time: looking for equal ones would hold them in memory.
@@ -192,7 +192,7 @@ mod tests {
             addresses.push(u64::from_le_bytes(reference[4..12].try_into().unwrap()));
         }
         addresses.dedup();
-        assert_eq!(addresses[..5], [0, 4096, 12288, 28672, 61440]);
+        assert_eq!(addresses[..5], [0, 4096, 12288, 20480, 28672]);
         let long = heap.reference(&"x".repeat(100_000), &mut out).unwrap();
         assert_eq!(u32::from_le_bytes(long[..4].try_into().unwrap()), 100_000);
         heap.finish(&mut out).unwrap();

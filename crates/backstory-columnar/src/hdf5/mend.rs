@@ -80,10 +80,6 @@ fn mend_block(
     moved_to: u64,
 ) -> Option<MendedBlock> {
     let end = bytes.len().checked_sub(4)?;
-    let stored = bytes.get(end..)?;
-    if lookup3(&bytes[..end]).to_le_bytes() != *stored {
-        return None;
-    }
     let message_header = 4 + order_bytes;
     let mut messages = Vec::new();
     let mut continuations = Vec::new();
@@ -127,6 +123,10 @@ fn mend_block(
             continuations,
             order_bytes,
         });
+    }
+    // Resealing must not hide damage. What is not changed, the reader checks.
+    if lookup3(&bytes[..end]).to_le_bytes() != bytes[end..] {
+        return None;
     }
     let room = end - prefix;
     let mut moved = None;

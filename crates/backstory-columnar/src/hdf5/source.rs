@@ -11,9 +11,9 @@ use hdf5_pure::{FormatError, Source};
 use super::mend::{MendedBlock, header_lengths, mend_continuation, mend_header};
 
 /// Size of the blocks that small reads are served from.
-const BLOCK_BYTES: u64 = 32 * 1024;
+const BLOCK_BYTES: u64 = 8 * 1024;
 /// Blocks held: the header, index and text blocks of one session.
-const MAX_BLOCKS: usize = 64;
+const MAX_BLOCKS: usize = 128;
 /// Object headers mended at most; a session has about 25.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Addresses of blocks that exist in memory only.

@@ -19,6 +19,8 @@ use crate::rows::AttributeValue;
 const SUPERBLOCK_BYTES: usize = 48;
 /// Bytes of chunks that are compressed at once by each thread; bounds what is held in memory.
 const MAX_BATCH_BYTES_PER_THREAD: usize = 2 << 20;
+/// Bytes for which starting threads takes longer than it saves.
+const MIN_THREADED_BYTES: usize = 256 * 1024;
 pub(crate) const DEFLATE_FILTER: u16 = 1;
 pub(crate) const SHUFFLE_FILTER: u16 = 2;
 
@@ -173,35 +175,44 @@ impl<W: Write + Seek> FileWriter<W> {
                 }
                 self.write_contiguous_header(layout, address, length, attributes)
             }
-            Storage::Chunked { rows, filters } => {
-                let chunk_bytes =
-                    usize::try_from(rows * layout.row_bytes()).map_err(io::Error::other)?;
-                let mut cutter = ChunkCutter::new(pieces);
-                let batch = (self.threads * MAX_BATCH_BYTES_PER_THREAD / chunk_bytes.max(1)).max(1);
-                let mut chunks = Vec::new();
-                loop {
-                    let cut: Vec<Vec<u8>> = std::iter::from_fn(|| cutter.next_chunk(chunk_bytes))
-                        .take(batch)
-                        .collect();
-                    if cut.is_empty() {
-                        break;
-                    }
-                    let threads = if cut.len() * chunk_bytes < 1 << 18 {
-                        1
-                    } else {
-                        self.threads
-                    };
-                    for packed in map_in_order(threads, &cut, |chunk| filter_chunk(chunk, filters))?
-                    {
-                        chunks.push(match packed {
-                            None => None,
-                            Some(packed) => Some(self.append_chunk(&packed, 0)?),
-                        });
-                    }
-                }
-                self.write_chunked(layout, &chunks, attributes)
+            Storage::Chunked { .. } => {
+                self.write_further_chunks(layout, Vec::new(), pieces, attributes)
             }
         }
+    }
+
+    /// Writes a dataset whose elements are the bytes of `pieces` and whose first `chunks` are stored already.
+    pub(crate) fn write_further_chunks(
+        &mut self,
+        layout: &DatasetLayout,
+        mut chunks: Vec<Option<StoredChunk>>,
+        pieces: &[&[u8]],
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
+        let Storage::Chunked { rows, filters } = &layout.storage else {
+            return Err(io::Error::other("chunks of a contiguous dataset"));
+        };
+        let chunk_bytes = usize::try_from(rows * layout.row_bytes()).map_err(io::Error::other)?;
+        let mut cutter = ChunkCutter::new(pieces);
+        cutter.skip_bytes(chunks.len() * chunk_bytes);
+        let batch = (self.threads * MAX_BATCH_BYTES_PER_THREAD / chunk_bytes.max(1)).max(1);
+        loop {
+            let cut: Vec<Vec<u8>> = std::iter::from_fn(|| cutter.next_chunk(chunk_bytes))
+                .take(batch)
+                .collect();
+            if cut.is_empty() {
+                break;
+            }
+            let is_small = cut.len() * chunk_bytes < MIN_THREADED_BYTES;
+            let threads = if is_small { 1 } else { self.threads };
+            for packed in map_in_order(threads, &cut, |chunk| filter_chunk(chunk, filters))? {
+                chunks.push(match packed {
+                    None => None,
+                    Some(packed) => Some(self.append_chunk(&packed, 0)?),
+                });
+            }
+        }
+        self.write_chunked(layout, &chunks, attributes)
     }
 
     /// Appends a chunk that already went through the filters.

@@ -43,12 +43,16 @@ impl<'a> Columns<'a> {
         }))
     }
 
+    pub(super) fn file(&self) -> &'a SessionFile {
+        self.file
+    }
+
     pub(super) fn place(&self) -> &str {
         &self.place
     }
 
     /// Applies `read` to a dataset, or returns `None` when there is none of that name.
-    fn with_dataset<T>(
+    pub(super) fn with_dataset<T>(
         &self,
         name: &str,
         read: impl FnOnce(&Dataset, &CheckedShape) -> Result<T>,

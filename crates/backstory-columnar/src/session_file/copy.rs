@@ -69,6 +69,12 @@ impl SessionFile {
             self.start_operation();
             self.carried_attributes(&place, dataset.attrs(), dataset.attr_datatypes())?;
         }
+        let types = group
+            .named_datatypes()
+            .map_err(|error| self.format_error(place, error))?;
+        if !types.is_empty() {
+            return Err(refuse(place, "it contains named datatypes"));
+        }
         for (name, child) in self.child_groups(group, place)? {
             self.check_carry_over(&child, &format!("{place}/{name}"), depth + 1, objects)?;
         }

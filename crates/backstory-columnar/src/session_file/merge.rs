@@ -14,11 +14,21 @@ enum RowKey {
 }
 
 /// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs.
-pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) {
+pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) -> UnchangedRows {
     merge_attributes(&mut new.attributes, old.attributes);
     let places = merge_messages(&mut new.messages, old.messages);
-    merge_calls(&mut new.tool_calls, old.tool_calls);
+    let calls = merge_calls(&mut new.tool_calls, old.tool_calls);
     merge_logs(&mut new.logs, old.logs, &places);
+    UnchangedRows {
+        messages: places.unchanged,
+        tool_calls: calls.unchanged,
+    }
+}
+
+/// Numbers of rows at the beginning whose contents are those of the old file.
+pub(super) struct UnchangedRows {
+    pub(super) messages: usize,
+    pub(super) tool_calls: usize,
 }
 
 fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
@@ -109,6 +119,8 @@ fn with_number(key: RowKey, number: u32) -> RowKey {
 struct RowPlaces {
     old: Vec<usize>,
     new: Vec<usize>,
+    /// Rows at the beginning that are in the same place and have the same contents.
+    unchanged: usize,
 }
 
 /// Merges rows. Those that only the old file has stay behind the one that they followed.
@@ -117,7 +129,7 @@ fn merge_rows<T>(
     old: Vec<T>,
     new_keys: &[RowKey],
     old_keys: Vec<RowKey>,
-    merge: impl Fn(&mut T, T),
+    merge: impl Fn(&mut T, T) -> bool,
 ) -> RowPlaces {
     let known: HashMap<&RowKey, usize> = new_keys
         .iter()
@@ -128,10 +140,14 @@ fn merge_rows<T>(
     let mut matches = Vec::with_capacity(old.len());
     let mut inserted: Vec<(usize, usize, T)> = Vec::new();
     let mut after = 0;
+    let mut unchanged = 0;
     for (number, (row, key)) in old.into_iter().zip(old_keys).enumerate() {
         match known.get(&key) {
             Some(&place) => {
-                merge(&mut new[place], row);
+                let same = merge(&mut new[place], row);
+                if same && place == number && unchanged == number {
+                    unchanged += 1;
+                }
                 after = place + 1;
                 matches.push(Some(place));
             }
@@ -170,6 +186,7 @@ fn merge_rows<T>(
     RowPlaces {
         old: places,
         new: new_places,
+        unchanged,
     }
 }
 
@@ -186,9 +203,13 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
             new.text = old.text;
             new.json = old.json;
             new.embedding = new.embedding.take().or(old.embedding);
-        } else if new.text == old.text {
-            new.embedding = new.embedding.take().or(old.embedding);
+            return true;
         }
+        if new.text != old.text {
+            return false;
+        }
+        new.embedding = new.embedding.take().or(old.embedding);
+        new.json == old.json
     });
     // Embeddings of another model cannot be in the same table.
     if let Some(length) = new_length {
@@ -233,21 +254,27 @@ fn old_message_keys(old: &[Message], new_keys: &[RowKey], new: &[Message]) -> Ve
         .collect()
 }
 
-fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) {
+fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) -> RowPlaces {
     let keys = call_keys(new);
     let old_keys = call_keys(&old);
     merge_rows(new, old, &keys, old_keys, |new, old| {
-        if new.args.is_empty() {
-            new.args = old.args;
-        }
-        if new.result.is_empty() && !old.result.is_empty() {
-            new.result = old.result;
-            new.is_error |= old.is_error;
-        }
         if new.result_uuid.is_empty() {
             new.result_uuid = old.result_uuid;
         }
-    });
+        if new.result.is_empty() && !old.result.is_empty() {
+            new.is_error |= old.is_error;
+        }
+        // Contents of the new row, or else of the old one; returns whether they are the old ones.
+        let keep = |new: &mut String, old: String| {
+            let same = new.is_empty() || *new == old;
+            if same {
+                *new = old;
+            }
+            same
+        };
+        let same_args = keep(&mut new.args, old.args);
+        keep(&mut new.result, old.result) && same_args
+    })
 }
 
 /// Keeps logs that the new data lacks, or has a shorter version of.

@@ -13,6 +13,7 @@ mod log;
 mod merge;
 mod open;
 mod read;
+mod reuse;
 mod save;
 mod save_files;
 mod schema;

@@ -281,7 +281,9 @@ impl Session<'_> {
             tool_calls: tool_calls.as_ref().map_or(Ok(0), Columns::call_rows)?,
             artifacts: self.artifact_count()?,
             logs: self.log_count()?,
-            usage: self.sum_usage()?,
+            usage: messages
+                .as_ref()
+                .map_or(Ok(TokenUsage::default()), Columns::sum_usage)?,
         })
     }
 }

@@ -121,19 +121,10 @@ impl<'a> Session<'a> {
 
     /// Returns the sum of the tokens of all messages. Only the column `usage` is read.
     pub fn sum_usage(&self) -> Result<TokenUsage> {
-        let mut sum = TokenUsage::default();
-        if let Some(columns) = Columns::open(self, MESSAGES)? {
-            // Rows that are only allocated are zero.
-            let rows = columns.dataset_rows("usage")?;
-            for start in (0..rows).step_by(SUM_ROWS as usize) {
-                for values in
-                    columns.fields("usage", start..rows.min(start + SUM_ROWS), USAGE_FIELDS)?
-                {
-                    sum.add_usage(&usage_from(values));
-                }
-            }
+        match Columns::open(self, MESSAGES)? {
+            Some(columns) => columns.sum_usage(),
+            None => Ok(TokenUsage::default()),
         }
-        Ok(sum)
     }
 
     /// Returns the tool calls of these rows, as far as they exist.
@@ -229,6 +220,21 @@ impl<'a> Session<'a> {
             artifacts: self.artifacts()?,
             logs: self.read_logs()?,
         })
+    }
+}
+
+impl Columns<'_> {
+    /// Sums the column `usage`. Rows that are only allocated are zero.
+    pub(super) fn sum_usage(&self) -> Result<TokenUsage> {
+        let mut sum = TokenUsage::default();
+        let rows = self.dataset_rows("usage")?;
+        for start in (0..rows).step_by(SUM_ROWS as usize) {
+            let window = start..rows.min(start + SUM_ROWS);
+            for values in self.fields("usage", window, USAGE_FIELDS)? {
+                sum.add_usage(&usage_from(values));
+            }
+        }
+        Ok(sum)
     }
 }
 

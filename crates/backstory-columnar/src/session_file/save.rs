@@ -10,20 +10,28 @@ use super::schema::{
 use crate::hdf5::datatype::{EncodedType, double_type, integer_type, single_type, text_type};
 use crate::hdf5::group::Link;
 use crate::hdf5::header::EncodedAttribute;
+use crate::hdf5::index::StoredChunk;
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
 use crate::rows::{AttributeValue, Message, SessionAttributes, SessionColumns, ToolCall};
 
-/// Members that are carried over from the old file, by the group that they are in.
+/// What is carried over from the old session.
 #[derive(Default)]
 pub(super) struct CarriedMembers {
     pub(super) session: Vec<Link>,
-    pub(super) messages: Vec<Link>,
-    pub(super) tool_calls: Vec<Link>,
+    pub(super) messages: CarriedTable,
+    pub(super) tool_calls: CarriedTable,
     pub(super) artifacts: Vec<Link>,
     pub(super) result_data: Option<u64>,
-    /// Attributes of `messages` and `tool_calls` that we do not write.
-    pub(super) message_attributes: Vec<EncodedAttribute>,
-    pub(super) call_attributes: Vec<EncodedAttribute>,
+}
+
+/// What is carried over of `messages` or `tool_calls`.
+#[derive(Default)]
+pub(super) struct CarriedTable {
+    /// Members and attributes that we do not write.
+    pub(super) links: Vec<Link>,
+    pub(super) attributes: Vec<EncodedAttribute>,
+    /// Chunks that the contents begin with.
+    pub(super) chunks: Vec<StoredChunk>,
 }
 
 /// Writes sessions into a file.
@@ -39,18 +47,10 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         carried: CarriedMembers,
     ) -> io::Result<u64> {
         let mut links = carried.session;
-        let messages = self.write_messages(
-            &session.messages,
-            carried.messages,
-            carried.message_attributes,
-        )?;
+        let messages = self.write_messages(&session.messages, carried.messages)?;
         links.push((MESSAGES.into(), messages));
-        let calls = self.write_calls(
-            &session.tool_calls,
-            carried.tool_calls,
-            carried.result_data,
-            carried.call_attributes,
-        )?;
+        let calls =
+            self.write_calls(&session.tool_calls, carried.tool_calls, carried.result_data)?;
         links.push((TOOL_CALLS.into(), calls));
         links.push((
             ARTIFACTS.into(),
@@ -111,12 +111,12 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             .collect()
     }
 
-    fn write_messages(
-        &mut self,
-        messages: &[Message],
-        mut links: Vec<Link>,
-        mut attributes: Vec<EncodedAttribute>,
-    ) -> io::Result<u64> {
+    fn write_messages(&mut self, messages: &[Message], carried: CarriedTable) -> io::Result<u64> {
+        let CarriedTable {
+            mut links,
+            mut attributes,
+            chunks,
+        } = carried;
         let texts: [fn(&Message) -> &String; 5] = [
             |row| &row.uuid,
             |row| &row.parent_uuid,
@@ -152,6 +152,7 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             &contents,
             ("content_index", CONTENT_FIELDS),
             "content_bytes",
+            chunks,
             &mut links,
         )?;
         links.push((
@@ -185,10 +186,14 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
     fn write_calls(
         &mut self,
         calls: &[ToolCall],
-        mut links: Vec<Link>,
+        carried: CarriedTable,
         result_data: Option<u64>,
-        mut attributes: Vec<EncodedAttribute>,
     ) -> io::Result<u64> {
+        let CarriedTable {
+            mut links,
+            mut attributes,
+            chunks,
+        } = carried;
         let texts: [fn(&ToolCall) -> &String; 4] = [
             |row| &row.tool_use_id,
             |row| &row.message_uuid,
@@ -216,6 +221,7 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             &contents,
             ("call_index", CALL_FIELDS),
             "call_bytes",
+            chunks,
             &mut links,
         )?;
         let result_data = match result_data {
@@ -255,24 +261,17 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         chunk_rows: u64,
         pieces: &[&[u8]],
     ) -> io::Result<u64> {
-        let filters = Filter::package_filters(&datatype);
-        let layout = DatasetLayout {
-            datatype,
-            dims: vec![rows as u64],
-            storage: Storage::Chunked {
-                rows: chunk_rows,
-                filters,
-            },
-        };
+        let layout = column_layout(datatype, rows as u64, chunk_rows);
         self.out.write_dataset(&layout, pieces, &[])
     }
 
-    /// Writes two texts a row: their places, and the bytes.
+    /// Writes two texts a row: their places, and the bytes, of which the first `chunks` are stored already.
     fn write_contents(
         &mut self,
         rows: &[[&str; 2]],
         index: (&str, [&str; 4]),
         bytes: &str,
+        chunks: Vec<StoredChunk>,
         links: &mut Vec<Link>,
     ) -> io::Result<()> {
         let mut places = Vec::with_capacity(rows.len() * 24);
@@ -290,10 +289,12 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             self.write_column(range_type(index.1), rows.len(), CHUNK_ROWS, &[&places])?,
         ));
         let pieces: Vec<&[u8]> = rows.iter().flatten().map(|text| text.as_bytes()).collect();
-        links.push((
-            bytes.into(),
-            self.write_column(integer_type(1, false), end as usize, CHUNK_BYTES, &pieces)?,
-        ));
+        let layout = column_layout(integer_type(1, false), end, CHUNK_BYTES);
+        let chunks = chunks.into_iter().map(Some).collect();
+        let column = self
+            .out
+            .write_further_chunks(&layout, chunks, &pieces, &[])?;
+        links.push((bytes.into(), column));
         Ok(())
     }
 
@@ -317,6 +318,20 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             storage,
         };
         self.out.write_dataset(&layout, &[&numbers], &[])
+    }
+}
+
+/// Layout of a column as the package has it.
+fn column_layout(datatype: EncodedType, rows: u64, chunk_rows: u64) -> DatasetLayout {
+    let filters = Filter::package_filters(&datatype);
+    let storage = Storage::Chunked {
+        rows: chunk_rows,
+        filters,
+    };
+    DatasetLayout {
+        datatype,
+        dims: vec![rows],
+        storage,
     }
 }
 

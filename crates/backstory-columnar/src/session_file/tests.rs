@@ -52,6 +52,11 @@ fn small_file() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// Number of damaged files to try.
+fn test_rounds(default: u32) -> u32 {
+    std::env::var("BACKSTORY_TEST_ROUNDS").map_or(default, |rounds| rounds.parse().unwrap())
+}
+
 /// Numbers that are the same in every run.
 struct Numbers(u64);
 
@@ -71,8 +76,7 @@ fn damaged_files_are_refused_or_read() {
     check_bytes(&whole).unwrap();
     let mut numbers = Numbers(7);
     let mut refused = 0;
-    let rounds =
-        std::env::var("BACKSTORY_TEST_ROUNDS").map_or(1500, |rounds| rounds.parse().unwrap());
+    let rounds = test_rounds(1500);
     for round in 0..rounds {
         let mut bytes = whole.clone();
         for _ in 0..=numbers.next(4) {
@@ -87,6 +91,38 @@ fn damaged_files_are_refused_or_read() {
         refused += u32::from(check_bytes(&bytes).is_err());
     }
     assert!(refused > rounds / 3, "{refused}");
+}
+
+#[test]
+fn damaged_files_are_rebuilt_or_stay_as_they_are() {
+    let whole = small_file();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let mut numbers = Numbers(11);
+    let mut rebuilt = 0;
+    let rounds = test_rounds(300);
+    for _ in 0..rounds {
+        let mut bytes = whole.clone();
+        let place = numbers.next(bytes.len());
+        bytes[place] = [0, 1, 0xff, numbers.next(256) as u8][numbers.next(4)];
+        reseal_checksums(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        let session = SessionColumns {
+            id: "a".into(),
+            ..SessionColumns::default()
+        };
+        match write_sessions(&path, "test", [Ok(session)], &WriteOptions::default()) {
+            Ok(report) => {
+                rebuilt += 1;
+                assert_eq!(report.sessions, 1);
+                // What is wrong in the other session was carried over.
+                let file = SessionFile::open(&path).unwrap();
+                file.session("a").unwrap().read().unwrap();
+            }
+            Err(_) => assert!(std::fs::read(&path).unwrap() == bytes),
+        }
+    }
+    assert!(rebuilt > rounds / 3, "{rebuilt}");
 }
 
 #[test]

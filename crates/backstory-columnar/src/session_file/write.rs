@@ -5,15 +5,17 @@ use std::path::Path;
 
 use hdf5_pure::Group;
 
+use super::columns::Columns;
 use super::copy::Copier;
 use super::lock::{NewVersion, resolve_target};
-use super::merge::merge_session;
+use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
+use super::reuse::ContentColumns;
 use super::save::{CarriedMembers, SessionWriter};
 use super::schema::{
-    ARTIFACTS, CALL_COLUMNS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA, ROWS_USED, SCHEMA_VERSION,
-    SESSION_GROUPS, SESSIONS, TOOL_CALLS,
+    ARTIFACTS, CALL_COLUMNS, CALL_FIELDS, CONTENT_FIELDS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA,
+    ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
 };
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
@@ -151,9 +153,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 artifacts: Vec::new(),
                 logs: old.read_logs()?,
             };
-            merge_session(&mut session, columns);
+            let unchanged = merge_session(&mut session, columns);
             check_columns(&session)?;
             carried = self.carry_members(&old, &session)?;
+            self.reuse_chunks(&old, &session, &unchanged, &mut carried)?;
         }
         self.report.sessions += 1;
         self.report.messages += session.messages.len() as u64;
@@ -191,10 +194,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         };
         let messages = format!("{place}/{MESSAGES}");
         if let Some(group) = file.child_group(old.group(), MESSAGES, &messages)? {
-            carried.messages =
+            carried.messages.links =
                 self.copier()?
                     .copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
-            carried.message_attributes =
+            carried.messages.attributes =
                 self.copier()?
                     .copy_attributes(&group, &messages, &[ROWS_USED])?;
         }
@@ -202,8 +205,8 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         if let Some(group) = file.child_group(old.group(), TOOL_CALLS, &calls)? {
             let mut known = names(&CALL_COLUMNS);
             known.insert(RESULT_DATA);
-            carried.tool_calls = self.copier()?.copy_members(&group, &calls, &known)?;
-            carried.call_attributes =
+            carried.tool_calls.links = self.copier()?.copy_members(&group, &calls, &known)?;
+            carried.tool_calls.attributes =
                 self.copier()?
                     .copy_attributes(&group, &calls, &[ROWS_USED])?;
             let results = format!("{calls}/{RESULT_DATA}");
@@ -221,6 +224,47 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)
+    }
+
+    /// Copies chunks of contents that did not change.
+    fn reuse_chunks(
+        &mut self,
+        old: &Session<'_>,
+        new: &SessionColumns,
+        unchanged: &UnchangedRows,
+        carried: &mut CarriedMembers,
+    ) -> Result<()> {
+        if let Some(columns) = Columns::open(old, MESSAGES)? {
+            let rows = &new.messages[..unchanged.messages];
+            let lengths: Vec<_> = rows
+                .iter()
+                .map(|row| [row.text.len(), row.json.len()])
+                .collect();
+            let names = ContentColumns {
+                index: "content_index",
+                fields: CONTENT_FIELDS,
+                bytes: "content_bytes",
+            };
+            carried.messages.chunks = self
+                .copier()?
+                .copy_leading_chunks(&columns, &names, &lengths)?;
+        }
+        if let Some(columns) = Columns::open(old, TOOL_CALLS)? {
+            let rows = &new.tool_calls[..unchanged.tool_calls];
+            let lengths: Vec<_> = rows
+                .iter()
+                .map(|row| [row.args.len(), row.result.len()])
+                .collect();
+            let names = ContentColumns {
+                index: "call_index",
+                fields: CALL_FIELDS,
+                bytes: "call_bytes",
+            };
+            carried.tool_calls.chunks = self
+                .copier()?
+                .copy_leading_chunks(&columns, &names, &lengths)?;
+        }
+        Ok(())
     }
 
     fn write_root(&mut self, source: &str) -> Result<()> {

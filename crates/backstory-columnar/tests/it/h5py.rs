@@ -1,6 +1,6 @@
 //! The Python package and h5py read and extend our files, and we theirs.
 
-use backstory_columnar::SessionFile;
+use backstory_columnar::{SessionFile, WriteOptions, write_sessions};
 
 use crate::support::{Place, run_python, session};
 
@@ -121,5 +121,40 @@ fn files_of_the_package_are_read() {
         SessionFile::open(&folder.join("killed.h5")).and_then(|file| file.sessions())
     {
         assert!(error.to_string().contains("killed.h5"), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_carried_over_is_refused_before_anything_is_written() {
+    for code in [
+        "f['kind'] = h5py.string_dtype()",
+        "f['sessions/a'].create_dataset('links', data=f['sessions'].ref, dtype=h5py.ref_dtype)",
+        "f['sessions/a'].attrs['link'] = f['sessions'].ref",
+    ] {
+        let place = Place::new();
+        place.write(vec![session("a", 3)]);
+        let program = place.folder().join("add.py");
+        std::fs::write(
+            &program,
+            format!("import h5py, sys\nf = h5py.File(sys.argv[1], 'a')\n{code}\nf.close()\n"),
+        )
+        .unwrap();
+        if run_python(program.to_str().unwrap(), &[&place.file()]).is_none() {
+            return;
+        }
+        let before = std::fs::read(place.file()).unwrap();
+        let sessions = [Ok(session("b", 1))];
+        let error =
+            write_sessions(&place.file(), "test", sessions, &WriteOptions::default()).unwrap_err();
+        assert!(
+            error.to_string().contains("cannot be carried over"),
+            "{code}: {error}"
+        );
+        assert_eq!(std::fs::read(place.file()).unwrap(), before);
+        assert_eq!(
+            place.open().session("a").unwrap().message_count().unwrap(),
+            3,
+            "and it is still read"
+        );
     }
 }

@@ -163,3 +163,37 @@ fn artifacts_and_logs_are_kept_or_replaced_by_name() {
         "a shorter version does not replace a longer one"
     );
 }
+
+#[test]
+fn contents_of_many_chunks_grow_and_change() {
+    let place = Place::new();
+    let large = |rows: u32| {
+        let mut large = session("a", rows);
+        for row in &mut large.messages {
+            row.text = format!("{} {}", row.seq, "x".repeat(10_000 + row.seq as usize));
+        }
+        for call in &mut large.tool_calls {
+            call.result = call.args.repeat(1000);
+        }
+        large.logs.clear();
+        large
+    };
+    place.write(vec![large(60)]);
+    let first = std::fs::metadata(place.file()).unwrap().len();
+    place.write(vec![large(90)]);
+    assert_eq!(place.read("a"), large(90));
+    place.write(vec![large(90)]);
+    assert!(std::fs::metadata(place.file()).unwrap().len() < 2 * first);
+    // A change in the middle, and a row that is only in the file.
+    let mut changed = large(100);
+    changed.messages[40].text = "changed".into();
+    changed.tool_calls[20].result = "changed".into();
+    place.write(vec![changed.clone()]);
+    assert_eq!(place.read("a"), changed);
+    let mut shorter = changed.clone();
+    shorter.messages.remove(30);
+    shorter.messages[0].text.clear();
+    shorter.messages[0].json.clear();
+    place.write(vec![shorter]);
+    assert_eq!(place.read("a"), changed);
+}
