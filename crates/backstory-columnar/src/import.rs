@@ -71,10 +71,12 @@ fn write_rows(
 ) -> Result<()> {
     let rows = session.message_count()?;
     let mut from = 0;
+    let mut response = Response::default();
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for message in session.messages(from..to)? {
-            let line = log_line(session.id(), attributes, &message);
+            response.add(&message);
+            let line = log_line(session.id(), attributes, &message, &response.id);
             writeln!(out, "{line}").map_err(Error::io(Path::new(session.id())))?;
         }
         from = to;
@@ -82,7 +84,31 @@ fn write_rows(
     Ok(())
 }
 
-fn log_line(id: &str, attributes: &SessionAttributes, message: &Message) -> Value {
+/// Response of the model that a row belongs to. Agents log a response as several records, each with its whole usage, which counts once.
+#[derive(Default)]
+struct Response {
+    id: String,
+    input: Option<(i64, i64, i64)>,
+}
+
+impl Response {
+    /// Goes on to a row: rows of the model one after the other that took the same input are one response.
+    fn add(&mut self, message: &Message) {
+        let usage = message.usage;
+        let input = (
+            usage.input_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        );
+        let input = (message.kind == "assistant").then_some(input);
+        if input.is_none() || input != self.input {
+            self.id.clone_from(&message.uuid);
+        }
+        self.input = input;
+    }
+}
+
+fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, response: &str) -> Value {
     let text = || Value::from(message.text.clone());
     let content = serde_json::from_str(&message.json).unwrap_or_else(|_| text());
     let usage = message.usage;
@@ -90,7 +116,7 @@ fn log_line(id: &str, attributes: &SessionAttributes, message: &Message) -> Valu
     body.insert("role".to_string(), json!(message.role));
     body.insert("content".to_string(), content);
     if message.kind == "assistant" {
-        body.insert("id".to_string(), json!(message.uuid));
+        body.insert("id".to_string(), json!(response));
         body.insert("model".to_string(), json!(message.model));
         body.insert(
             "usage".to_string(),

@@ -69,6 +69,14 @@ fn find_no_logs(
 ) -> Result<Vec<Problem>, Error> {
     let mut problems = Vec::new();
     for path in &arguments.paths {
+        #[cfg(feature = "columnar")]
+        if path
+            .to_str()
+            .and_then(super::columnar::session_file)
+            .is_some()
+        {
+            continue;
+        }
         // Folders are walked twice only if nothing was found in any.
         if report.discovered > 0 && !path.is_file() {
             continue;

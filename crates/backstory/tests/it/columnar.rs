@@ -29,7 +29,9 @@ fn turn(number: u32) -> String {
 
 /// Bytes that are no text, as base64.
 fn png() -> String {
-    let bytes: Vec<u8> = (0..6000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let bytes: Vec<u8> = (0..6000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
     data_encoding::BASE64.encode(&bytes)
 }
 
@@ -45,7 +47,11 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
     let convert = ["convert", log.to_str().unwrap(), "-o", &file];
     let report = environment.json(&convert);
     assert_eq!(
-        (&report["written"], &report["messages"], &report["tool_calls"]),
+        (
+            &report["written"],
+            &report["messages"],
+            &report["tool_calls"]
+        ),
         (&json!(1), &json!(6), &json!(2))
     );
     assert!(!environment.store().exists(), "no store is made");
@@ -86,8 +92,13 @@ fn a_file_grows_with_its_log_and_is_left_alone_otherwise() {
 fn only_changed_sessions_of_a_folder_are_written() {
     let environment = Environment::new();
     environment.write(&claude_path(1), turn(1));
-    let other = turn(1).replace(&claude_id(1), &claude_id(2)).replace("\"u1\"", "\"v1\"");
-    let other = other.replace("\"a1\"", "\"b1\"").replace("\"r1\"", "\"s1\"").replace("\"m1\"", "\"n1\"");
+    let other = turn(1)
+        .replace(&claude_id(1), &claude_id(2))
+        .replace("\"u1\"", "\"v1\"");
+    let other = other
+        .replace("\"a1\"", "\"b1\"")
+        .replace("\"r1\"", "\"s1\"")
+        .replace("\"m1\"", "\"n1\"");
     environment.write(&claude_path(2), &other);
     environment.sweep();
     let folder = output(&environment, "columns");
@@ -101,7 +112,10 @@ fn only_changed_sessions_of_a_folder_are_written() {
     environment.write(&claude_path(1), [turn(1), turn(2)].concat());
     environment.sweep();
     let report = environment.json(&export);
-    assert_eq!((&report["written"], &report["unchanged"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&report["written"], &report["unchanged"]),
+        (&json!(1), &json!(1))
+    );
     assert_ne!(modified(1), before.0);
     assert_eq!(modified(2), before.1);
     let one = output(&environment, "one.h5");
@@ -150,10 +164,25 @@ fn secrets_stay_out_of_files() {
     let environment = Environment::new();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
     let log = environment.write(&claude_path(1), turn(1).replace("question", &secret));
-    let (on, off) = (output(&environment, "on.h5"), output(&environment, "off.h5"));
+    let (on, off) = (
+        output(&environment, "on.h5"),
+        output(&environment, "off.h5"),
+    );
     environment.json(&["convert", log.to_str().unwrap(), "-o", &on]);
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &off, "--redact", "off"]);
-    let shows_secret = |file: &str| environment.run(&["tail", file, "--full"]).stdout.contains(&secret);
+    environment.json(&[
+        "convert",
+        log.to_str().unwrap(),
+        "-o",
+        &off,
+        "--redact",
+        "off",
+    ]);
+    let shows_secret = |file: &str| {
+        environment
+            .run(&["tail", file, "--full"])
+            .stdout
+            .contains(&secret)
+    };
     assert!(!shows_secret(&on));
     assert!(shows_secret(&off));
 }
@@ -171,7 +200,11 @@ fn what_is_no_columnar_file_is_refused_clearly() {
     ] {
         let outcome = environment.run(arguments);
         assert_ne!(outcome.code, 0, "{arguments:?}");
-        assert!(outcome.stderr.contains("error:"), "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("error:"),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
     }
     assert_eq!(std::fs::read(text).unwrap(), b"no columns here");
     let outcome = environment.run(&["inspect", "nothing.h5"]);
