@@ -1,6 +1,7 @@
-//! Global heap: collections of texts that variable-length elements refer to. Equal texts are stored once.
+//! Global heap: collections of texts that variable-length elements refer to.
+//!
+//! Every element has a text of its own, also where texts are equal: libhdf5 frees the text of an element that is overwritten.
 
-use std::collections::HashMap;
 use std::io::{self, Seek, Write};
 
 use super::output::Output;
@@ -11,11 +12,6 @@ const MIN_COLLECTION_BYTES: usize = 4096;
 const MAX_COLLECTION_BYTES: usize = 8 * 1024;
 const COLLECTION_HEADER_BYTES: usize = 16;
 const OBJECT_HEADER_BYTES: usize = 16;
-/// Texts longer than this are stored each time: looking for equal ones would hold them in memory.
-const MAX_SHARED_TEXT_BYTES: usize = 256;
-/// Bytes of texts remembered for sharing; beyond, all are forgotten, so that memory stays bounded over any number of sessions.
-const MAX_REMEMBERED_BYTES: usize = 16 * 1024 * 1024;
-
 /// Element of a variable-length dataset: length, address of the collection, index in it.
 pub(crate) type TextReference = [u8; 16];
 
@@ -23,8 +19,6 @@ pub(crate) type TextReference = [u8; 16];
 pub(crate) struct TextHeap {
     open: Option<Collection>,
     next_size: usize,
-    known: HashMap<Box<str>, TextReference>,
-    known_bytes: usize,
 }
 
 struct Collection {
@@ -39,34 +33,7 @@ impl TextHeap {
         Self {
             open: None,
             next_size: MIN_COLLECTION_BYTES,
-            known: HashMap::new(),
-            known_bytes: 0,
         }
-    }
-
-    /// Stores `text`, if it is not stored yet, and returns the element that refers to it. An empty text needs no place.
-    pub(crate) fn reference<W: Write + Seek>(
-        &mut self,
-        text: &str,
-        out: &mut Output<W>,
-    ) -> io::Result<TextReference> {
-        if text.is_empty() {
-            return Ok([0; 16]);
-        }
-        if text.len() > MAX_SHARED_TEXT_BYTES {
-            return self.store_text(text, out);
-        }
-        if let Some(known) = self.known.get(text) {
-            return Ok(*known);
-        }
-        let reference = self.store_text(text, out)?;
-        if self.known_bytes > MAX_REMEMBERED_BYTES {
-            self.known = HashMap::new();
-            self.known_bytes = 0;
-        }
-        self.known_bytes += text.len() + 64;
-        self.known.insert(text.into(), reference);
-        Ok(reference)
     }
 
     /// Writes the collection that is not full yet.
@@ -77,11 +44,15 @@ impl TextHeap {
         }
     }
 
-    fn store_text<W: Write + Seek>(
+    /// Stores `text` and returns the element that refers to it. An empty text needs no place.
+    pub(crate) fn store_text<W: Write + Seek>(
         &mut self,
         text: &str,
         out: &mut Output<W>,
     ) -> io::Result<TextReference> {
+        if text.is_empty() {
+            return Ok([0; 16]);
+        }
         let length = u32::try_from(text.len()).map_err(|_| {
             io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -162,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_texts_are_stored_once_and_empty_ones_not_at_all() {
+    fn every_text_has_its_place_and_empty_ones_have_none() {
         let mut out = Output::new(Cursor::new(Vec::new()));
         let mut heap = TextHeap::new();
-        let user = heap.reference("user", &mut out).unwrap();
-        assert_eq!(heap.reference("", &mut out).unwrap(), [0; 16]);
-        assert_ne!(heap.reference("assistant", &mut out).unwrap(), user);
-        assert_eq!(heap.reference("user", &mut out).unwrap(), user);
+        let user = heap.store_text("user", &mut out).unwrap();
+        assert_eq!(heap.store_text("", &mut out).unwrap(), [0; 16]);
+        assert_ne!(heap.store_text("assistant", &mut out).unwrap(), user);
+        assert_ne!(heap.store_text("user", &mut out).unwrap(), user);
         heap.finish(&mut out).unwrap();
         let bytes = out.into_inner().unwrap().into_inner();
         assert_eq!(bytes.len(), 4096);
@@ -176,8 +147,8 @@ mod tests {
         assert_eq!(&bytes[32..36], b"user");
         assert_eq!(&bytes[56..65], b"assistant");
         assert_eq!(
-            u64::from_le_bytes(bytes[80..88].try_into().unwrap()),
-            4096 - 72,
+            u64::from_le_bytes(bytes[104..112].try_into().unwrap()),
+            4096 - 96,
             "the rest is free space"
         );
     }
@@ -188,12 +159,12 @@ mod tests {
         let mut heap = TextHeap::new();
         let mut addresses = Vec::new();
         for number in 0..4000 {
-            let reference = heap.reference(&format!("{number:036}"), &mut out).unwrap();
+            let reference = heap.store_text(&format!("{number:036}"), &mut out).unwrap();
             addresses.push(u64::from_le_bytes(reference[4..12].try_into().unwrap()));
         }
         addresses.dedup();
         assert_eq!(addresses[..5], [0, 4096, 12288, 20480, 28672]);
-        let long = heap.reference(&"x".repeat(100_000), &mut out).unwrap();
+        let long = heap.store_text(&"x".repeat(100_000), &mut out).unwrap();
         assert_eq!(u32::from_le_bytes(long[..4].try_into().unwrap()), 100_000);
         heap.finish(&mut out).unwrap();
     }

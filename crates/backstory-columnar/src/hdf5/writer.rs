@@ -108,7 +108,7 @@ impl<W: Write + Seek> FileWriter<W> {
 
     /// Stores a text and returns the element that refers to it.
     pub(crate) fn text_reference(&mut self, text: &str) -> io::Result<TextReference> {
-        self.heap.reference(text, &mut self.out)
+        self.heap.store_text(text, &mut self.out)
     }
 
     /// Encodes an attribute, whose texts go to the heap.
