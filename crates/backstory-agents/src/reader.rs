@@ -42,6 +42,12 @@ pub trait Reader: Sync {
     /// [`Reading::record`] put out, and the extensions of a streamed text appended.
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)>;
 
+    /// Returns type and content of the record in a span, verbatim, where records are messages as models get them; `None` for agents that
+    /// write them otherwise.
+    fn content(&self, _span: &[u8]) -> Option<RecordContent> {
+        None
+    }
+
     /// Returns what the telemetry record in a span says.
     fn telemetry(&self, _span: &[u8]) -> Vec<Telemetry> {
         Vec::new()
@@ -86,6 +92,15 @@ pub trait Reading: Send {
 
     /// What must be remembered to go on with the next record in another process.
     fn state(&self) -> String;
+}
+
+/// Type and content of a record, verbatim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordContent {
+    /// The record's own type.
+    pub kind: String,
+    /// The content as JSON: a string, or a list of blocks.
+    pub json: String,
 }
 
 /// How a source file is laid out.

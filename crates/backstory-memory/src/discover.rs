@@ -1,5 +1,7 @@
 //! Finding source files: which there are, and which changed since they were read.
 
+mod provided;
+
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,6 +16,8 @@ use crate::error::{Error, Result};
 use crate::path_text::path_text;
 use crate::redaction::{shown_path, stored_path};
 use crate::trusted::{LogOrigin, open_log};
+
+pub use self::provided::ProvidedLog;
 
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
 const MOST_LEVELS: usize = 24;
@@ -30,6 +34,8 @@ pub struct Sources {
     pub paths: Vec<PathBuf>,
     /// Logs that hooks named, told apart by content and read only if nobody else can write them.
     pub named: Vec<PathBuf>,
+    /// Logs that lie inside of other files.
+    pub provided: Vec<ProvidedLog>,
     /// Only of this agent.
     pub agent: Option<String>,
 }
@@ -179,6 +185,7 @@ pub(crate) fn discover(
             Err(error) => walk.problem(path, &error),
         }
     }
+    walk.provided(&sources.provided)?;
     let mut files: Vec<Found> = walk.files.into_values().collect();
     files.sort_by(|one, other| (one.order, &one.key).cmp(&(other.order, &other.key)));
     Ok(Discovery {
@@ -476,7 +483,7 @@ fn identity(metadata: &Metadata) -> Option<Identity> {
 }
 
 /// Whether a file or folder belongs to the user of this process.
-fn is_own(metadata: &Metadata) -> bool {
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

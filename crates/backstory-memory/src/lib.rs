@@ -38,6 +38,7 @@ mod forget;
 mod git;
 mod hidden;
 mod import;
+mod log_memory;
 mod models;
 mod observe;
 mod path_text;
@@ -56,6 +57,7 @@ mod search;
 mod setup;
 mod sweep;
 mod sweep_log;
+mod temporary;
 mod text;
 mod tokens;
 #[cfg(test)]
@@ -102,7 +104,7 @@ pub use context::{
     Context, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares, Surroundings,
 };
 pub use digest::{Digest, FileChange, Outcome, Statement};
-pub use discover::{Found, Problem, Sources};
+pub use discover::{Found, Problem, ProvidedLog, Sources};
 pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
@@ -113,10 +115,12 @@ pub use forget::{
 };
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
+pub use log_memory::{LogMemory, read_logs};
 pub use observe::{
     ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
     Price, Retry, SessionSummary, Sizes, ToolUse,
 };
+pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
     PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
@@ -125,8 +129,9 @@ pub use patterns::{
 pub use project::project_root;
 pub use random::random_key;
 pub use read::{
-    EventRecord, ServerTools, SessionStatus, Turn, TurnAction, TurnInputs, TurnReplies,
-    TurnTelemetry, UsageRecord, rfc3339,
+    Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
+    SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
+    UsageRecord, rfc3339,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
@@ -140,6 +145,7 @@ pub use setup::{
 };
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
+pub use temporary::TemporaryFolder;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

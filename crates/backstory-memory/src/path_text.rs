@@ -31,6 +31,26 @@ pub(crate) fn path_from_text(text: &str) -> PathBuf {
     PathBuf::from(text)
 }
 
+/// Stands between the path of a file and the path of a log inside of it.
+pub(crate) const CONTAINER_MARK: &str = "!/";
+
+/// Returns the file that a stored log lies in: its own, compressed maybe, or the one that contains it. `None` when none of them is there.
+pub fn file_of_log(path: &str) -> Option<PathBuf> {
+    let own = [path_from_text(path), PathBuf::from(format!("{path}.zst"))];
+    let mut own = own.into_iter();
+    own.find(|file| file.exists())
+        .or_else(|| container_of_log(path))
+}
+
+/// Returns the file that contains a log, if it is one that lies inside of another file, and that is there.
+pub fn container_of_log(path: &str) -> Option<PathBuf> {
+    let mut marks = path.match_indices(CONTAINER_MARK);
+    marks.find_map(|(at, _)| {
+        let file = path_from_text(path.get(..at)?);
+        file.is_file().then_some(file)
+    })
+}
+
 #[cfg(unix)]
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();

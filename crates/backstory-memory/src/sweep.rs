@@ -159,7 +159,7 @@ impl Memory {
             redactor.as_ref(),
         )?;
         timer.end("discover").files = Some(discovery.files.len() as u64);
-        let taken = self.take_in(options, &discovery, redactor.as_ref(), progress)?;
+        let taken = self.take_in(options, &discovery, redactor.as_ref(), true, progress)?;
         let TakenIn {
             mut report,
             mut under_way,
@@ -256,7 +256,7 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), &mut |_| {})?;
+        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), true, &mut |_| {})?;
         let (sources, problems) = (&options.sources, &taken.report.problems);
         self.update_unread_logs(
             sources,
@@ -271,12 +271,25 @@ impl Memory {
         Ok(true)
     }
 
-    /// Reads, redacts and stores all that was discovered.
+    /// Like a sweep, but nothing is derived from what is stored.
+    pub(crate) fn import_only(
+        &mut self,
+        options: &SweepOptions,
+        discovery: &Discovery,
+        redactor: Option<&Redactor>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<SweepReport> {
+        let taken = self.take_in(options, discovery, redactor, false, progress)?;
+        Ok(taken.report)
+    }
+
+    /// Reads, redacts and stores all that was discovered, and if it is wanted begins to derive from it.
     fn take_in(
         &mut self,
         options: &SweepOptions,
         discovery: &Discovery,
         redactor: Option<&Redactor>,
+        derives: bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<TakenIn> {
         let mut jobs = Vec::new();
@@ -309,13 +322,14 @@ impl Memory {
             .map(|job| remaining(job.found, job.cursor.as_ref()))
             .sum();
         // If it cannot be opened now, the refresh at the end says why.
-        let index = if bytes_total >= BULK_BYTES {
+        let index = if derives && bytes_total >= BULK_BYTES {
             IndexUpdate::open(&self.home, &self.store).ok()
         } else {
             None
         };
         let mut writer = Writer {
             store: &mut self.store,
+            derives,
             index,
             digester: Digester::default(),
             runs: Runs::default(),
@@ -461,6 +475,8 @@ struct TakenIn {
 /// Gathers chunks and stores many in one transaction.
 struct Writer<'s, 'a> {
     store: &'s mut Store,
+    /// Whether digests, index and code history are made of what is stored.
+    derives: bool,
     index: Option<IndexUpdate>,
     digester: Digester,
     runs: Runs,
@@ -495,8 +511,10 @@ impl<'a> Writer<'_, 'a> {
             // The refresh at the end begins anew and says what is wrong.
             self.index = None;
         }
-        self.digester.feed(self.store, &taken)?;
-        self.runs.feed(&taken);
+        if self.derives {
+            self.digester.feed(self.store, &taken)?;
+            self.runs.feed(&taken);
+        }
         let counts = taken.counts;
         self.bytes = 0;
         self.counts.events += counts.events;

@@ -11,6 +11,7 @@ use backstory_redact::Redactor;
 use crate::Memory;
 use crate::discover::{Discovery, Found, Problem, Sources};
 use crate::error::Result;
+use crate::path_text::container_of_log;
 use crate::redaction::shown_path;
 
 /// The setting that they are kept in.
@@ -84,7 +85,11 @@ impl Memory {
         };
         for log in &before {
             let is_known = after.iter().any(|known| known.path == log.path);
-            if !is_known && !is_covered(&log.path) && log.path.symlink_metadata().is_ok() {
+            let is_there = || {
+                let container = || log.path.to_str().and_then(container_of_log);
+                log.path.symlink_metadata().is_ok() || container().is_some()
+            };
+            if !is_known && !is_covered(&log.path) && is_there() {
                 after.push(log.clone());
             }
         }

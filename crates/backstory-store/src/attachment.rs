@@ -54,7 +54,7 @@ pub fn encode(bytes: &[u8]) -> String {
 
 /// Returns whether most of these bytes are text, in any encoding. Zeros do not count: archives and databases pad text with them, and
 /// UTF-16 is full of them.
-fn is_text(bytes: &[u8]) -> bool {
+pub fn is_text(bytes: &[u8]) -> bool {
     let is_printable = |byte: &&u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
     let mut text = bytes.iter().filter(is_printable).count();
     if std::str::from_utf8(bytes).is_ok() {

@@ -58,25 +58,39 @@ impl Store {
     /// Events of a session in their order, without bodies and touched files. Rows of unknown kinds are left out and named by
     /// [`Store::take_damage`].
     pub fn events(&self, session: SessionId, range: EventRange) -> Result<Vec<EventView<'static>>> {
-        let condition = match range {
-            EventRange::All => "?2 = 0",
-            EventRange::From(_) => "seq >= ?2",
-            EventRange::One(_) => "seq = ?2",
-            EventRange::Turn(_) => "turn = ?2",
-            EventRange::Last(_) => "seq > (SELECT MAX(seq) FROM events WHERE session = ?1) - ?2",
-        };
-        let bound = match range {
-            EventRange::All => 0,
-            EventRange::From(seq) | EventRange::One(seq) => seq.count(),
-            EventRange::Turn(turn) => turn.count(),
-            EventRange::Last(count) => count,
-        };
+        let (condition, bound) = condition_of(range);
         let query = format!("{SELECT} WHERE session = ?1 AND {condition} ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&query)?;
-        // SQLite's integers are signed; no session has more events.
-        let bound = bound.min(i64::MAX as u64);
         let rows = statement.query_map((session, bound), |row| event_from_row(session, row))?;
         self.sound_rows(rows, Scope::Events, session.into())
+    }
+
+    /// Like [`Store::events`], of those between two numbers, both included.
+    pub fn events_between(
+        &self,
+        session: SessionId,
+        first: Seq,
+        last: Seq,
+    ) -> Result<Vec<EventView<'static>>> {
+        let query = format!("{SELECT} WHERE session = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let rows =
+            statement.query_map((session, first, last), |row| event_from_row(session, row))?;
+        self.sound_rows(rows, Scope::Events, session.into())
+    }
+
+    /// Returns the numbers of the first and the last event of a range; `None` when it has none.
+    pub fn event_bounds(
+        &self,
+        session: SessionId,
+        range: EventRange,
+    ) -> Result<Option<(Seq, Seq)>> {
+        let (condition, bound) = condition_of(range);
+        let query =
+            format!("SELECT MIN(seq), MAX(seq) FROM events WHERE session = ?1 AND {condition}");
+        let mut statement = self.connection.prepare_cached(&query)?;
+        let bounds = |row: &Row<'_>| Ok(row.get::<_, Option<Seq>>(0)?.zip(row.get(1)?));
+        Ok(statement.query_row((session, bound), bounds)?)
     }
 
     /// The files that events touched. Rows of unknown actions are left out and named by [`Store::take_damage`].
@@ -214,6 +228,22 @@ impl Store {
     pub fn bytes(&self) -> BlockReader<'_> {
         BlockReader::new(&self.connection)
     }
+}
+
+/// Returns the condition of a range, in which `?2` is the number beside it.
+fn condition_of(range: EventRange) -> (&'static str, u64) {
+    let (condition, bound) = match range {
+        EventRange::All => ("?2 = 0", 0),
+        EventRange::From(seq) => ("seq >= ?2", seq.count()),
+        EventRange::One(seq) => ("seq = ?2", seq.count()),
+        EventRange::Turn(turn) => ("turn = ?2", turn.count()),
+        EventRange::Last(count) => (
+            "seq > (SELECT MAX(seq) FROM events WHERE session = ?1) - ?2",
+            count,
+        ),
+    };
+    // SQLite's integers are signed; no session has more events.
+    (condition, bound.min(i64::MAX as u64))
 }
 
 /// The event of a row, without what lies in the stored bytes and in other tables.

@@ -100,6 +100,18 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens a store that is removed before long: nothing is made to last, rows get no checksums but those of blocks, and after a crash
+    /// it may be damaged.
+    pub fn open_temporary(folder: &Path) -> Result<Self> {
+        let store = Store::open_within(folder, BUSY_TIMEOUT)?;
+        let connection = &store.connection;
+        // Without a write-ahead log every page is written once.
+        connection.pragma_update(None, "journal_mode", "MEMORY")?;
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        connection.pragma_update(None, "secure_delete", "OFF")?;
+        Ok(store)
+    }
+
     /// Opens a store only to read it; `None` when there is none yet. One of an older schema is brought up to date first.
     pub fn open_existing(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join("backstory.db");

@@ -325,6 +325,22 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Returns the streams that say something of a session, in the order they were first read: of every file the newest generation, and
+    /// older ones that still hold events of it. Each with the number of its bytes that are stored.
+    pub fn log_streams(&self, session: SessionId) -> Result<Vec<(StreamRow, u64)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT streams.id, path, generation, length, redactions, \
+               (SELECT COALESCE(SUM(length), 0) FROM blocks WHERE stream = streams.id) FROM session_streams \
+             JOIN streams ON streams.id = session_streams.stream JOIN source_files ON source_files.id = streams.source \
+             WHERE session_streams.session = ?1 AND streams.length > 0 AND (generation = (SELECT MAX(generation) FROM streams AS other \
+               JOIN session_streams AS link ON link.stream = other.id AND link.session = ?1 WHERE other.source = streams.source) \
+               OR EXISTS (SELECT 1 FROM events WHERE session = ?1 AND events.stream = streams.id)) ORDER BY streams.id",
+        )?;
+        let rows =
+            statement.query_map([session], |row| Ok((stream_from_row(row)?, row.get(5)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// The newest generation of every file that holds events of a session, in the order they were first read. A session that has
     /// nothing but copies of another one's events has its files, too.
     pub fn session_streams(&self, session: SessionId) -> Result<Vec<StreamRow>> {
@@ -337,17 +353,19 @@ impl Store {
                JOIN session_streams AS link ON link.stream = other.id AND link.session = ?1 WHERE other.source = streams.source) \
              ORDER BY streams.id",
         )?;
-        let rows = statement.query_map([session], |row| {
-            Ok(StreamRow {
-                id: row.get(0)?,
-                path: row.text(1)?,
-                generation: row.get(2)?,
-                length: row.get(3)?,
-                redactions: row.get(4)?,
-            })
-        })?;
+        let rows = statement.query_map([session], stream_from_row)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+}
+
+fn stream_from_row(row: &Row<'_>) -> rusqlite::Result<StreamRow> {
+    Ok(StreamRow {
+        id: row.get(0)?,
+        path: row.text(1)?,
+        generation: row.get(2)?,
+        length: row.get(3)?,
+        redactions: row.get(4)?,
+    })
 }
 
 pub(crate) fn session_from_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

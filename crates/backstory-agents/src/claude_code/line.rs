@@ -12,6 +12,7 @@ use super::marks;
 use super::object_field::ObjectField;
 use super::twin::Twin;
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
+use crate::reader::RecordContent;
 use crate::shared::{is_true, kept, string};
 use crate::time::milliseconds;
 use backstory_event::{Kind, TimeMs, TurnContext};
@@ -180,6 +181,20 @@ impl<'a> Line<'a> {
 
     pub(super) fn mode(&self) -> Option<Cow<'_, str>> {
         string(self.permission_mode).filter(|mode| !mode.is_empty())
+    }
+
+    /// Type and content of a record that has events.
+    pub(super) fn record_content(&self) -> Option<RecordContent> {
+        let kind = self.kind();
+        let content = match &*kind {
+            "user" | "assistant" => self.message.object()?.content,
+            "attachment" => self.attachment.object()?.prompt,
+            _ => self.content.or(self.error),
+        };
+        Some(RecordContent {
+            kind: bound_name(&kind, MAX_NAME_BYTES).into_owned(),
+            json: content?.get().to_string(),
+        })
     }
 
     /// The structured twin of the tool results.

@@ -31,7 +31,7 @@ use self::session::FileIds;
 use self::transcript::{Names, Transcript};
 use crate::agents::AGENTS;
 use crate::bounds::bound_body;
-use crate::reader::{Places, Reader, Reading, Shape, SourceName};
+use crate::reader::{Places, Reader, Reading, RecordContent, Shape, SourceName};
 use crate::record::{Record, read_document};
 use backstory_event::{EventBody, Output, Telemetry, ToolClass};
 
@@ -110,6 +110,12 @@ impl Reader for ClaudeCode {
         again.bodies
     }
 
+    fn content(&self, span: &[u8]) -> Option<RecordContent> {
+        let mut again = ContentReading::default();
+        read_document(&mut again, span, &mut Output::default());
+        again.content
+    }
+
     fn telemetry(&self, span: &[u8]) -> Vec<Telemetry> {
         let mut again = TelemetryReading::default();
         read_document(&mut again, span, &mut Output::default());
@@ -142,6 +148,24 @@ impl Reading for BodyReading {
             bound_body(&mut part.body);
             self.bodies.push((part.part, part.body));
         }
+        Ok(())
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+/// A span that is read again for the content of its message.
+#[derive(Default)]
+struct ContentReading {
+    content: Option<RecordContent>,
+}
+
+impl Reading for ContentReading {
+    fn record(&mut self, record: Record<'_>, _out: &mut Output) -> serde_json::Result<()> {
+        let line = Line::parse(record.json)?;
+        self.content = line.as_ref().and_then(Line::record_content);
         Ok(())
     }
 

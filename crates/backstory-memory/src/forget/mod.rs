@@ -23,6 +23,7 @@ use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
 use crate::discover::Problem;
 use crate::error::Result;
+use crate::path_text::container_of_log;
 use crate::random::random_key;
 use crate::redaction::redactor_of_store;
 use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
@@ -411,8 +412,15 @@ impl Memory {
     }
 }
 
-/// Returns the files that are there.
-fn existing(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    paths.retain(|path| path.exists());
-    paths
+/// Returns the files of logs that are there; of a log inside of another file, that one.
+fn existing(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let file = match path.exists() {
+            true => Some(path),
+            false => path.to_str().and_then(container_of_log),
+        };
+        files.extend(file.filter(|file| !files.contains(file)));
+    }
+    files
 }

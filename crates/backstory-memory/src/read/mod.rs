@@ -1,7 +1,12 @@
 //! Reading sessions back.
 
+mod artifact;
+mod content;
 mod lines;
+mod messages;
 mod record;
+mod records;
+mod session;
 mod telemetry;
 mod turn;
 mod turn_build;
@@ -26,7 +31,11 @@ use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
+pub use self::artifact::Artifact;
+pub use self::messages::{LogPlace, MessageRecord, Messages};
 pub use self::record::{EventRecord, SessionStatus, rfc3339};
+pub use self::records::Events;
+pub use self::session::{Session, StoredLog};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 pub use self::usage::{ServerTools, UsageRecord};
 
@@ -264,20 +273,33 @@ fn bodies_or_damage(
     span: backstory_store::Result<Vec<u8>>,
     rows: &[EventView<'_>],
 ) -> Result<SpanBodies> {
-    let is_whole = |row: &EventView<'_>, span: &[u8]| span.len() as u64 == row.event.span.length;
-    let damage = match (span, rows.first()) {
-        (Ok(span), Some(row)) if is_whole(row, &span) => {
+    let Some(row) = rows.first() else {
+        return Ok((HashMap::new(), None));
+    };
+    match whole_span(store, span, row)? {
+        Ok(span) => {
             let reader = backstory_agents::reader(agent);
             let bodies = reader.map(|reader| reader.reread(&span));
-            return Ok((bodies.unwrap_or_default().into_iter().collect(), None));
+            Ok((bodies.unwrap_or_default().into_iter().collect(), None))
         }
-        (Ok(_), Some(row)) => Box::new(missing_bytes(row)),
-        (_, None) => return Ok((HashMap::new(), None)),
-        (Err(backstory_store::Error::DamagedPiece(damage)), _) => damage,
-        (Err(error), _) => return Err(error.into()),
+        Err(damage) => Ok((HashMap::new(), Some(damage))),
+    }
+}
+
+/// The bytes of an event's record, or the damage that they cannot be read for.
+fn whole_span(
+    store: &Store,
+    span: backstory_store::Result<Vec<u8>>,
+    row: &EventView<'_>,
+) -> Result<std::result::Result<Vec<u8>, Box<Damage>>> {
+    let damage = match span {
+        Ok(span) if span.len() as u64 == row.event.span.length => return Ok(Ok(span)),
+        Ok(_) => Box::new(missing_bytes(row)),
+        Err(backstory_store::Error::DamagedPiece(damage)) => damage,
+        Err(error) => return Err(error.into()),
     };
     store.meet_damage([(*damage).clone()]);
-    Ok((HashMap::new(), Some(damage)))
+    Ok(Err(damage))
 }
 
 /// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
@@ -327,3 +349,6 @@ pub(crate) fn on_all_cores(home: &Path, store: &Store, work: impl Fn(&Store) + S
     });
     store.meet_damage(met.into_inner().unwrap_or_default());
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,10 +108,20 @@ impl Memory {
         session: SessionId,
         events: &[EventView<'_>],
     ) -> Result<HashMap<Seq, UsageRecord>> {
-        let (Some(first), Some(last)) = (events.first(), events.last()) else {
+        self.usage_between(session, events.iter().map(|event| event.seq))
+    }
+
+    /// Returns the usage of the messages that begin with an event from the first to the last of these numbers.
+    pub(super) fn usage_between(
+        &self,
+        session: SessionId,
+        mut seqs: impl DoubleEndedIterator<Item = Seq>,
+    ) -> Result<HashMap<Seq, UsageRecord>> {
+        let Some(first) = seqs.next() else {
             return Ok(HashMap::new());
         };
-        let found = self.store.event_usage(session, first.seq, last.seq)?;
+        let last = seqs.next_back().unwrap_or(first);
+        let found = self.store.event_usage(session, first, last)?;
         let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
         for found in &found {
             // What several models used for one answer is counted apart.

@@ -15,7 +15,7 @@ use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
 use crate::error::{Error, Result};
-use crate::path_text::path_from_text;
+use crate::path_text::file_of_log;
 use crate::{Memory, disk_bytes};
 
 /// Bounds of what is kept; those that are `None` bound nothing.
@@ -166,9 +166,7 @@ impl Memory {
             return Err(Error::NotEvicted(row.session));
         }
         let paths = self.store.session_paths(row.id)?;
-        let there = |path: &String| {
-            path_from_text(path).exists() || std::fs::exists(format!("{path}.zst")).unwrap_or(false)
-        };
+        let there = |path: &String| file_of_log(path).is_some();
         if !paths.iter().any(there) {
             return Err(Error::SourceGone {
                 session: row.session,

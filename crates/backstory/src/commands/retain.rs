@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{Eviction, Memory, Pass, RetainOptions, RetainReport};
+use backstory_memory::{Eviction, Memory, Pass, RetainOptions, RetainReport, container_of_log};
 use serde_json::{Value, json};
 
 use crate::cli::RetainArgs;
@@ -77,8 +77,16 @@ fn restore(setting: &Setting, session: &str, json: bool) -> Result<(), Error> {
     if json {
         return print_json(&json!({"session": session, "pinned": true, "files": files}));
     }
+    let containers: Vec<_> = files.iter().map(|file| container_of_log(file)).collect();
+    let reads = match containers.iter().flatten().next() {
+        // Sweeps that are not told so do not look into such files.
+        Some(container) if containers.iter().all(Option::is_some) => {
+            format!("`backstory sweep {}` reads", container.display())
+        }
+        _ => "the next sweep reads".to_string(),
+    };
     talk(&format!(
-        "the next sweep reads session {session} anew from {}; it is pinned now, or it would be evicted again",
+        "{reads} session {session} anew from {}; it is pinned now, or it would be evicted again",
         files.join(", ")
     ));
     Ok(())

@@ -374,8 +374,13 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
         story.tell(line);
     }
     let session = story.trial.session(SESSION);
+    let memory = &story.trial.memory;
     let kinds = |range| {
-        let events = story.trial.memory.events(&session, range).unwrap();
+        let events = memory.events(&session, range).unwrap();
+        let records = memory.event_records(&session, &events).unwrap();
+        let session = memory.session_from_row(session.clone());
+        let in_pieces = session.events(range).unwrap();
+        assert_eq!(in_pieces.map(Result::unwrap).collect::<Vec<_>>(), records);
         events
             .iter()
             .map(|event| event.event.kind.name())
@@ -389,12 +394,30 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
     assert_eq!(kinds(crate::EventRange::Turn(TurnNo::new(2))), "prompt");
     assert_eq!(kinds(crate::EventRange::Last(2)), "tool_result prompt");
     assert!(
-        story
-            .trial
-            .memory
+        memory
             .events(&session, crate::EventRange::Turn(TurnNo::new(3)))
             .is_err()
     );
+    let session = memory.session_from_row(session);
+    let messages = session.messages(crate::EventRange::All).unwrap();
+    let contents: Vec<(String, bool)> = messages
+        .map(Result::unwrap)
+        .map(|message| (message.kind + &message.content, message.log.is_some()))
+        .collect();
+    let expected = [
+        ("user\"first\"", true),
+        (
+            r#"assistant[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cargo test"}}]"#,
+            false,
+        ),
+        (
+            r#"user[{"type":"tool_result","tool_use_id":"t1","content":"ok","is_error":false}]"#,
+            false,
+        ),
+        (r#"user[{"type":"text","text":"second"}]"#, false),
+    ];
+    let expected = expected.map(|(content, is_logged)| (content.to_string(), is_logged));
+    assert_eq!(contents, expected);
 }
 
 #[test]

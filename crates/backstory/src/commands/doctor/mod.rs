@@ -8,8 +8,8 @@ use std::path::Path;
 use backstory_memory::trusted::check_store_folder;
 use backstory_memory::{
     Catalogue, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, LogDeletion, Memory,
-    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, log_deletions,
-    retention,
+    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, file_of_log,
+    log_deletions, retention,
 };
 use serde_json::{Value, json};
 
@@ -350,7 +350,7 @@ impl<'a> Examination<'a> {
 
     /// Lists records that could not be read; those of logs that are gone are counted, as nobody can look at them any more.
     fn print_skipped(&self, out: &mut impl Write) -> Result<(), Error> {
-        let is_there = |row: &&SkippedRow| Path::new(&row.path).exists();
+        let is_there = |row: &&SkippedRow| file_of_log(&row.path).is_some();
         let (there, gone): (Vec<&SkippedRow>, Vec<&SkippedRow>) =
             self.skipped.iter().partition(is_there);
         for row in there {

@@ -1,0 +1,63 @@
+//! Reading logs without a store that lasts.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Instant;
+
+use backstory_redact::Redactor;
+use backstory_store::Store;
+
+use crate::Memory;
+use crate::discover::discover;
+use crate::error::Result;
+use crate::random::random_key;
+use crate::sweep::{Progress, SweepOptions, SweepReport};
+use crate::temporary::TemporaryFolder;
+
+/// A memory of some logs in a private temporary folder, which goes when this is dropped. Sessions and their events are read from it as
+/// from any other [`Memory`]; it has no full-text index, no digests and no code history.
+pub struct LogMemory {
+    // Closed before its folder is removed.
+    memory: Memory,
+    report: SweepReport,
+    _folder: TemporaryFolder,
+}
+
+impl LogMemory {
+    /// What was read, and [what could not be](SweepReport::problems). [`Memory::skipped`] has the records that were skipped.
+    pub fn report(&self) -> &SweepReport {
+        &self.report
+    }
+}
+
+impl Deref for LogMemory {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        &self.memory
+    }
+}
+
+/// Reads logs into a temporary folder below `parent`, redacted with a key of its own if the options say so. It takes about a fifth
+/// of the size of the logs there. [`SweepOptions::retain`] does not matter.
+pub fn read_logs(
+    parent: &Path,
+    options: &SweepOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<LogMemory> {
+    let started = Instant::now();
+    let folder = TemporaryFolder::create(parent)?;
+    let store = Store::open_temporary(folder.path())?;
+    let mut memory = Memory::of(folder.path(), store);
+    let redactor = options.redact.then(|| Redactor::new(random_key()));
+    let redactor = redactor.as_ref();
+    let discovery = discover(&options.sources, None, folder.path(), redactor)?;
+    let mut report = memory.import_only(options, &discovery, redactor, progress)?;
+    memory.store.settle_titles()?;
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(LogMemory {
+        memory,
+        report,
+        _folder: folder,
+    })
+}

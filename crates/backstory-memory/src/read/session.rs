@@ -1,0 +1,112 @@
+//! A session to read from.
+
+use std::io::Write;
+
+use backstory_store::{EventRange, SessionRow, StreamRow};
+use serde_json::Value;
+
+use super::messages::Messages;
+use super::records::Events;
+use super::usage::UsageRecord;
+use crate::Memory;
+use crate::error::Result;
+
+/// A session of a memory.
+///
+/// ```no_run
+/// # fn main() -> backstory_memory::Result<()> {
+/// use backstory_memory::{EventRange, Memory};
+///
+/// let memory = Memory::open("/tmp/my-memory".as_ref())?;
+/// let session = memory.find_session("0d1f")?;
+/// for message in session.messages(EventRange::All)? {
+///     let message = message?;
+///     println!("{} {}", message.kind, message.content);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Session<'m> {
+    memory: &'m Memory,
+    row: SessionRow,
+}
+
+/// A log of a session, as it is stored: without secrets that were redacted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredLog {
+    /// Path of the log.
+    pub path: String,
+    /// Name of the agent that wrote it.
+    pub agent: String,
+    /// Number of bytes.
+    pub length: u64,
+    /// How often the file had been replaced when this was read.
+    pub generation: u64,
+    /// Whether all its bytes are there: those of evicted sessions are not.
+    pub is_whole: bool,
+    stream: StreamRow,
+}
+
+impl Memory {
+    /// Returns the session whose id begins with this text; an error when there is none or more than one.
+    pub fn find_session(&self, prefix: &str) -> Result<Session<'_>> {
+        Ok(self.session_from_row(self.session(prefix)?))
+    }
+
+    /// Returns the session of a row of [`Memory::sessions`].
+    pub fn session_from_row(&self, row: SessionRow) -> Session<'_> {
+        Session { memory: self, row }
+    }
+
+    /// Opens the memory once more, to read it in another thread.
+    pub fn open_reader(&self) -> Result<Option<Memory>> {
+        let open_store = self.store.reader_opener();
+        Ok(open_store(&self.home)?.map(|store| Memory::of(&self.home, store)))
+    }
+}
+
+impl Session<'_> {
+    /// What is known of the session.
+    pub fn row(&self) -> &SessionRow {
+        &self.row
+    }
+
+    /// Returns events in their order, with everything that is known of them. Only a piece of them is in memory at a time.
+    pub fn events(&self, range: EventRange) -> Result<Events<'_>> {
+        Events::new(self.memory, &self.row, range)
+    }
+
+    /// Returns the records of the log that these events lie in, in their order. Only a piece of them is in memory at a time.
+    pub fn messages(&self, range: EventRange) -> Result<Messages<'_>> {
+        Messages::new(self.memory, &self.row, range)
+    }
+
+    /// Returns the agent's own record of the session, as JSON.
+    pub fn meta(&self) -> Result<Option<Value>> {
+        self.memory.session_meta(&self.row)
+    }
+
+    /// Returns the tokens of all messages.
+    pub fn usage(&self) -> Result<UsageRecord> {
+        self.memory.session_usage(&self.row)
+    }
+
+    /// Returns the logs that say something of the session, in the order they were first read. Several sessions may share one.
+    pub fn logs(&self) -> Result<Vec<StoredLog>> {
+        let streams = self.memory.store.log_streams(self.row.id)?.into_iter();
+        let log = |(stream, stored): (StreamRow, u64)| StoredLog {
+            path: stream.path.clone(),
+            agent: self.row.agent.clone(),
+            length: stream.length,
+            generation: stream.generation,
+            is_whole: stored >= stream.length,
+            stream,
+        };
+        Ok(streams.map(log).collect())
+    }
+
+    /// Writes the bytes of a log; an error when it is not whole.
+    pub fn copy_log(&self, log: &StoredLog, out: &mut dyn Write) -> Result<()> {
+        self.memory.original(&log.stream, out)
+    }
+}
