@@ -1,0 +1,97 @@
+//! Errors of reading and writing session files.
+
+use std::path::{Path, PathBuf};
+
+/// Reason why a session file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not HDF5, or its structure is damaged.
+    #[error("{}: {place} cannot be read: {source}; the file is damaged, incomplete, or not HDF5", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Object in the file.
+        place: String,
+        /// What the reader said.
+        source: Box<hdf5_pure::Error>,
+    },
+    /// An object says what cannot be true.
+    #[error("{}: {place} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Object in the file.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// The file is HDF5, but has no sessions in the layout that is expected.
+    #[error("{}: not a session file: {what}", path.display())]
+    NotSessionFile {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        what: String,
+    },
+    /// The file has no such session.
+    #[error("{}: no session \"{id}\"; `inspect` lists its sessions", path.display())]
+    NoSession {
+        /// The file.
+        path: PathBuf,
+        /// Name that was asked for.
+        id: String,
+    },
+    /// Another process writes the file, and waiting was not wanted.
+    #[error("{}: another process is writing this file; try again when it has finished", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The path is not that of a file that can be replaced.
+    #[error("{}: {what}", path.display())]
+    BadTarget {
+        /// The path.
+        path: PathBuf,
+        /// Why it cannot be written.
+        what: String,
+    },
+    /// The new file would lack something that the old one has.
+    #[error("{}: {place} cannot be carried over: {what}; write to a new file instead", path.display())]
+    NotCarriedOver {
+        /// The file.
+        path: PathBuf,
+        /// Object in the file.
+        place: String,
+        /// Why not.
+        what: String,
+    },
+    /// The columns cannot be stored.
+    #[error("session \"{id}\" cannot be written: {what}")]
+    BadColumns {
+        /// The session.
+        id: String,
+        /// What is wrong with them.
+        what: String,
+    },
+    /// The sessions to write could not be had.
+    #[error(transparent)]
+    Input(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Result with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+        |source| Error::Io { path: path.to_owned(), source }
+    }
+}

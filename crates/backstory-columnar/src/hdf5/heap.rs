@@ -1,0 +1,172 @@
+//! Global heap: collections of texts that variable-length elements refer to. Equal texts are stored once.
+
+use std::collections::HashMap;
+use std::io::{self, Seek, Write};
+
+use super::output::Output;
+
+/// Smallest collection that libhdf5 accepts, and the size of the first.
+const MIN_COLLECTION_BYTES: usize = 4096;
+/// Size up to which each collection is twice as large as the one before. A reader loads a whole collection for one text.
+const MAX_COLLECTION_BYTES: usize = 32 * 1024;
+const COLLECTION_HEADER_BYTES: usize = 16;
+const OBJECT_HEADER_BYTES: usize = 16;
+/// Texts longer than this are stored each time: looking for equal ones would hold them in memory.
+const MAX_SHARED_TEXT_BYTES: usize = 256;
+/// Bytes of texts remembered for sharing; beyond, all are forgotten, so that memory stays bounded over any number of sessions.
+const MAX_REMEMBERED_BYTES: usize = 16 * 1024 * 1024;
+
+/// Element of a variable-length dataset: length, address of the collection, index in it.
+pub(crate) type TextReference = [u8; 16];
+
+/// Writer of the texts of a file.
+pub(crate) struct TextHeap {
+    open: Option<Collection>,
+    next_size: usize,
+    known: HashMap<Box<str>, TextReference>,
+    known_bytes: usize,
+}
+
+struct Collection {
+    address: u64,
+    size: usize,
+    bytes: Vec<u8>,
+    objects: u16,
+}
+
+impl TextHeap {
+    pub(crate) fn new() -> Self {
+        Self { open: None, next_size: MIN_COLLECTION_BYTES, known: HashMap::new(), known_bytes: 0 }
+    }
+
+    /// Stores `text`, if it is not stored yet, and returns the element that refers to it. An empty text needs no place.
+    pub(crate) fn reference<W: Write + Seek>(&mut self, text: &str, out: &mut Output<W>) -> io::Result<TextReference> {
+        if text.is_empty() {
+            return Ok([0; 16]);
+        }
+        if text.len() > MAX_SHARED_TEXT_BYTES {
+            return self.store_text(text, out);
+        }
+        if let Some(known) = self.known.get(text) {
+            return Ok(*known);
+        }
+        let reference = self.store_text(text, out)?;
+        if self.known_bytes > MAX_REMEMBERED_BYTES {
+            self.known = HashMap::new();
+            self.known_bytes = 0;
+        }
+        self.known_bytes += text.len() + 64;
+        self.known.insert(text.into(), reference);
+        Ok(reference)
+    }
+
+    /// Writes the collection that is not full yet.
+    pub(crate) fn finish<W: Write + Seek>(&mut self, out: &mut Output<W>) -> io::Result<()> {
+        match self.open.take() {
+            Some(collection) => collection.write_to(out),
+            None => Ok(()),
+        }
+    }
+
+    fn store_text<W: Write + Seek>(&mut self, text: &str, out: &mut Output<W>) -> io::Result<TextReference> {
+        let length = u32::try_from(text.len())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a text column holds at most 4 GiB in one row"))?;
+        let need = OBJECT_HEADER_BYTES + text.len().next_multiple_of(8);
+        if need > MAX_COLLECTION_BYTES / 2 {
+            let size = (COLLECTION_HEADER_BYTES + need).max(MIN_COLLECTION_BYTES);
+            let mut own = Collection::reserve(size, out)?;
+            let reference = own.push(text, length);
+            own.write_to(out)?;
+            return Ok(reference);
+        }
+        let fits = |open: &Collection| open.bytes.len() + need <= open.size && open.objects < u16::MAX - 1;
+        if !self.open.as_ref().is_some_and(fits) {
+            self.finish(out)?;
+            while COLLECTION_HEADER_BYTES + need > self.next_size {
+                self.next_size *= 2;
+            }
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => {
+                let size = self.next_size;
+                self.next_size = (size * 2).min(MAX_COLLECTION_BYTES);
+                none.insert(Collection::reserve(size, out)?)
+            }
+        };
+        Ok(open.push(text, length))
+    }
+}
+
+impl Collection {
+    fn reserve<W: Write + Seek>(size: usize, out: &mut Output<W>) -> io::Result<Self> {
+        let address = out.reserve(size)?;
+        let mut bytes = Vec::with_capacity(size);
+        bytes.extend_from_slice(b"GCOL\x01\0\0\0");
+        bytes.extend_from_slice(&(size as u64).to_le_bytes());
+        Ok(Self { address, size, bytes, objects: 0 })
+    }
+
+    fn push(&mut self, text: &str, length: u32) -> TextReference {
+        self.objects += 1;
+        self.bytes.extend_from_slice(&self.objects.to_le_bytes());
+        self.bytes.extend_from_slice(&[0; 6]);
+        self.bytes.extend_from_slice(&u64::from(length).to_le_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let mut reference = [0; 16];
+        reference[..4].copy_from_slice(&length.to_le_bytes());
+        reference[4..12].copy_from_slice(&self.address.to_le_bytes());
+        reference[12..].copy_from_slice(&u32::from(self.objects).to_le_bytes());
+        reference
+    }
+
+    fn write_to<W: Write + Seek>(mut self, out: &mut Output<W>) -> io::Result<()> {
+        let free = self.size - self.bytes.len();
+        if free >= OBJECT_HEADER_BYTES {
+            self.bytes.extend_from_slice(&[0; 8]);
+            self.bytes.extend_from_slice(&(free as u64).to_le_bytes());
+        }
+        out.overwrite(self.address, &self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn equal_texts_are_stored_once_and_empty_ones_not_at_all() {
+        let mut out = Output::new(Cursor::new(Vec::new()));
+        let mut heap = TextHeap::new();
+        let user = heap.reference("user", &mut out).unwrap();
+        assert_eq!(heap.reference("", &mut out).unwrap(), [0; 16]);
+        assert_ne!(heap.reference("assistant", &mut out).unwrap(), user);
+        assert_eq!(heap.reference("user", &mut out).unwrap(), user);
+        heap.finish(&mut out).unwrap();
+        let bytes = out.into_inner().unwrap().into_inner();
+        assert_eq!(bytes.len(), 4096);
+        assert_eq!(&bytes[..8], b"GCOL\x01\0\0\0");
+        assert_eq!(&bytes[32..36], b"user");
+        assert_eq!(&bytes[56..65], b"assistant");
+        assert_eq!(u64::from_le_bytes(bytes[80..88].try_into().unwrap()), 4096 - 72, "the rest is free space");
+    }
+
+    #[test]
+    fn collections_grow_and_a_long_text_has_its_own() {
+        let mut out = Output::new(Cursor::new(Vec::new()));
+        let mut heap = TextHeap::new();
+        let mut addresses = Vec::new();
+        for number in 0..4000 {
+            let reference = heap.reference(&format!("{number:036}"), &mut out).unwrap();
+            addresses.push(u64::from_le_bytes(reference[4..12].try_into().unwrap()));
+        }
+        addresses.dedup();
+        assert_eq!(addresses[..5], [0, 4096, 12288, 28672, 61440]);
+        let long = heap.reference(&"x".repeat(100_000), &mut out).unwrap();
+        assert_eq!(u32::from_le_bytes(long[..4].try_into().unwrap()), 100_000);
+        heap.finish(&mut out).unwrap();
+    }
+}

@@ -1,0 +1,220 @@
+//! Byte source for `hdf5-pure`: reads blocks of a file, mends object headers, and stops when more is read than an operation may need.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hdf5_pure::{FormatError, Source};
+
+use super::mend::{MendedBlock, header_lengths, mend_continuation, mend_header};
+
+/// Size of the blocks that small reads are served from.
+const BLOCK_BYTES: u64 = 32 * 1024;
+/// Blocks held: the header, index and text blocks of one session.
+const MAX_BLOCKS: usize = 64;
+/// Object headers mended at most; a session has about 25.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+/// Addresses of blocks that exist in memory only.
+const VIRTUAL_START: u64 = 1 << 62;
+
+/// Where the bytes are.
+enum Storage {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+/// Source of the bytes of a file whose object headers are mended.
+pub(crate) struct MendedSource {
+    storage: Storage,
+    length: u64,
+    state: Mutex<SourceState>,
+    allowance: AtomicU64,
+}
+
+#[derive(Default)]
+struct SourceState {
+    blocks: HashMap<u64, (u64, Arc<[u8]>)>,
+    clock: u64,
+    /// Length of the creation order in the messages of continuation blocks, by their address.
+    continuations: HashMap<u64, usize>,
+    /// Continuation blocks that were made here, by their address, and addresses by the block that they continue.
+    virtual_blocks: HashMap<u64, Arc<[u8]>>,
+    virtual_addresses: HashMap<u64, u64>,
+}
+
+/// [`MendedSource`] that `hdf5-pure` and we read from.
+#[derive(Clone)]
+pub(crate) struct SharedSource(Arc<MendedSource>);
+
+impl SharedSource {
+    /// Reads from an open file.
+    pub(crate) fn from_file(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self::new(Storage::File(file), length))
+    }
+
+    /// Reads from memory.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+        let length = bytes.len() as u64;
+        Self::new(Storage::Memory(bytes), length)
+    }
+
+    fn new(storage: Storage, length: u64) -> Self {
+        let state = Mutex::default();
+        Self(Arc::new(MendedSource { storage, length, state, allowance: AtomicU64::new(0) }))
+    }
+
+    /// Number of bytes of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.0.length
+    }
+
+    /// Lets the next operation read up to `bytes`. A file that makes it read more, by references to the same bytes, is refused.
+    pub(crate) fn allow_bytes(&self, bytes: u64) {
+        self.0.allowance.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Reads `length` bytes at `offset`.
+    pub(crate) fn read_bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>, FormatError> {
+        self.0.read_plain(offset, length)
+    }
+}
+
+impl Source for SharedSource {
+    fn len(&self) -> u64 {
+        self.0.length
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), FormatError> {
+        let bytes = self.0.read_plain(offset, buf.len())?;
+        buf.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn read_exact_at(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        self.0.read_plain(offset, len)
+    }
+
+    fn read_metadata_at(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        self.0.read_mended(offset, len)
+    }
+}
+
+impl MendedSource {
+    fn state(&self) -> MutexGuard<'_, SourceState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads metadata; a whole object header or continuation block is mended.
+    fn read_mended(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        if offset >= VIRTUAL_START {
+            let found = self.state().virtual_blocks.get(&offset).cloned();
+            return found.filter(|block| block.len() == len).map(|block| block.to_vec()).ok_or_else(|| self.end_of_file(offset, len));
+        }
+        let bytes = self.read_plain(offset, len)?;
+        if len > MAX_HEADER_BYTES {
+            return Ok(bytes);
+        }
+        let is_header = header_lengths(&bytes).is_some_and(|(total, _)| total == len);
+        let mut state = self.state();
+        let order_bytes = state.continuations.get(&offset).copied();
+        if !is_header && order_bytes.is_none() {
+            return Ok(bytes);
+        }
+        let moved_to = state.virtual_addresses.get(&offset).copied().unwrap_or(VIRTUAL_START + ((state.virtual_blocks.len() as u64) << 32));
+        let mended = match order_bytes {
+            _ if is_header => mend_header(&bytes, moved_to),
+            Some(order) => mend_continuation(&bytes, order, moved_to),
+            None => None,
+        };
+        let Some(MendedBlock { bytes: mended, moved, continuations, order_bytes }) = mended else {
+            return Ok(bytes);
+        };
+        for address in continuations {
+            state.continuations.insert(address, order_bytes);
+        }
+        if let Some(block) = moved {
+            state.virtual_blocks.insert(moved_to, block.into());
+            state.virtual_addresses.insert(offset, moved_to);
+        }
+        Ok(mended)
+    }
+
+    fn read_plain(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        let end = offset.checked_add(len as u64).filter(|end| *end <= self.length).ok_or_else(|| self.end_of_file(offset, len))?;
+        let left = self.allowance.load(Ordering::Relaxed);
+        // A fixed cost for each read bounds the time that many small ones take.
+        let Some(left) = left.checked_sub(len as u64 + 64) else {
+            return Err(FormatError::Source("the file refers to the same bytes too often: it is damaged or made to exhaust memory".into()));
+        };
+        self.allowance.store(left, Ordering::Relaxed);
+        let file = match &self.storage {
+            Storage::Memory(bytes) => return Ok(bytes[offset as usize..end as usize].to_vec()),
+            Storage::File(file) => file,
+        };
+        let mut bytes = vec![0; len];
+        if len as u64 > BLOCK_BYTES {
+            read_file(file, offset, &mut bytes)?;
+            return Ok(bytes);
+        }
+        let mut done = 0;
+        while done < len {
+            let at = offset + done as u64;
+            let block = self.cached_block(file, at / BLOCK_BYTES)?;
+            let from = (at % BLOCK_BYTES) as usize;
+            let taken = (len - done).min(block.len().saturating_sub(from));
+            if taken == 0 {
+                return Err(self.end_of_file(offset, len));
+            }
+            bytes[done..done + taken].copy_from_slice(&block[from..from + taken]);
+            done += taken;
+        }
+        Ok(bytes)
+    }
+
+    fn cached_block(&self, file: &File, number: u64) -> Result<Arc<[u8]>, FormatError> {
+        let mut state = self.state();
+        state.clock += 1;
+        let now = state.clock;
+        if let Some((used, block)) = state.blocks.get_mut(&number) {
+            *used = now;
+            return Ok(Arc::clone(block));
+        }
+        let start = number * BLOCK_BYTES;
+        let mut bytes = vec![0; BLOCK_BYTES.min(self.length.saturating_sub(start)) as usize];
+        read_file(file, start, &mut bytes)?;
+        if state.blocks.len() >= MAX_BLOCKS
+            && let Some(oldest) = state.blocks.iter().min_by_key(|(_, (used, _))| *used).map(|(number, _)| *number)
+        {
+            state.blocks.remove(&oldest);
+        }
+        let block: Arc<[u8]> = bytes.into();
+        state.blocks.insert(number, (now, Arc::clone(&block)));
+        Ok(block)
+    }
+
+    fn end_of_file(&self, offset: u64, len: usize) -> FormatError {
+        let expected = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(len);
+        FormatError::UnexpectedEof { expected, available: usize::try_from(self.length).unwrap_or(usize::MAX) }
+    }
+}
+
+#[cfg(unix)]
+fn read_file(file: &File, offset: u64, bytes: &mut [u8]) -> Result<(), FormatError> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset).map_err(|error| FormatError::Source(error.to_string()))
+}
+
+#[cfg(windows)]
+fn read_file(file: &File, offset: u64, bytes: &mut [u8]) -> Result<(), FormatError> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match std::os::windows::fs::FileExt::seek_read(file, &mut bytes[done..], offset + done as u64) {
+            Ok(0) => return Err(FormatError::Source("the file ends early".into())),
+            Ok(count) => done += count,
+            Err(error) => return Err(FormatError::Source(error.to_string())),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! Merging a session of an old file into new columns, so that no row is lost.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
+
+/// What makes two rows the same, with the number of equal ones before.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum RowKey {
+    Id(String, u32),
+    Seq(u32, u32),
+    Content(String, u64, String, String, u32),
+}
+
+/// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs.
+pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) {
+    merge_attributes(&mut new.attributes, old.attributes);
+    let places = merge_messages(&mut new.messages, old.messages);
+    merge_calls(&mut new.tool_calls, old.tool_calls);
+    merge_logs(&mut new.logs, old.logs, &places);
+}
+
+fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
+    let texts = [
+        (&mut new.agent, old.agent),
+        (&mut new.model, old.model),
+        (&mut new.summary, old.summary),
+        (&mut new.cwd, old.cwd),
+        (&mut new.git_branch, old.git_branch),
+        (&mut new.agent_version, old.agent_version),
+    ];
+    for (new, old) in texts {
+        if new.is_empty() {
+            *new = old;
+        }
+    }
+    if new.created_at == 0.0 {
+        new.created_at = old.created_at;
+    }
+    new.permission_mode = new.permission_mode.take().or(old.permission_mode);
+    new.session_id_original = new.session_id_original.take().or(old.session_id_original);
+    new.embedding_model = new.embedding_model.take().or(old.embedding_model);
+    let known: Vec<String> = new.other.iter().map(|(name, _)| name.clone()).collect();
+    let others = old.other.into_iter().filter(|(name, _): &(String, AttributeValue)| !known.contains(name));
+    new.other.extend(others);
+}
+
+/// Numbers equal keys, so that a record that is in a log twice stays two rows.
+fn number_keys<T, K: Hash + Eq + Clone>(rows: &[T], key: impl Fn(&T) -> K, numbered: impl Fn(K, u32) -> RowKey) -> Vec<RowKey> {
+    let mut seen: HashMap<K, u32> = HashMap::new();
+    rows.iter()
+        .map(|row| {
+            let key = key(row);
+            let count = seen.entry(key.clone()).or_default();
+            *count += 1;
+            numbered(key, *count)
+        })
+        .collect()
+}
+
+fn message_keys(rows: &[Message]) -> Vec<RowKey> {
+    let key = |row: &Message| match (row.uuid.is_empty(), row.seq) {
+        (false, _) => RowKey::Id(row.uuid.clone(), 0),
+        (true, 0) => RowKey::Content(row.kind.clone(), row.timestamp.to_bits(), row.text.clone(), row.json.clone(), 0),
+        (true, seq) => RowKey::Seq(seq, 0),
+    };
+    number_keys(rows, key, with_number)
+}
+
+fn call_keys(rows: &[ToolCall]) -> Vec<RowKey> {
+    let key = |row: &ToolCall| match row.tool_use_id.is_empty() {
+        false => RowKey::Id(row.tool_use_id.clone(), 0),
+        true => RowKey::Content(row.name.clone(), row.timestamp.to_bits(), row.message_uuid.clone(), row.args.clone(), 0),
+    };
+    number_keys(rows, key, with_number)
+}
+
+fn with_number(key: RowKey, number: u32) -> RowKey {
+    match key {
+        RowKey::Id(id, _) => RowKey::Id(id, number),
+        RowKey::Seq(seq, _) => RowKey::Seq(seq, number),
+        RowKey::Content(kind, time, text, json, _) => RowKey::Content(kind, time, text, json, number),
+    }
+}
+
+/// Places of old and new rows in the merged ones.
+struct RowPlaces {
+    old: Vec<usize>,
+    new: Vec<usize>,
+}
+
+/// Merges rows. Those that only the old file has stay behind the one that they followed.
+fn merge_rows<T>(new: &mut Vec<T>, old: Vec<T>, new_keys: &[RowKey], old_keys: Vec<RowKey>, merge: impl Fn(&mut T, T)) -> RowPlaces {
+    let known: HashMap<&RowKey, usize> = new_keys.iter().enumerate().map(|(place, key)| (key, place)).collect();
+    // Place in `new` that an old row is, or that it comes after.
+    let mut matches = Vec::with_capacity(old.len());
+    let mut inserted: Vec<(usize, usize, T)> = Vec::new();
+    let mut after = 0;
+    for (number, (row, key)) in old.into_iter().zip(old_keys).enumerate() {
+        match known.get(&key) {
+            Some(&place) => {
+                merge(&mut new[place], row);
+                after = place + 1;
+                matches.push(Some(place));
+            }
+            None => {
+                inserted.push((after, number, row));
+                matches.push(None);
+            }
+        }
+    }
+    inserted.sort_by_key(|(after, number, _)| (*after, *number));
+    let mut places = vec![0; matches.len()];
+    let mut new_places = vec![0; new.len()];
+    let mut merged = Vec::with_capacity(new.len() + inserted.len());
+    let mut inserted = inserted.into_iter().peekable();
+    for (place, row) in std::mem::take(new).into_iter().map(Some).chain([None]).enumerate() {
+        while let Some((_, number, row)) = inserted.next_if(|(after, _, _)| *after <= place) {
+            places[number] = merged.len();
+            merged.push(row);
+        }
+        if let Some(row) = row {
+            new_places[place] = merged.len();
+            merged.push(row);
+        }
+    }
+    *new = merged;
+    for (number, place) in matches.into_iter().enumerate() {
+        if let Some(place) = place {
+            places[number] = new_places[place];
+        }
+    }
+    RowPlaces { old: places, new: new_places }
+}
+
+fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
+    let length = |rows: &[Message]| rows.iter().find_map(|row| row.embedding.as_ref().map(Vec::len));
+    let new_length = length(new);
+    let keys = message_keys(new);
+    let old_keys = old_message_keys(&old, &keys, new);
+    let places = merge_rows(new, old, &keys, old_keys, |new, old| {
+        if new.text.is_empty() && new.json.is_empty() {
+            new.text = old.text;
+            new.json = old.json;
+            new.embedding = new.embedding.take().or(old.embedding);
+        } else if new.text == old.text {
+            new.embedding = new.embedding.take().or(old.embedding);
+        }
+    });
+    // Embeddings of another model cannot be in the same table.
+    if let Some(length) = new_length {
+        for row in new.iter_mut().filter(|row| row.embedding.as_ref().is_some_and(|embedding| embedding.len() != length)) {
+            row.embedding = None;
+        }
+    }
+    places
+}
+
+/// Keys of old rows. One without id and number is that of a new row without id that has the same content, if there is one.
+fn old_message_keys(old: &[Message], new_keys: &[RowKey], new: &[Message]) -> Vec<RowKey> {
+    let mut by_content: HashMap<RowKey, RowKey> = HashMap::new();
+    if old.iter().any(|row| row.uuid.is_empty() && row.seq == 0) {
+        let numbered = new.iter().zip(new_keys).filter(|(_, key)| matches!(key, RowKey::Seq(..)));
+        let (rows, keys): (Vec<Message>, Vec<&RowKey>) = numbered.map(|(row, key)| (Message { seq: 0, ..row.clone() }, key)).unzip();
+        by_content = message_keys(&rows).into_iter().zip(keys.into_iter().cloned()).collect();
+    }
+    message_keys(old).into_iter().map(|key| by_content.get(&key).cloned().unwrap_or(key)).collect()
+}
+
+fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) {
+    let keys = call_keys(new);
+    let old_keys = call_keys(&old);
+    merge_rows(new, old, &keys, old_keys, |new, old| {
+        if new.args.is_empty() {
+            new.args = old.args;
+        }
+        if new.result.is_empty() && !old.result.is_empty() {
+            new.result = old.result;
+            new.is_error |= old.is_error;
+        }
+        if new.result_uuid.is_empty() {
+            new.result_uuid = old.result_uuid;
+        }
+    });
+}
+
+/// Keeps logs that the new data lacks, or has a shorter version of.
+fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
+    let move_rows = |log: &mut LogFile, places: &[usize]| {
+        for (_, row) in &mut log.rows {
+            *row = places.get(*row as usize).map_or(u32::MAX, |place| *place as u32);
+        }
+    };
+    new.iter_mut().for_each(|log| move_rows(log, &places.new));
+    for mut log in old {
+        move_rows(&mut log, &places.old);
+        match new.iter_mut().find(|known| known.path == log.path) {
+            Some(known) if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) => *known = log,
+            Some(_) => {}
+            None => new.push(log),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading one session.
+
+use std::ops::Range;
+
+use hdf5_pure::{AttrValue, Group};
+
+use super::columns::Columns;
+use super::copy::carried_attribute;
+use super::open::SessionFile;
+use super::schema::{ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS, TOOL_CALLS, USAGE_FIELDS};
+use crate::error::Result;
+use crate::rows::{Artifact, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall};
+
+/// Rows that are read together: bounds what is held besides the result.
+const WINDOW_ROWS: u64 = 1024;
+/// Rows of `usage` that are summed together.
+const SUM_ROWS: u64 = 65_536;
+
+/// Session of a file. Its parts are read when they are asked for.
+pub struct Session<'a> {
+    file: &'a SessionFile,
+    id: String,
+    group: Group,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(file: &'a SessionFile, id: String, group: Group) -> Self {
+        Self { file, id, group }
+    }
+
+    /// Name of the session's group.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn file(&self) -> &'a SessionFile {
+        self.file
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    pub(super) fn place(&self) -> String {
+        format!("{SESSIONS}/{}", self.id)
+    }
+
+    /// Returns the session's attributes.
+    pub fn attributes(&self) -> Result<SessionAttributes> {
+        let place = self.place();
+        let values = self.file.group_attributes(&self.group, &place)?;
+        let mut attributes = SessionAttributes::default();
+        let mut others = Vec::new();
+        for (name, value) in values {
+            let text = value.as_str().map(str::to_owned);
+            match (name.as_str(), text) {
+                ("agent", Some(text)) => attributes.agent = text,
+                ("model", Some(text)) => attributes.model = text,
+                ("summary", Some(text)) => attributes.summary = text,
+                ("cwd", Some(text)) => attributes.cwd = text,
+                ("git_branch", Some(text)) => attributes.git_branch = text,
+                ("agent_version", Some(text)) => attributes.agent_version = text,
+                ("permission_mode", Some(text)) => attributes.permission_mode = Some(text),
+                ("session_id_original", Some(text)) => attributes.session_id_original = Some(text),
+                ("missing", Some(text)) => attributes.missing = Some(text),
+                ("embedding_model", Some(text)) => attributes.embedding_model = Some(text),
+                ("created_at", _) if value.as_f64().is_some() => attributes.created_at = value.as_f64().unwrap_or_default(),
+                _ => others.push((name, value)),
+            }
+        }
+        if !others.is_empty() {
+            self.file.start_operation();
+            let types = self.group.attr_datatypes().map_err(|error| self.file.format_error(&place, error))?;
+            attributes.other = others.into_iter().filter_map(|(name, value)| {
+                let value = carried_attribute(&value, types.get(&name))?;
+                Some((name, value))
+            }).collect();
+            attributes.other.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        Ok(attributes)
+    }
+
+    /// Number of messages.
+    pub fn message_count(&self) -> Result<u64> {
+        Columns::open(self, MESSAGES)?.map_or(Ok(0), |columns| columns.message_rows())
+    }
+
+    /// Number of tool calls.
+    pub fn tool_call_count(&self) -> Result<u64> {
+        Columns::open(self, TOOL_CALLS)?.map_or(Ok(0), |columns| columns.call_rows())
+    }
+
+    /// Returns the last `count` messages, oldest first.
+    pub fn tail(&self, count: u64) -> Result<Vec<Message>> {
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(Vec::new());
+        };
+        let end = columns.message_rows()?;
+        read_messages(&columns, end.saturating_sub(count)..end)
+    }
+
+    /// Returns the messages of these rows, as far as they exist.
+    pub fn messages(&self, rows: Range<u64>) -> Result<Vec<Message>> {
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(Vec::new());
+        };
+        let end = columns.message_rows()?.min(rows.end);
+        read_messages(&columns, rows.start.min(end)..end)
+    }
+
+    /// Returns the sum of the tokens of all messages. Only the column `usage` is read.
+    pub fn sum_usage(&self) -> Result<TokenUsage> {
+        let mut sum = TokenUsage::default();
+        if let Some(columns) = Columns::open(self, MESSAGES)? {
+            // Rows that are only allocated are zero.
+            let rows = columns.dataset_rows("usage")?;
+            for start in (0..rows).step_by(SUM_ROWS as usize) {
+                for values in columns.fields("usage", start..rows.min(start + SUM_ROWS), USAGE_FIELDS)? {
+                    sum.add_usage(&usage_from(values));
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Returns the tool calls of these rows, as far as they exist.
+    pub fn tool_calls(&self, rows: Range<u64>) -> Result<Vec<ToolCall>> {
+        let Some(columns) = Columns::open(self, TOOL_CALLS)? else {
+            return Ok(Vec::new());
+        };
+        let end = columns.call_rows()?.min(rows.end);
+        let mut calls = Vec::new();
+        for start in (rows.start.min(end)..end).step_by(WINDOW_ROWS as usize) {
+            let window = start..end.min(start + WINDOW_ROWS);
+            let [ids, messages, names, results] = CALL_TEXTS.map(|name| columns.texts(name, window.clone()));
+            let texts = ids?.into_iter().zip(messages?).zip(names?).zip(results?);
+            let times = columns.numbers("timestamp", window.clone())?;
+            let errors = columns.numbers("is_error", window.clone())?;
+            let contents = columns.ranges("call_bytes", &columns.fields("call_index", window, CALL_FIELDS)?)?;
+            for ((((((tool_use_id, message_uuid), name), result_uuid), timestamp), is_error), [args, result]) in texts.zip(times).zip(errors).zip(contents) {
+                calls.push(ToolCall { tool_use_id, message_uuid, name, result_uuid, timestamp, is_error: is_error != 0.0, args, result });
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Number of artifacts.
+    pub(super) fn artifact_count(&self) -> Result<u64> {
+        let place = format!("{}/{ARTIFACTS}", self.place());
+        match self.file.child_group(&self.group, ARTIFACTS, &place)? {
+            Some(group) => Ok(self.file.child_datasets(&group, &place)?.len() as u64),
+            None => Ok(0),
+        }
+    }
+
+    /// Returns all artifacts, sorted by name.
+    pub fn artifacts(&self) -> Result<Vec<Artifact>> {
+        let place = format!("{}/{ARTIFACTS}", self.place());
+        let Some(group) = self.file.child_group(&self.group, ARTIFACTS, &place)? else {
+            return Ok(Vec::new());
+        };
+        let mut artifacts = Vec::new();
+        for (name, dataset) in self.file.child_datasets(&group, &place)? {
+            let place = format!("{place}/{name}");
+            self.file.check_shape(&dataset, &place)?;
+            self.file.start_operation();
+            let attributes = dataset.attrs().map_err(|error| self.file.format_error(&place, error))?;
+            let text = |name: &str| attributes.get(name).and_then(AttrValue::as_str).unwrap_or_default().to_owned();
+            self.file.start_operation();
+            let bytes = dataset.read_raw().map_err(|error| self.file.format_error(&place, error))?;
+            artifacts.push(Artifact { media_type: text("media_type"), origin: text("origin"), bytes, name });
+        }
+        artifacts.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(artifacts)
+    }
+
+    /// Returns the whole session, with its artifacts and logs.
+    pub fn read(&self) -> Result<SessionColumns> {
+        Ok(SessionColumns {
+            id: self.id.clone(),
+            attributes: self.attributes()?,
+            messages: self.messages(0..u64::MAX)?,
+            tool_calls: self.tool_calls(0..u64::MAX)?,
+            artifacts: self.artifacts()?,
+            logs: self.read_logs()?,
+        })
+    }
+}
+
+fn usage_from([input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens]: [i64; 4]) -> TokenUsage {
+    TokenUsage { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }
+}
+
+fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>> {
+    let mut messages = Vec::new();
+    for start in rows.clone().step_by(WINDOW_ROWS as usize) {
+        let window = start..rows.end.min(start + WINDOW_ROWS);
+        let [uuids, parents, kinds, roles, models] = MESSAGE_TEXTS.map(|name| columns.texts(name, window.clone()));
+        let texts = uuids?.into_iter().zip(parents?).zip(kinds?).zip(roles?).zip(models?);
+        let times = columns.numbers("timestamp", window.clone())?;
+        let seqs = columns.numbers("seq", window.clone())?;
+        let usages = columns.fields("usage", window.clone(), USAGE_FIELDS)?;
+        let contents = columns.ranges("content_bytes", &columns.fields("content_index", window.clone(), CONTENT_FIELDS)?)?;
+        let marks = columns.numbers("has_embedding", window.clone())?;
+        let (numbers, length) = if marks.contains(&1.0) { columns.embeddings(window)? } else { Default::default() };
+        let rows = texts.zip(times).zip(seqs).zip(usages).zip(contents).enumerate();
+        for (row, ((((((((uuid, parent_uuid), kind), role), model), timestamp), seq), usage), [text, json])) in rows {
+            let embedding = if marks[row] == 1.0 { numbers.get(row * length..(row + 1) * length).map(<[f32]>::to_vec) } else { None };
+            messages.push(Message { seq: seq as u32, uuid, parent_uuid, kind, role, model, timestamp, usage: usage_from(usage), text, json, embedding });
+        }
+    }
+    Ok(messages)
+}

@@ -1,0 +1,235 @@
+//! Writing session files: a new one, or a rebuilt one with all that the old one holds.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use hdf5_pure::Group;
+
+use super::copy::Copier;
+use super::lock::{NewVersion, resolve_target};
+use super::merge::merge_session;
+use super::open::SessionFile;
+use super::read::Session;
+use super::save::{CarriedMembers, SessionWriter};
+use super::schema::{
+    ARTIFACTS, CALL_COLUMNS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA, ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
+};
+use crate::error::{Error, Result};
+use crate::hdf5::FileWriter;
+use crate::hdf5::group::Link;
+use crate::rows::{AttributeValue, SessionColumns, link_name};
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteOptions {
+    /// Threads that compress.
+    pub threads: usize,
+    /// Wait for another process that writes the file, or has it open in h5py; else that is an error.
+    pub wait: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { threads: 1, wait: true }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteReport {
+    /// Sessions that were given.
+    pub sessions: u64,
+    /// Sessions of the old file that were not among them.
+    pub carried_over: u64,
+    /// Messages of the sessions that were given, with those that only the old file had.
+    pub messages: u64,
+    /// Tool calls of the sessions that were given, with those that only the old file had.
+    pub tool_calls: u64,
+    /// Size of the file.
+    pub file_bytes: u64,
+}
+
+/// Writes sessions to `path`: a new file, or a rebuilt one that also has everything that the old one holds.
+///
+/// The file at `path` is replaced at once when all is written and durable; until then, and if anything fails, it stays as it was. Another
+/// writer waits. A session is in memory only while it is written. `source` is the attribute of that name of a new file.
+///
+/// # Errors
+/// If a session cannot be had or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
+pub fn write_sessions<I>(path: &Path, source: &str, sessions: I, options: &WriteOptions) -> Result<WriteReport>
+where
+    I: IntoIterator<Item = Result<SessionColumns>>,
+{
+    let target = resolve_target(path)?;
+    let new = NewVersion::create(&target, options.wait)?;
+    let old = match new.old_file() {
+        Some(file) => {
+            let old = SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
+            old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
+            Some(old)
+        }
+        None => None,
+    };
+    let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
+    let mut rebuild = Rebuild { target: &target, old: old.as_ref(), out, links: Vec::new(), report: WriteReport::default() };
+    rebuild.write_all(source, sessions)?;
+    let report = rebuild.report;
+    drop(rebuild);
+    drop(old);
+    new.replace_target()?;
+    Ok(report)
+}
+
+struct Rebuild<'a, W: std::io::Write + std::io::Seek> {
+    target: &'a Path,
+    old: Option<&'a SessionFile>,
+    out: FileWriter<W>,
+    links: Vec<Link>,
+    report: WriteReport,
+}
+
+impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
+    fn write_all<I>(&mut self, source: &str, sessions: I) -> Result<()>
+    where
+        I: IntoIterator<Item = Result<SessionColumns>>,
+    {
+        let mut left: HashMap<String, Group> = match self.old {
+            Some(old) => old.session_groups()?.into_iter().collect(),
+            None => HashMap::new(),
+        };
+        let mut written = HashSet::new();
+        for session in sessions {
+            let session = session?;
+            check_columns(&session)?;
+            let id = session.id.clone();
+            if !written.insert(id.clone()) {
+                return Err(Error::BadColumns { id, what: "it was given twice".into() });
+            }
+            let old = left.remove(&id);
+            self.write_session(session, old)?;
+        }
+        let mut left: Vec<_> = left.into_iter().collect();
+        left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (id, group) in left {
+            let address = self.copier()?.copy_group(&group, &format!("{SESSIONS}/{id}"))?;
+            self.links.push((id, address));
+            self.report.carried_over += 1;
+        }
+        self.write_root(source)
+    }
+
+    fn write_session(&mut self, mut session: SessionColumns, old: Option<Group>) -> Result<()> {
+        let mut carried = CarriedMembers::default();
+        if let (Some(file), Some(group)) = (self.old, old) {
+            let old = Session::new(file, session.id.clone(), group);
+            let columns = SessionColumns {
+                id: String::new(),
+                attributes: old.attributes()?,
+                messages: old.messages(0..u64::MAX)?,
+                tool_calls: old.tool_calls(0..u64::MAX)?,
+                artifacts: Vec::new(),
+                logs: old.read_logs()?,
+            };
+            merge_session(&mut session, columns);
+            check_columns(&session)?;
+            carried = self.carry_members(&old, &session)?;
+        }
+        self.report.sessions += 1;
+        self.report.messages += session.messages.len() as u64;
+        self.report.tool_calls += session.tool_calls.len() as u64;
+        let address = SessionWriter { out: &mut self.out }.write_session(&session, carried).map_err(Error::io(self.target))?;
+        self.links.push((session.id, address));
+        Ok(())
+    }
+
+    fn copier(&mut self) -> Result<Copier<'_, W>> {
+        match self.old {
+            Some(old) => Ok(Copier { old, out: &mut self.out, target: self.target }),
+            None => Err(Error::BadTarget { path: self.target.to_owned(), what: "has no old version".into() }),
+        }
+    }
+
+    /// Copies what an old session has besides the columns.
+    fn carry_members(&mut self, old: &Session<'_>, new: &SessionColumns) -> Result<CarriedMembers> {
+        let place = old.place();
+        let file = old.file();
+        let mut carried = CarriedMembers { session: self.copier()?.copy_members(old.group(), &place, &names(&SESSION_GROUPS))?, ..Default::default() };
+        let messages = format!("{place}/{MESSAGES}");
+        if let Some(group) = file.child_group(old.group(), MESSAGES, &messages)? {
+            carried.messages = self.copier()?.copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
+            carried.message_attributes = self.copier()?.copy_attributes(&group, &messages, &[ROWS_USED])?;
+        }
+        let calls = format!("{place}/{TOOL_CALLS}");
+        if let Some(group) = file.child_group(old.group(), TOOL_CALLS, &calls)? {
+            let mut known = names(&CALL_COLUMNS);
+            known.insert(RESULT_DATA);
+            carried.tool_calls = self.copier()?.copy_members(&group, &calls, &known)?;
+            carried.call_attributes = self.copier()?.copy_attributes(&group, &calls, &[ROWS_USED])?;
+            let results = format!("{calls}/{RESULT_DATA}");
+            if let Some(results_group) = file.child_group(&group, RESULT_DATA, &results)? {
+                carried.result_data = Some(self.copier()?.copy_group(&results_group, &results)?);
+            }
+        }
+        let artifacts = format!("{place}/{ARTIFACTS}");
+        if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
+            let replaced = new.artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
+            carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
+        }
+        Ok(carried)
+    }
+
+    fn write_root(&mut self, source: &str) -> Result<()> {
+        let mut links = Vec::new();
+        let mut attributes = Vec::new();
+        let mut session_attributes = Vec::new();
+        if let Some(old) = self.old {
+            let root = old.root_group();
+            links = self.copier()?.copy_members(&root, "", &HashSet::from([SESSIONS]))?;
+            attributes = self.copier()?.copy_attributes(&root, "/", &["schema_version"])?;
+            if let Some(sessions) = old.child_group(&root, SESSIONS, SESSIONS)? {
+                session_attributes = self.copier()?.copy_attributes(&sessions, SESSIONS, &[])?;
+            }
+        }
+        let io = Error::io(self.target);
+        let written = (|| {
+            if !attributes.iter().any(|attribute| attribute.name == "source") {
+                attributes.push(self.out.encode_attribute("source", &AttributeValue::Text(source.to_owned()))?);
+            }
+            attributes.push(self.out.encode_attribute("schema_version", &AttributeValue::Integer(SCHEMA_VERSION))?);
+            let sessions = self.out.write_group(&self.links, &session_attributes)?;
+            links.push((SESSIONS.to_owned(), sessions));
+            let root = self.out.write_group(&links, &attributes)?;
+            self.out.finish(root)
+        })();
+        self.report.file_bytes = written.map_err(io)?;
+        Ok(())
+    }
+}
+
+fn names<'a>(names: &[&'a str]) -> HashSet<&'a str> {
+    names.iter().copied().collect()
+}
+
+/// Checks what the file format demands of columns.
+fn check_columns(session: &SessionColumns) -> Result<()> {
+    let bad = |what: String| Err(Error::BadColumns { id: session.id.clone(), what });
+    if link_name(&session.id) != session.id {
+        return bad("its id must not be empty or contain \"/\"".into());
+    }
+    let mut seen = HashSet::new();
+    for artifact in &session.artifacts {
+        if link_name(&artifact.name) != artifact.name || !seen.insert(&artifact.name) {
+            return bad(format!("\"{}\" is not the name of one artifact", artifact.name));
+        }
+    }
+    let mut lengths = session.messages.iter().filter_map(|row| row.embedding.as_ref().map(Vec::len));
+    if let Some(first) = lengths.next()
+        && (first == 0 || lengths.any(|length| length != first))
+    {
+        return bad("its embeddings do not all have the same length".into());
+    }
+    if let Some(log) = session.logs.iter().find(|log| !log.rows.is_sorted_by_key(|(offset, _)| *offset)) {
+        return bad(format!("rows of its log {} are not in the order of offsets", log.path));
+    }
+    Ok(())
+}
