@@ -3,6 +3,7 @@
 use backstory_event::{Event, Kind};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// What an argument is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,4 +101,9 @@ pub fn call_arguments(event: &Event) -> Option<&str> {
     let text = body.text.as_str();
     let is_json = text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
     is_json.then_some(text)
+}
+
+/// Returns the arguments of a tool call as a JSON value to be written elsewhere; `None` for free text.
+pub fn raw_arguments(event: &Event) -> Option<&RawValue> {
+    serde_json::from_str(call_arguments(event)?).ok()
 }

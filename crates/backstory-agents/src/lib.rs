@@ -34,7 +34,7 @@ mod tool_use;
 mod toy;
 
 pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
-pub use arguments::{ArgumentUse, call_arguments, each_argument};
+pub use arguments::{ArgumentUse, call_arguments, each_argument, raw_arguments};
 pub use failure::{unframed_output, without_error_tags};
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, is_program_text, without_context};
 pub use patch::{added_lines, has_patch};

@@ -39,7 +39,7 @@ pub struct Payload {
 /// Goes once through the text, whatever it is; JSON that is damaged costs payloads and nothing else.
 pub fn find_payloads(json: &[u8]) -> Vec<Payload> {
     let has_mark = |mark: &&str| memmem::find(json, mark.as_bytes()).is_some();
-    if !MARKS.iter().any(|mark| has_mark(&mark)) {
+    if !MARKS.iter().any(has_mark) {
         return Vec::new();
     }
     let mut walk = PayloadWalk {

@@ -8,6 +8,9 @@ use crate::body::{EventBody, Identity, Image};
 use crate::ids::TimeMs;
 use crate::telemetry::TelemetryRecord;
 
+/// Model of responses whose log names none.
+pub const UNKNOWN_MODEL: &str = "unknown";
+
 /// What a reader understood of the records it was given, in their order.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -153,6 +156,11 @@ impl Kind {
             Kind::ToolResult => "tool",
             Kind::Summary | Kind::System => "system",
         }
+    }
+
+    /// Returns whether the model wrote it.
+    pub fn is_from_model(self) -> bool {
+        matches!(self, Kind::Reply | Kind::Reasoning | Kind::ToolCall)
     }
 }
 

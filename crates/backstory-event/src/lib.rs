@@ -17,7 +17,7 @@ pub use body::{EventBody, Identity, Image, Marks, TurnContext};
 pub use edit::{Change, FileEdit, Hunk, HunkLine, Substitution};
 pub use event::{
     Action, Billing, Event, EventKey, Extension, Fragment, Kind, Output, Parent, ParentKind,
-    Response, SessionFacts, Skipped, Span, Title, Touch, Usage,
+    Response, SessionFacts, Skipped, Span, Title, Touch, UNKNOWN_MODEL, Usage,
 };
 pub use ids::{
     AgentName, FileId, ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, TurnNo,

@@ -108,6 +108,9 @@ pub enum Error {
     /// No model has this name.
     #[error("no model here is called {0:?}")]
     NoModel(String),
+    /// No model is named, and none is in use.
+    #[error("no embedding model is in use: name one")]
+    NoModelInUse,
     /// A name that a model cannot have.
     #[error("{0:?} cannot be the name of a model")]
     ModelName(String),

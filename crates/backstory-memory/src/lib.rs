@@ -80,13 +80,14 @@ pub use backstory_code::{
 pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
     AgentName, Event, EventBody, EventView, FileId, Identity, Image, Kind, Marks, Origin,
-    ProjectId, Seq, SessionId, SessionName, TimeMs, ToolClass, TurnContext, TurnNo, Usage,
+    ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
+    Usage,
 };
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
     FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
     SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier,
-    Verification, try_lock_file,
+    Verification, View, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
@@ -131,13 +132,14 @@ pub use random::random_key;
 pub use read::{
     Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
     SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
-    UsageRecord, rfc3339,
+    UsageRecord,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
     Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
+    TextEmbedder, TextVectors,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
@@ -146,6 +148,7 @@ pub use setup::{
 pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
 pub use temporary::TemporaryFolder;
+pub use text::rfc3339;
 pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};

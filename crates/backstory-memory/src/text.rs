@@ -1,4 +1,6 @@
-//! Cutting texts between characters.
+//! Cutting texts between characters, and times as text.
+
+use backstory_event::TimeMs;
 
 /// The beginning of a text, of at most so many bytes.
 pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
@@ -45,4 +47,10 @@ fn after_escape(text: &str) -> &str {
         let rest = &title[end + 1..];
         rest.strip_prefix('\\').unwrap_or(rest)
     })
+}
+
+/// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
+pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
+    Some(format!("{time:.3}"))
 }

@@ -76,6 +76,8 @@ pub struct Redacted<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// How many secrets were replaced.
     pub count: usize,
+    /// Where the protected ranges are now.
+    pub protected: Vec<Range<usize>>,
 }
 
 /// What every marker begins with.
@@ -104,23 +106,25 @@ impl Redactor {
         let mut redacted = Redacted {
             bytes: Cow::Borrowed(bytes),
             count: 0,
+            protected: protected.to_vec(),
         };
-        let mut protected = protected.to_vec();
         let mut memory = ScanMemory::default();
         let whole = 0..bytes.len();
         let mut places = vec![whole];
         // Where a secret begins cannot be seen right behind another one, but behind a marker it can: what stands around a change
         // is searched again until nothing more is found.
         for round in 1..=MAX_ROUNDS {
-            let mut findings = self.findings(&redacted.bytes, &protected, &places, &mut memory);
+            let mut findings =
+                self.findings(&redacted.bytes, &redacted.protected, &places, &mut memory);
             if findings.is_empty() {
                 break;
             }
             if round == MAX_ROUNDS {
-                findings = widened(findings, &redacted.bytes, &protected);
+                findings = widened(findings, &redacted.bytes, &redacted.protected);
             }
             redacted.count += findings.len();
-            let (bytes, markers) = self.replaced(&redacted.bytes, &findings, &mut protected);
+            let (bytes, markers) =
+                self.replaced(&redacted.bytes, &findings, &mut redacted.protected);
             places = around(&markers, &bytes);
             redacted.bytes = Cow::Owned(bytes);
         }

@@ -290,6 +290,10 @@ fn protected_ranges_are_never_touched() {
     let protected = secret.len() + 1..secret.len() * 2 + 1;
     let output = REDACTOR.redact(text.as_bytes(), &[protected]);
     assert_eq!(output.count, 2);
+    assert_eq!(
+        output.bytes[output.protected[0].clone()],
+        *secret.as_bytes()
+    );
     let output = String::from_utf8(output.bytes.into_owned()).unwrap();
     assert_eq!(output.matches(&secret).count(), 1);
     assert!(output.starts_with('[') && output.ends_with(']'));

@@ -5,6 +5,7 @@
 //! are damaged or evicted are passed over.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use backstory_event::{Output, Seq, SessionFacts, SessionId, StreamId, TelemetryRecord};
 use rusqlite::{OptionalExtension, Row, ToSql};
@@ -166,7 +167,15 @@ impl Batch<'_> {
                 continue;
             }
             if self.tally.is_known(&self.transaction, response.key)? {
-                self.take_response(agent, response)?;
+                // Behind a gap, the reader does not know what went before.
+                let replaces_requests = cursor.lines.is_some()
+                    && !self.is_superseded(
+                        agent,
+                        &response.session,
+                        cursor.stream,
+                        &mut superseded,
+                    )?;
+                self.take_response(agent, response, replaces_requests)?;
             }
         }
         for record in &output.telemetry {
@@ -230,17 +239,10 @@ impl Batch<'_> {
         if !self.is_session(agent, name)? {
             return Ok(());
         }
-        let id = self.session(agent, name)?.id;
-        let is_superseded = match superseded.get(&id) {
-            Some(known) => *known,
-            None => {
-                let known = self.has_later_stream(id, stream)?;
-                superseded.insert(id, known);
-                known
-            }
-        };
+        let is_superseded = self.is_superseded(agent, name, stream, superseded)?;
         let session = self.session(agent, name)?;
         session.changed = true;
+        let id = session.id;
         if !is_superseded {
             session.learn_details(facts);
             if facts.branch.is_some() {
@@ -253,6 +255,23 @@ impl Batch<'_> {
             true => Ok(()),
             false => self.save_meta(id, facts, stream),
         }
+    }
+
+    /// Returns whether a stream that was begun later counts for a session, which `superseded` remembers.
+    fn is_superseded(
+        &mut self,
+        agent: &'static str,
+        name: &Arc<str>,
+        stream: StreamId,
+        superseded: &mut HashMap<SessionId, bool>,
+    ) -> Result<bool> {
+        let id = self.session(agent, name)?.id;
+        if let Some(known) = superseded.get(&id) {
+            return Ok(*known);
+        }
+        let known = self.has_later_stream(id, stream)?;
+        superseded.insert(id, known);
+        Ok(known)
     }
 
     /// Returns whether a session has events in a stream that was begun after another one, and that this version read.

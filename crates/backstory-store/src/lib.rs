@@ -64,7 +64,7 @@ pub use index::{
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken, TitleRank};
 pub use meta::{MetaEquals, MetaPlace};
-pub use open::{Store, is_store_entry, lock_file, try_lock_file};
+pub use open::{Store, View, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
     Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
     NewItem, SAME_TIME_MS, ToldEvent, ToldSession,

@@ -122,15 +122,47 @@ fn short_fields(fields: &Map<String, Value>, max_bytes: usize) -> Map<String, Va
 mod tests {
     use super::*;
 
+    /// Saves a record and returns the values that are kept of it.
+    fn saved(fields: Map<String, Value>) -> Value {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let session = "INSERT INTO sessions (id, agent, session) VALUES (1, 'codex', 'one')";
+        store.connection.execute(session, []).unwrap();
+        let stream = StreamId::default();
+        let span = Span {
+            offset: 0,
+            length: 1,
+            part: 0,
+        };
+        let json = Value::Object(fields).to_string();
+        save(&store.connection, 1.into(), stream, span, &json).unwrap();
+        let (_, kept) = store.session_meta(1.into()).unwrap().unwrap();
+        assert!(kept.len() <= MAX_FIELDS_BYTES);
+        serde_json::from_str(&kept).unwrap()
+    }
+
+    /// A branch, and so many values of a length.
+    fn fields(count: usize, bytes: usize) -> Map<String, Value> {
+        let value = Value::from("x".repeat(bytes));
+        let values = (0..count).map(|number| (format!("field {number}"), value.clone()));
+        let branch = ("git".to_string(), serde_json::json!({"branch": "main"}));
+        values.chain([branch]).collect()
+    }
+
     #[test]
     fn a_record_with_many_values_keeps_its_short_ones() {
-        let long = "x".repeat(100);
-        let mut fields: Map<String, Value> = (0..200)
-            .map(|number| (format!("field {number}"), Value::from(long.as_str())))
-            .collect();
-        fields.insert("git".to_string(), serde_json::json!({"branch": "main"}));
-        assert_eq!(short_fields(&fields, MAX_VALUE_BYTES[0]).len(), 201);
-        let short = short_fields(&fields, MAX_VALUE_BYTES[1]);
-        assert_eq!(Value::Object(short)["git"]["branch"], "main");
+        for (count, bytes, kept) in [
+            (20, 300, 21),
+            (20, 600, 1),
+            (200, 300, 1),
+            (200, 40, 1),
+            (60, 40, 61),
+        ] {
+            let saved = saved(fields(count, bytes));
+            assert_eq!(saved["git"]["branch"], "main", "{count} {bytes}");
+            assert_eq!(saved.as_object().unwrap().len(), kept, "{count} {bytes}");
+        }
+        // Too many even of the shortest.
+        assert_eq!(saved(fields(2000, 3)), serde_json::json!({}));
     }
 }

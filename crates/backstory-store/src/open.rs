@@ -60,6 +60,11 @@ pub struct Store {
     met_damage: RefCell<Vec<Damage>>,
 }
 
+/// One view of a store, as long as it lives.
+pub struct View<'a> {
+    _transaction: Transaction<'a>,
+}
+
 impl Store {
     /// Opens the store in a folder, making both as needed. The folder is made private to the user.
     pub fn open(folder: &Path) -> Result<Self> {
@@ -71,6 +76,10 @@ impl Store {
     /// Like [`Store::open`], for those who cannot wait longer than this for another process's transaction. They can capture hook
     /// events; whoever changes anything else calls [`Store::install_triggers`] first.
     pub fn open_within(folder: &Path, wait: Duration) -> Result<Self> {
+        Store::open_for(folder, wait, true)
+    }
+
+    fn open_for(folder: &Path, wait: Duration, lasts: bool) -> Result<Self> {
         private::make_private_folder(folder, is_store_entry).map_err(prepare_error(folder))?;
         check_entries(folder)?;
         let path = folder.join("backstory.db");
@@ -92,10 +101,10 @@ impl Store {
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
             let lock = lock_file(&folder.join("open.lock"), || {})?;
-            store.prepare()?;
+            store.prepare(lasts)?;
             drop(lock);
         } else {
-            store.prepare()?;
+            store.prepare(lasts)?;
         }
         Ok(store)
     }
@@ -103,13 +112,7 @@ impl Store {
     /// Opens a store that is removed before long: nothing is made to last, rows get no checksums but those of blocks, and after a crash
     /// it may be damaged.
     pub fn open_temporary(folder: &Path) -> Result<Self> {
-        let store = Store::open_within(folder, BUSY_TIMEOUT)?;
-        let connection = &store.connection;
-        // Without a write-ahead log every page is written once.
-        connection.pragma_update(None, "journal_mode", "MEMORY")?;
-        connection.pragma_update(None, "synchronous", "OFF")?;
-        connection.pragma_update(None, "secure_delete", "OFF")?;
-        Ok(store)
+        Store::open_for(folder, BUSY_TIMEOUT, false)
     }
 
     /// Opens a store only to read it; `None` when there is none yet. One of an older schema is brought up to date first.
@@ -219,9 +222,9 @@ impl Store {
     }
 
     /// One view of the store for as long as the guard lives: what others write meanwhile is not seen.
-    pub fn view(&self) -> Result<Transaction<'_>> {
+    pub fn view(&self) -> Result<View<'_>> {
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
-        Ok(view)
+        Ok(View { _transaction: view })
     }
 
     /// Moves what is in the journal to the database when it has become much, so that the files on disk are as small as they
@@ -279,7 +282,12 @@ impl Store {
         })
     }
 
-    fn prepare(&mut self) -> Result<()> {
+    fn prepare(&mut self, lasts: bool) -> Result<()> {
+        // Without a write-ahead log every page is written once.
+        let (journal_mode, synchronous, secure_delete) = match lasts {
+            true => ("WAL", "NORMAL", "FAST"),
+            false => ("MEMORY", "OFF", "OFF"),
+        };
         let found = self.version()?;
         if found > MIGRATIONS.len() as i64 {
             return Err(self.too_new(found));
@@ -290,16 +298,22 @@ impl Store {
                 .pragma_update(None, "page_size", PAGE_BYTES)?;
             self.connection
                 .pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-            self.connection.pragma_update(None, "journal_mode", "WAL")?;
+            if !lasts {
+                // Not even the first page is waited for.
+                self.connection
+                    .pragma_update(None, "synchronous", synchronous)?;
+            }
+            self.connection
+                .pragma_update(None, "journal_mode", journal_mode)?;
         }
         self.connection
-            .pragma_update(None, "synchronous", "NORMAL")?;
+            .pragma_update(None, "synchronous", synchronous)?;
         self.connection
             .pragma_update(None, "journal_size_limit", 16 << 20)?;
         self.connection
             .pragma_update(None, "cache_size", -(24 << 10))?;
         self.connection
-            .pragma_update(None, "secure_delete", "FAST")?;
+            .pragma_update(None, "secure_delete", secure_delete)?;
         // Moving the journal at every close costs several syncs, more than a small sweep; `tidy` does it when it is worth it.
         self.connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

@@ -221,7 +221,7 @@ impl Store {
                     changed.push((row.get(0)?, redacted));
                 }
             }
-            // Two paths that are one now were the same file in the time of another program.
+            // Another row already has the redacted path: add the row id to keep it unique.
             let update = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE id = ?1");
             for (id, text) in changed {
                 if transaction.execute(&update, (id, &text))? == 0 {

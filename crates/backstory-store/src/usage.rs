@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, Usage};
+use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, UNKNOWN_MODEL, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Returns the model that wrote most of each turn's output, by the responses that the turn's events begin.
+    /// Returns the known model that wrote most of each turn's output, by the responses that the turn's events begin.
     pub fn turn_models(
         &self,
         session: SessionId,
@@ -116,11 +116,11 @@ impl Store {
     ) -> Result<HashMap<TurnNo, String>> {
         let query = "SELECT turn, name FROM responses JOIN events ON events.session = responses.session AND events.seq = responses.seq \
              JOIN names ON names.id = responses.model \
-             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 \
+             WHERE responses.session = ?1 AND responses.seq > 0 AND turn BETWEEN ?2 AND ?3 AND name != ?4 \
              GROUP BY turn, name ORDER BY turn, SUM(output)";
         let mut statement = self.connection.prepare_cached(query)?;
-        let rows =
-            statement.query_map((session, from, to), |row| Ok((row.get(0)?, row.text(1)?)))?;
+        let parameters = (session, from, to, UNKNOWN_MODEL);
+        let rows = statement.query_map(parameters, |row| Ok((row.get(0)?, row.text(1)?)))?;
         // The last one of each turn stays.
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -183,6 +183,15 @@ pub(crate) struct Counted {
     pub(crate) billing: i64,
 }
 
+/// What another copy of a response replaces, rather than adds where nothing is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// The event that it begins with.
+    pub(crate) event: bool,
+    /// Requests to the provider's tools: older versions counted some for the response behind.
+    pub(crate) requests: bool,
+}
+
 /// Columns of the roll-up that identify a row: session, slot, model, branch, billing.
 type Bucket = (SessionId, i64, i64, i64, i64);
 
@@ -226,33 +235,39 @@ impl Counted {
         )
     }
 
-    /// Returns whether this is a response as versions before details stored it.
+    /// Returns whether this is a response as older versions stored it: without details, or with other requests to the provider's tools.
     fn is_older_copy(&self, complete: &Counted) -> bool {
         let tokens = |counted: &Counted| columns(&counted.usage)[..5].to_vec();
-        (self.seq, self.branch, self.billing) == (Seq::ZERO, 0, 0)
+        let details = (self.branch, self.billing);
+        self.seq == Seq::ZERO
+            && (details == (0, 0) || details == (complete.branch, complete.billing))
             && (self.session, self.slot, self.model)
                 == (complete.session, complete.slot, complete.model)
             && tokens(self) == tokens(complete)
     }
 
-    /// Returns the response as it is known after another copy of it was read, whose event may replace the one known before.
-    fn merged_with(self, newer: &Counted, replaces_event: bool) -> Counted {
+    /// Returns the response as it is known after another copy of it was read.
+    fn merged_with(self, newer: &Counted, replaced: Replaced) -> Counted {
         // The message's first event and its branch are those of the first copy that has any.
         let first = |known: i64, newer: i64| if known == 0 { newer } else { known };
         let grown = rank(&newer.usage) > rank(&self.usage);
+        let requests = |known: u64, newer: u64| match replaced.requests {
+            true => newer,
+            false => known.max(newer),
+        };
         let usage = match grown {
             true => newer.usage,
             // Counts of an older version have no parts.
             false if rank(&newer.usage) == rank(&self.usage) => Usage {
                 reasoning: self.usage.reasoning.max(newer.usage.reasoning),
                 cache_write_1h: self.usage.cache_write_1h.max(newer.usage.cache_write_1h),
-                web_searches: self.usage.web_searches.max(newer.usage.web_searches),
-                web_fetches: self.usage.web_fetches.max(newer.usage.web_fetches),
+                web_searches: requests(self.usage.web_searches, newer.usage.web_searches),
+                web_fetches: requests(self.usage.web_fetches, newer.usage.web_fetches),
                 ..self.usage
             },
             false => self.usage,
         };
-        let takes_event = (replaces_event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
+        let takes_event = (replaced.event && newer.seq != Seq::ZERO) || self.seq == Seq::ZERO;
         Counted {
             usage,
             seq: match takes_event && self.session == newer.session {
@@ -325,7 +340,7 @@ impl Tally {
         connection: &Connection,
         key: EventKey,
         counted: Counted,
-        replaces_event: bool,
+        replaced: Replaced,
     ) -> Result<()> {
         let tallied = match self.find(connection, key)? {
             None => {
@@ -337,7 +352,7 @@ impl Tally {
                 }
             }
             Some(known) => {
-                let merged = known.counted.merged_with(&counted, replaces_event);
+                let merged = known.counted.merged_with(&counted, replaced);
                 if merged != known.counted {
                     self.roll_up(&known.counted, -1);
                     self.roll_up(&merged, 1);
@@ -510,6 +525,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_unknown_model_hides_no_known_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store
+            .connection
+            .execute_batch(
+                "INSERT INTO sessions (id, agent, session) VALUES (1, 'codex', 'one');
+                 INSERT INTO names (id, name) VALUES (1, 'unknown'), (2, 'gpt-5'), (3, 'gpt-4');
+                 INSERT INTO events (session, seq, turn, kind, stream, offset, length, part)
+                   VALUES (1, 1, 1, 1, 1, 0, 1, 0), (1, 2, 1, 1, 1, 1, 1, 0), (1, 3, 1, 1, 1, 2, 1, 0), (1, 4, 2, 1, 1, 3, 1, 0);
+                 INSERT INTO responses (key, session, slot, model, seq, input, output, cache_read, cache_write, reasoning)
+                   VALUES (1, 1, 0, 1, 1, 0, 90, 0, 0, 0), (2, 1, 0, 2, 2, 0, 2, 0, 0, 0), (3, 1, 0, 3, 3, 0, 1, 0, 0, 0),
+                     (4, 1, 0, 1, 4, 0, 1, 0, 0, 0);",
+            )
+            .unwrap();
+        let (first, last) = (TurnNo::ZERO, TurnNo::last_of(9));
+        let found = store.turn_models(1.into(), first, last).unwrap();
+        let expected = (TurnNo::last_of(1), "gpt-5".to_string());
+        assert_eq!(found, HashMap::from([expected]));
+    }
+
+    #[test]
     fn parts_that_an_older_version_did_not_count_are_added() {
         let counted = |output, reasoning, cache_write_1h| Counted {
             session: SessionId::default(),
@@ -525,7 +562,11 @@ mod tests {
             branch: 0,
             billing: 0,
         };
-        let merged = |newer: Counted| counted(9, 0, 0).merged_with(&newer, false).usage;
+        let merged = |newer: Counted| {
+            counted(9, 0, 0)
+                .merged_with(&newer, Replaced::default())
+                .usage
+        };
         assert_eq!(merged(counted(9, 4, 2)), counted(9, 4, 2).usage);
         // Of an earlier state of the message nothing is taken.
         assert_eq!(merged(counted(5, 4, 2)), counted(9, 0, 0).usage);

@@ -164,7 +164,7 @@ impl From<backstory_memory::Error> for Error {
             }
             Memory::UnknownRole(_) => Error::usage(message)
                 .hint("roles are user, assistant, tool, system; or name a kind: prompt, reply, reasoning, tool_call, tool_result, summary"),
-            Memory::NoModel(_) => Error::new(ErrorKind::NotFound, message).hint("`backstory model list` shows the models"),
+            Memory::NoModel(_) | Memory::NoModelInUse => Error::new(ErrorKind::NotFound, message).hint("`backstory model list` shows the models"),
             Memory::ModelName(_) => Error::usage(message).hint("give one with --name: letters, digits, - _ ."),
             Memory::Model(_) => Error::usage(message).hint("`backstory model list` shows the models, `backstory model --help` how to add one"),
             Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),

@@ -70,7 +70,7 @@ pub(crate) fn run(call: &Call) {
             let mut event = capture_event(&capture, at, watchdog.bytes())
                 .with("kept", taken.kept)
                 .failed(taken.error);
-            // Without it, the session may have been forgotten, so its id is not logged.
+            // If the capture was not stored, its session may have been forgotten: do not log its id.
             let mut session = None;
             if let Some((cleaned, paths)) = taken.stored {
                 events.extend(summary_event(&cleaned, at));

@@ -198,7 +198,7 @@ impl Transcript {
             };
             let mut event = Event::new(session, key, part.kind, at, span);
             event.parent = parent.filter(|_| ordinal == 0);
-            if part.kind.role() == "assistant" {
+            if part.kind.is_from_model() {
                 event.model = model.clone();
             }
             self.fill(&mut event, part, line);

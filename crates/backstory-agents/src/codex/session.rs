@@ -11,10 +11,9 @@ use super::{telemetry, usage};
 use crate::bounds::{MAX_META_BYTES, MAX_NAME_BYTES, bound_name, bound_session_id};
 use crate::object::Object;
 use crate::time;
-use backstory_event::{Billing, EventKey, Output, Response, SessionFacts, TimeMs, Title, Usage};
-
-/// What a response is put down to when the log names no model.
-const UNKNOWN_MODEL: &str = "unknown";
+use backstory_event::{
+    Billing, EventKey, Output, Response, SessionFacts, TimeMs, Title, UNKNOWN_MODEL, Usage,
+};
 
 impl CodexReading {
     /// Reads the record that a log begins with, and that comes again when it is resumed or copied. `raw` is the same as JSON.

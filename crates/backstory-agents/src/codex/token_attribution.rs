@@ -161,7 +161,7 @@ impl TokenAttribution {
             }
             return assigned;
         }
-        if kind.role() != "assistant" {
+        if !kind.is_from_model() {
             return assigned;
         }
         // Thoughts and searches may stand between a count and the item of the reply on the screen: they decide nothing.

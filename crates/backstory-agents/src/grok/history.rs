@@ -108,7 +108,7 @@ impl Session {
                 }
                 _ => {}
             }
-            event.model = model.clone().filter(|_| part.kind.role() == "assistant");
+            event.model = model.clone().filter(|_| part.kind.is_from_model());
             event.touches = part.call.touches;
             event.body = part.body;
             self.put(event, out);

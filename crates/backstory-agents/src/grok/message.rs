@@ -146,7 +146,7 @@ impl<'a> Message<'a> {
         let named = |raw| string(raw).filter(|name| !name.is_empty());
         for part in &mut parts {
             part.body.identity.uuid = named(self.id).map(Cow::into_owned);
-            if part.kind.role() == "assistant" {
+            if part.kind.is_from_model() {
                 part.body.effort = named(self.reasoning_effort).map(Cow::into_owned);
             }
         }

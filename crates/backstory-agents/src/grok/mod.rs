@@ -237,7 +237,7 @@ impl Session {
     /// would go on after something else.
     fn put(&mut self, mut event: Event, out: &mut Output) -> bool {
         self.state.run = None;
-        let is_answer = event.kind.role() == "assistant";
+        let is_answer = event.kind.is_from_model();
         let is_first_answer = is_answer && (self.state.turn_over || self.state.answer.is_none());
         if is_first_answer {
             self.state.answer = Some(event.key.0);

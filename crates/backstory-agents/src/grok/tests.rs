@@ -998,7 +998,7 @@ fn thousands_of_damaged_blocks_in_a_message_take_no_time() {
     let mut reading = Grok.begin(&source, None);
     read_lines(&mut *reading, &message, 0, 1, &mut out);
     assert_eq!(out.fragments.len(), 50_001);
-    let texts = out.fragments.iter().map(|place| {
+    let mut texts = out.fragments.iter().map(|place| {
         let start = usize::try_from(place.offset).unwrap();
         &message[start..start + usize::try_from(place.length).unwrap()]
     });
@@ -1006,7 +1006,7 @@ fn thousands_of_damaged_blocks_in_a_message_take_no_time() {
         texts.clone().filter(|text| *text == b"\xff").count(),
         50_000
     );
-    assert_eq!(texts.last(), Some(&b"end"[..]));
+    assert_eq!(texts.next_back(), Some(&b"end"[..]));
     assert!(started.elapsed().as_secs() < 20);
 }
 

@@ -210,7 +210,7 @@ impl Session {
         };
         let mut event = Event::new(session, EventKey(run.key), kind, run.at, span);
         event.body = body;
-        if kind.role() == "assistant" {
+        if kind.is_from_model() {
             event.model = self.model();
         }
         event

@@ -7,7 +7,7 @@ use super::Session;
 use super::fields::Fields;
 use super::note::Note;
 use crate::record::Record;
-use backstory_event::{Billing, EventKey, Output, Response, Usage};
+use backstory_event::{Billing, EventKey, Output, Response, UNKNOWN_MODEL, Usage};
 
 impl Session {
     /// Puts out the tokens of a turn, by model.
@@ -30,7 +30,7 @@ impl Session {
         add_reasoning(&mut by_model, &tokens(&total));
         if by_model.is_empty() {
             by_model.push((
-                self.model().unwrap_or_else(|| Arc::from("unknown")),
+                self.model().unwrap_or_else(|| Arc::from(UNKNOWN_MODEL)),
                 tokens(&total),
             ));
         }

@@ -140,6 +140,26 @@ fn check_places(output: &Output, data: &[u8]) {
     }
 }
 
+/// Content is JSON, and payloads are strings without quotes, in their order.
+fn check_content(reader: &dyn Reader, span: &[u8]) {
+    let content = reader.content(span);
+    if let Some(content) = &content {
+        let value: serde_json::Result<&serde_json::value::RawValue> =
+            serde_json::from_str(&content.json);
+        assert!(value.is_ok(), "{}", content.json);
+    }
+    let json = content.as_ref().map(|content| content.json.as_bytes());
+    for bytes in json.into_iter().chain([span]) {
+        let mut end = 0;
+        for payload in backstory_agents::find_payloads(bytes) {
+            assert!(payload.range.start >= end);
+            end = payload.range.end;
+            let text = &bytes[payload.range.clone()];
+            assert!(!text.is_empty() && text.len() < bytes.len());
+        }
+    }
+}
+
 /// The body that is read again from an event's span is the one that was put out, with all that was added to its text later.
 /// What a telemetry record says is found in its span.
 fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
@@ -166,6 +186,7 @@ fn check_bodies(reader: &dyn Reader, output: &Output, data: &[u8]) {
             (other.span.offset, other.span.length) == (event.span.offset, event.span.length)
         };
         let bodies = reader.reread(span);
+        check_content(reader, span);
         for event in events.iter().filter(of_span) {
             let found = bodies.iter().find(|(part, _)| *part == event.span.part);
             assert_eq!(

@@ -161,5 +161,4 @@ fn is_stored(store: &Store, path: &str, file: &Path) -> Result<bool> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 mod tests;

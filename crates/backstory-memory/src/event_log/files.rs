@@ -91,21 +91,50 @@ pub(super) fn all_files(home: &Path) -> Vec<PathBuf> {
     files.chain([current_file(home)]).collect()
 }
 
-/// Puts the file of a day aside under a name that nothing has yet, and removes the oldest. If two do so at once, the second leaves it.
+/// Renames the current file to that of its day without replacing an existing file, then deletes the oldest files.
 fn rotate(home: &Path, current: &Path, day: i64) {
     let Ok(at) = jiff::Timestamp::from_millisecond(day * DAY_MS) else {
         return;
     };
     let name = at.strftime("%Y-%m-%d").to_string();
-    let aside = file_of_day(home, &name);
-    // A rename would replace what another process has put there a moment ago.
-    if std::fs::hard_link(current, &aside).is_err() || std::fs::remove_file(current).is_err() {
+    let link = |current: &Path, aside: &Path| std::fs::hard_link(current, aside);
+    if put_aside(current, &file_of_day(home, &name), link).is_err() {
         return;
     }
     let days = days(home);
     for old in days.iter().take(days.len().saturating_sub(DAYS_KEPT)) {
         let _ = std::fs::remove_file(file_of_day(home, old));
     }
+}
+
+/// Renames a file unless there is one of the other name. `link` makes a second name of a file, if there is none.
+pub(super) fn put_aside(
+    current: &Path,
+    aside: &Path,
+    link: impl Fn(&Path, &Path) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    // A rename would replace what another process has put there a moment ago.
+    match link(current, aside) {
+        Ok(()) => std::fs::remove_file(current),
+        // A process was killed before it removed the first name.
+        Err(_) if is_same_file(current, aside) => std::fs::remove_file(current),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links: exFAT, some network mounts.
+        Err(error) if aside.try_exists()? => Err(error),
+        Err(_) => std::fs::rename(current, aside),
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| std::fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()));
+    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_one: &Path, _other: &Path) -> bool {
+    false
 }
 
 /// The days whose files were put aside, the oldest first.

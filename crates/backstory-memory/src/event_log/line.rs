@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{EventType, LogEvent, MAX_ERROR_BYTES};
-use crate::read::rfc3339;
 use crate::text;
+use crate::text::rfc3339;
 
 /// The columns, in their order.
 #[derive(Serialize)]

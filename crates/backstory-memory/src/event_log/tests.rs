@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
-use super::files::{LINES_AT_ONCE, current_file, days, file_of_day};
+use super::files::{LINES_AT_ONCE, current_file, days, file_of_day, put_aside};
 use super::line::read_line;
 use super::*;
 use crate::trial::{DAY, NOW, Trial};
@@ -69,6 +69,36 @@ fn a_file_a_day_is_put_aside_and_thirty_are_kept() {
             r#"{"timestamp":"2026-06-01T00:00:00.000Z","session_id":null,"event_type":"hook.capture","data":{"error":null,"event":"Stop","status":"success"},"duration_ms":null,"tokens_in":null,"tokens_out":null}"#
         )
     );
+}
+
+/// A process was killed between two steps of putting the file aside.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_half_put_aside_is_put_aside() {
+    let trial = Trial::new();
+    log(&trial, EventType::HookCapture, NOW.minus_ms(DAY));
+    let (current, aside) = (
+        current_file(&trial.store()),
+        file_of_day(&trial.store(), "2026-05-31"),
+    );
+    std::fs::hard_link(&current, &aside).unwrap();
+    log(&trial, EventType::HookCapture, NOW);
+    let lines = [aside, current].map(|path| std::fs::read_to_string(path).unwrap().lines().count());
+    assert_eq!(lines, [1, 1]);
+}
+
+#[test]
+fn a_file_is_put_aside_where_there_are_no_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let (current, aside) = (folder.path().join("current"), folder.path().join("aside"));
+    let refuse = |_: &Path, _: &Path| Err(std::io::ErrorKind::Unsupported.into());
+    std::fs::write(&current, "old").unwrap();
+    put_aside(&current, &aside, refuse).unwrap();
+    assert!(!current.exists());
+    std::fs::write(&current, "new").unwrap();
+    put_aside(&current, &aside, refuse).unwrap_err();
+    let texts = [current, aside].map(|path| std::fs::read_to_string(path).unwrap());
+    assert_eq!(texts, ["new", "old"]);
 }
 
 #[test]

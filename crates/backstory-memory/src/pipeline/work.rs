@@ -90,9 +90,7 @@ fn one<'a>(
         let redacted = redactor.redact(&bytes, &attachments);
         redactions = redacted.count;
         kept = redacted.bytes;
-        if redactions > 0 && !attachments.is_empty() {
-            attachments = attachment::find(&kept);
-        }
+        attachments = redacted.protected;
     }
     let mut output = Output::default();
     let mut baton = task.baton.recv().map_err(|_| Error::Worker)?;

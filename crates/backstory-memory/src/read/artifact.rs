@@ -1,5 +1,6 @@
 //! Images, documents and other files within records.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -65,8 +66,8 @@ impl ArtifactFinder {
     /// Finds the artifacts in the JSON of a record. Base64 of text stays where it is: it is stored as the log has it, no plainer.
     pub(super) fn find(&mut self, json: &[u8], first: &EventView<'_>) -> Vec<PlacedArtifact> {
         let decoded = find_payloads(json).into_iter().filter_map(|payload| {
-            let bytes = decode(json.get(payload.range.clone())?)?;
-            (!attachment::is_text(&bytes)).then_some((payload, bytes))
+            let bytes = decode_binary(json.get(payload.range.clone())?)?;
+            Some((payload, bytes))
         });
         let mut found: Vec<PlacedArtifact> = Vec::new();
         let mut stem = None;
@@ -117,13 +118,17 @@ impl ArtifactFinder {
     }
 }
 
-/// The bytes that a base64 text in JSON stands for.
-fn decode(text: &[u8]) -> Option<Vec<u8>> {
-    if memchr::memchr(b'\\', text).is_none() {
-        return attachment::decode(text);
+/// The bytes that a base64 text in JSON stands for; `None` when they are text.
+fn decode_binary(text: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Cow::Borrowed(text);
+    if memchr::memchr(b'\\', &text).is_some() {
+        let escaped = std::str::from_utf8(&text).ok()?;
+        text = Cow::Owned(escaped.replace("\\/", "/").into_bytes());
     }
-    let text = std::str::from_utf8(text).ok()?.replace("\\/", "/");
-    attachment::decode(text.as_bytes())
+    match attachment::is_text_payload(&text) {
+        true => None,
+        false => attachment::decode(&text),
+    }
 }
 
 /// Returns the media type that the record names; of one that names none, that of the first bytes.

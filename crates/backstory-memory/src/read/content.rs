@@ -1,6 +1,6 @@
 //! The content of messages as JSON: as the log has it, or in the same form made of events.
 
-use backstory_agents::call_arguments;
+use backstory_agents::raw_arguments;
 use backstory_event::{EventView, Kind};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -95,15 +95,11 @@ fn event_block<'a>(view: &'a EventView<'_>, artifacts: Vec<Block<'a>>) -> Block<
     let (text, call) = (view.text(), event.body.identity.tool_use_id.as_deref());
     match event.kind {
         Kind::Reasoning => Block::Thinking { thinking: text },
-        Kind::ToolCall => {
-            let arguments = call_arguments(event);
-            let arguments = arguments.and_then(|json| serde_json::from_str(json).ok());
-            Block::ToolUse {
-                id: call,
-                name: event.tool.as_deref().unwrap_or_default(),
-                input: arguments.map_or(Input::Text(text), Input::Arguments),
-            }
-        }
+        Kind::ToolCall => Block::ToolUse {
+            id: call,
+            name: event.tool.as_deref().unwrap_or_default(),
+            input: raw_arguments(event).map_or(Input::Text(text), Input::Arguments),
+        },
         Kind::ToolResult => Block::ToolResult {
             tool_use_id: call,
             content: match artifacts.is_empty() {

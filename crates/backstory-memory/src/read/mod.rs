@@ -1,6 +1,7 @@
 //! Reading sessions back.
 
 mod artifact;
+mod completer;
 mod content;
 mod lines;
 mod messages;
@@ -33,7 +34,7 @@ use crate::error::{Error, Result};
 
 pub use self::artifact::Artifact;
 pub use self::messages::{LogPlace, MessageRecord, Messages};
-pub use self::record::{EventRecord, SessionStatus, rfc3339};
+pub use self::record::{EventRecord, SessionStatus};
 pub use self::records::Events;
 pub use self::session::{Session, StoredLog};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};

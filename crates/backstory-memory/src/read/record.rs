@@ -1,16 +1,14 @@
 //! Events and sessions as other programs get them, with everything that is known of them.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use backstory_agents::{Reader, SourceName, call_arguments, read_document};
-use backstory_event::{
-    EventView, Image, Origin, Output, Seq, SessionId, StreamId, TimeMs, ToolClass, TurnNo,
-};
+use backstory_agents::{SourceName, read_document};
+use backstory_event::{EventView, Image, Output, Seq, TimeMs, ToolClass, TurnNo};
 use backstory_store::SessionRow;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::completer::EventCompleter;
 use super::lines::LineCounter;
 use super::usage::UsageRecord;
 use crate::Memory;
@@ -19,9 +17,6 @@ use crate::read::unless_damaged;
 
 /// Without a sign of life for so long, a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
-
-/// Model of responses whose log names none.
-const UNKNOWN_MODEL: &str = "unknown";
 
 /// An event with everything that is known of it. What the log does not say is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -149,29 +144,6 @@ impl Memory {
         EventCompleter::new(self, session)?.complete(events_with_lines)
     }
 
-    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
-    pub(super) fn models_of_turns(
-        &self,
-        session: &SessionRow,
-        events: &[EventView<'_>],
-    ) -> Result<HashMap<TurnNo, String>> {
-        match nameless_turns(events.iter()) {
-            Some((first, last)) => self.models_between(session.id, first, last),
-            None => Ok(HashMap::new()),
-        }
-    }
-
-    fn models_between(
-        &self,
-        session: SessionId,
-        first: TurnNo,
-        last: TurnNo,
-    ) -> Result<HashMap<TurnNo, String>> {
-        let mut models = self.store.turn_models(session, first, last)?;
-        models.retain(|_, model| model != UNKNOWN_MODEL);
-        Ok(models)
-    }
-
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
     pub fn session_meta(&self, session: &SessionRow) -> Result<Option<Value>> {
         let Some((place, fields)) = self.store.session_meta(session.id)? else {
@@ -191,123 +163,4 @@ impl Memory {
         let meta = metas.find_map(|meta| serde_json::from_str(&meta).ok());
         Ok(meta.or_else(|| serde_json::from_str(&fields).ok()))
     }
-}
-
-/// Adds to events of a session, piece by piece, everything else that is known of them.
-pub(super) struct EventCompleter<'m> {
-    memory: &'m Memory,
-    session: &'m SessionRow,
-    reader: Option<&'static dyn Reader>,
-    paths: HashMap<StreamId, String>,
-    /// First and last turn whose models are known, and those.
-    models: Option<(TurnNo, TurnNo, HashMap<TurnNo, String>)>,
-}
-
-impl<'m> EventCompleter<'m> {
-    pub(super) fn new(memory: &'m Memory, session: &'m SessionRow) -> Result<Self> {
-        Ok(EventCompleter {
-            memory,
-            session,
-            reader: backstory_agents::reader(&session.agent),
-            paths: memory.store.stream_paths(session.id)?,
-            models: None,
-        })
-    }
-
-    /// Completes events, each with the line of its record.
-    pub(super) fn complete(
-        &mut self,
-        events: Vec<(EventView<'_>, Option<u64>)>,
-    ) -> Result<Vec<EventRecord>> {
-        let seqs = events.iter().map(|(view, _)| view.seq);
-        let mut usage = self.memory.usage_between(self.session.id, seqs)?;
-        self.learn_models(&events)?;
-        let records = events.into_iter().map(|(view, source_line)| {
-            let usage = usage.remove(&view.seq);
-            self.record(view, source_line, usage)
-        });
-        Ok(records.collect())
-    }
-
-    /// Looks up the models of turns in which an event of the model names none.
-    fn learn_models(&mut self, events: &[(EventView<'_>, Option<u64>)]) -> Result<()> {
-        let Some((first, last)) = nameless_turns(events.iter().map(|(view, _)| view)) else {
-            return Ok(());
-        };
-        // A turn of many thousand events comes in many pieces.
-        let knows = |(from, to, _): &(TurnNo, TurnNo, _)| *from <= first && last <= *to;
-        if !self.models.as_ref().is_some_and(knows) {
-            let models = self.memory.models_between(self.session.id, first, last)?;
-            self.models = Some((first, last, models));
-        }
-        Ok(())
-    }
-
-    fn record(
-        &self,
-        view: EventView<'_>,
-        source_line: Option<u64>,
-        usage: Option<UsageRecord>,
-    ) -> EventRecord {
-        let arguments = call_arguments(&view.event).map(str::to_string);
-        let event = view.event.into_owned();
-        let body = event.body;
-        let model_of_turn = || self.models.as_ref()?.2.get(&view.turn).cloned();
-        EventRecord {
-            seq: view.seq,
-            turn: view.turn,
-            kind: event.kind.name(),
-            role: event.kind.role(),
-            timestamp: rfc3339(event.at),
-            text: body.text,
-            tool_class: match (&event.tool, self.reader) {
-                (Some(tool), Some(reader)) => Some(reader.tool_class(tool)),
-                _ => None,
-            },
-            tool: event.tool,
-            model: match (&event.model, event.kind.role()) {
-                (Some(model), _) => Some(model.to_string()),
-                (None, "assistant") => model_of_turn(),
-                (None, _) => None,
-            },
-            call: view.call,
-            parent: view.parent,
-            command: body.command,
-            arguments,
-            files: event.touches.into_iter().map(|touch| touch.path).collect(),
-            images: body.images,
-            error: event.error,
-            exit_code: event.exit_code,
-            duration_ms: event.duration_ms,
-            status: body.status,
-            marks: body.marks.names(),
-            stop_reason: body.stop_reason,
-            effort: body.effort,
-            uuid: body.identity.uuid,
-            parent_uuid: body.identity.parent_uuid,
-            tool_use_id: body.identity.tool_use_id,
-            source_path: self.paths.get(&view.stream).cloned(),
-            source_line,
-            usage,
-            live: view.origin == Origin::Hook,
-            damaged: view.damage.is_some(),
-        }
-    }
-}
-
-/// First and last turn in which an event of the model names none.
-fn nameless_turns<'a>(
-    events: impl DoubleEndedIterator<Item = &'a EventView<'a>>,
-) -> Option<(TurnNo, TurnNo)> {
-    let is_nameless =
-        |view: &&EventView<'_>| view.event.model.is_none() && view.event.kind.role() == "assistant";
-    let mut nameless = events.filter(is_nameless).map(|view| view.turn);
-    let first = nameless.next()?;
-    Some((first, nameless.next_back().unwrap_or(first)))
-}
-
-/// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
-pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(at?.get()).ok()?;
-    Some(format!("{time:.3}"))
 }

@@ -7,8 +7,9 @@ use backstory_agents::Reader;
 use backstory_event::{EventBody, EventView, Seq, StreamId, Touch};
 use backstory_store::{BlockReader, EventRange, LiveSession, SessionRow};
 
+use super::completer::EventCompleter;
 use super::lines::LineCounter;
-use super::record::{EventCompleter, EventRecord};
+use super::record::EventRecord;
 use super::{completed, is_in_range, whole_span};
 use crate::Memory;
 use crate::capture::live_events;

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_store::{EventRange, SessionRow, StreamRow};
+use backstory_event::StreamId;
+use backstory_store::{EventRange, SessionRow, StreamRow, View};
 use serde_json::Value;
 
 use super::messages::Messages;
@@ -34,6 +35,8 @@ pub struct Session<'m> {
 /// A log of a session, as it is stored: without secrets that were redacted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredLog {
+    /// Its number in the store: sessions that share a log have the same one.
+    pub id: StreamId,
     /// Path of the log.
     pub path: String,
     /// Name of the agent that wrote it.
@@ -56,6 +59,11 @@ impl Memory {
     /// Returns the session of a row of [`Memory::sessions`].
     pub fn session_from_row(&self, row: SessionRow) -> Session<'_> {
         Session { memory: self, row }
+    }
+
+    /// Returns one view of the memory for as long as it lives: what others write meanwhile is not seen. One at a time.
+    pub fn read_view(&self) -> Result<View<'_>> {
+        Ok(self.store.view()?)
     }
 
     /// Opens the memory once more, to read it in another thread.
@@ -95,6 +103,7 @@ impl Session<'_> {
     pub fn logs(&self) -> Result<Vec<StoredLog>> {
         let streams = self.memory.store.log_streams(self.row.id)?.into_iter();
         let log = |(stream, stored): (StreamRow, u64)| StoredLog {
+            id: stream.id,
             path: stream.path.clone(),
             agent: self.row.agent.clone(),
             length: stream.length,

@@ -8,10 +8,10 @@ use backstory_event::{
 };
 use serde_json::json;
 
-use super::record::rfc3339;
 use super::telemetry::PlacedTelemetry;
 use super::turn::{Turn, TurnAction};
 use super::usage::UsageRecord;
+use crate::text::rfc3339;
 
 /// What turns are made of beside their events.
 pub(super) struct TurnSources {
@@ -128,7 +128,7 @@ impl Turn {
         }
         if let (Some(asked), Some(at)) = (asked_at, event.at) {
             self.duration_ms = self.duration_ms.max(Some(at.since(asked)));
-            if event.kind.role() == "assistant" && self.first_answer_ms.is_none() {
+            if event.kind.is_from_model() && self.first_answer_ms.is_none() {
                 // A clock may have been set back in between.
                 self.first_answer_ms = Some(at.since(asked).max(0));
             }

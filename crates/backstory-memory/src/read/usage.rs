@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{EventView, Seq, SessionId, Usage};
+use backstory_event::{EventView, Seq, SessionId, TurnNo, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 
@@ -131,6 +131,18 @@ impl Memory {
         Ok(records)
     }
 
+    /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
+    pub(super) fn models_of_turns(
+        &self,
+        session: &SessionRow,
+        events: &[EventView<'_>],
+    ) -> Result<HashMap<TurnNo, String>> {
+        match nameless_turns(events.iter()) {
+            Some((first, last)) => Ok(self.store.turn_models(session.id, first, last)?),
+            None => Ok(HashMap::new()),
+        }
+    }
+
     /// Returns the tokens of all messages of a session.
     pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
         Ok(UsageRecord {
@@ -138,4 +150,15 @@ impl Memory {
             ..UsageRecord::from(&session.usage)
         })
     }
+}
+
+/// First and last turn in which an event of the model names none.
+pub(super) fn nameless_turns<'a>(
+    events: impl DoubleEndedIterator<Item = &'a EventView<'a>>,
+) -> Option<(TurnNo, TurnNo)> {
+    let is_nameless =
+        |view: &&EventView<'_>| view.event.model.is_none() && view.event.kind.is_from_model();
+    let mut nameless = events.filter(is_nameless).map(|view| view.turn);
+    let first = nameless.next()?;
+    Some((first, nameless.next_back().unwrap_or(first)))
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::read::visit;
 
 /// So many pieces are embedded at once.
-const BATCH: usize = 256;
+pub(super) const BATCH: usize = 256;
 
 /// After so many pieces all that was done is made to last.
 const LASTING: usize = 20_000;
@@ -112,12 +112,17 @@ impl Memory {
         Ok(state)
     }
 
-    /// The model to search with: the one that is wanted, or the one before it until that one has all its vectors.
-    pub(super) fn ready_model(&self, wanted: &str) -> Result<String> {
+    /// Name of the model that had all its vectors last, if it is here.
+    pub(super) fn model_in_use(&self) -> Result<Option<String>> {
         let ready = self.store.kept(READY)?;
         let ready = ready.and_then(|name| String::from_utf8(name).ok());
-        match ready {
-            Some(ready) if ready != wanted && self.model_folder(&ready).exists() => {
+        Ok(ready.filter(|ready| self.model_folder(ready).exists()))
+    }
+
+    /// The model to search with: the one that is wanted, or the one before it until that one has all its vectors.
+    pub(super) fn ready_model(&self, wanted: &str) -> Result<String> {
+        match self.model_in_use()? {
+            Some(ready) if ready != wanted => {
                 let state = self.embedding_state(wanted)?;
                 Ok(if state.pending() == 0 {
                     wanted.to_string()
@@ -343,28 +348,37 @@ impl Run<'_> {
     fn embed(&self, texts: &mut Vec<String>) -> Result<Vec<f32>> {
         let texts = std::mem::take(texts);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let embed = |texts: &[&str]| self.model.embed(texts, Purpose::Passage, self.weights);
-        // A network uses all cores on its own.
-        if !self.model.description().family.is_static() || texts.len() < BATCH {
-            return Ok(embed(&texts)?);
-        }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let parts: Vec<_> = std::thread::scope(|scope| {
-            let handles: Vec<_> = texts
-                .chunks(texts.len().div_ceil(threads))
-                .map(|texts| scope.spawn(move || embed(texts)))
-                .collect();
-            handles
-                .into_iter()
-                .map(std::thread::ScopedJoinHandle::join)
-                .collect()
-        });
-        let mut rows = Vec::new();
-        for part in parts {
-            rows.extend(part.map_err(|_| Error::Worker)??);
-        }
-        Ok(rows)
+        embed_passages(self.model, self.weights, &texts)
     }
+}
+
+/// The vectors of passages, one after the other; many are made on all cores.
+pub(super) fn embed_passages(
+    model: &Model,
+    weights: Option<&Weights>,
+    texts: &[&str],
+) -> Result<Vec<f32>> {
+    let embed = |texts: &[&str]| model.embed(texts, Purpose::Passage, weights);
+    // A network uses all cores on its own.
+    if !model.description().family.is_static() || texts.len() < BATCH {
+        return Ok(embed(texts)?);
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<_> = std::thread::scope(|scope| {
+        let handles: Vec<_> = texts
+            .chunks(texts.len().div_ceil(threads))
+            .map(|texts| scope.spawn(move || embed(texts)))
+            .collect();
+        handles
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect()
+    });
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.extend(part.map_err(|_| Error::Worker)??);
+    }
+    Ok(rows)
 }
 
 /// The passages of a session.
@@ -416,13 +430,13 @@ fn add_context(rows: &mut [f32], dimensions: usize, turns: &[(TurnNo, f32)]) {
     }
 }
 
-fn add_scaled(sum: &mut [f32], row: &[f32], by: f32) {
+pub(super) fn add_scaled(sum: &mut [f32], row: &[f32], by: f32) {
     for (sum, value) in sum.iter_mut().zip(row) {
         *sum += by * value;
     }
 }
 
-fn make_unit(vector: &mut [f32]) {
+pub(super) fn make_unit(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|value| *value /= length);

@@ -19,6 +19,7 @@ mod scope;
 mod score;
 mod snippet;
 mod terms;
+mod text_vectors;
 mod typo;
 
 use std::collections::HashSet;
@@ -44,6 +45,7 @@ pub use rank::CONFIDENT;
 pub use scope::SearchFilter;
 pub use score::{RetrievalScore, RetrievalSummary, ScoredQuery};
 pub use snippet::Snippet;
+pub use text_vectors::{TextEmbedder, TextVectors};
 
 /// So many events are ranked for each session that is asked for.
 const EVENTS_PER_SESSION: usize = 50;

@@ -20,11 +20,17 @@ pub(super) fn passages(view: &EventView<'_>) -> Vec<String> {
         return Vec::new();
     }
     let said = &searchable(&view.event)[Part::Said as usize];
+    let pieces = pieces_of_text(said).into_iter();
+    pieces.map(str::to_string).collect()
+}
+
+/// The pieces of a text, in their order; none of one that says too little.
+pub(super) fn pieces_of_text(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
-    let mut rest = said.trim();
+    let mut rest = text.trim();
     while rest.len() >= SHORTEST && pieces.len() < MOST {
         let (piece, after) = rest.split_at(end_of_piece(rest));
-        pieces.push(piece.trim().to_string());
+        pieces.push(piece.trim());
         rest = after.trim_start();
     }
     pieces

@@ -33,7 +33,7 @@ use crate::open::Store;
 use crate::repair::damaged_streams;
 use crate::sources;
 use crate::telemetry;
-use crate::usage::{self, Counted, Tally};
+use crate::usage::{self, Counted, Replaced, Tally};
 
 /// A transaction that takes in chunks. Dropped without [`Batch::commit`], nothing of it happened.
 pub struct Batch<'a> {
@@ -178,7 +178,7 @@ impl Batch<'_> {
             {
                 continue;
             }
-            self.take_response(chunk.agent, response)?;
+            self.take_response(chunk.agent, response, false)?;
         }
         for record in &output.telemetry {
             self.take_telemetry(chunk.agent, record, stream)?;
@@ -198,7 +198,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(crate) fn take_response(&mut self, agent: &'static str, response: &Response) -> Result<()> {
+    /// Counts a response. One that is read again may replace the requests to the provider's tools that are known of it.
+    pub(crate) fn take_response(
+        &mut self,
+        agent: &'static str,
+        response: &Response,
+        replaces_requests: bool,
+    ) -> Result<()> {
         let model = self.name(&response.model)?;
         let branch = match &response.branch {
             Some(branch) => self.name(branch)?,
@@ -227,8 +233,11 @@ impl Batch<'_> {
             branch,
             billing,
         };
-        let replaces_event = response.replaces_event;
-        (self.tally).add(&self.transaction, response.key, counted, replaces_event)
+        let replaced = Replaced {
+            event: response.replaces_event,
+            requests: replaces_requests,
+        };
+        (self.tally).add(&self.transaction, response.key, counted, replaced)
     }
 
     /// Stores where a telemetry record lies. One that follows a copied event belongs to the session that the event was copied from.

@@ -204,6 +204,68 @@ fn an_older_generation_of_a_log_adds_only_what_is_missing() {
     assert_eq!(shown["permission_mode"], "plan");
 }
 
+/// A log of Codex whose counts stand before the items that they count, with a search behind the first.
+fn codex_with_search() -> SampleFile {
+    let id = "0199aaaa-0000-7000-8000-000000000001";
+    let line = |kind: &str, payload: Value| {
+        let record =
+            json!({"timestamp": "2026-02-03T04:05:06.000Z", "type": kind, "payload": payload});
+        format!("{record}\n")
+    };
+    let said = |role: &str, text: &str| {
+        let content = json!([{"type": "input_text", "text": text}]);
+        line(
+            "response_item",
+            json!({"type": "message", "role": role, "content": content}),
+        )
+    };
+    let counted = |times: u64| {
+        let used = |times: u64| json!({"input_tokens": 10 * times, "cached_input_tokens": 0, "output_tokens": times, "total_tokens": 11 * times});
+        let info = json!({"total_token_usage": used(times), "last_token_usage": used(1)});
+        line("event_msg", json!({"type": "token_count", "info": info}))
+    };
+    let meta = json!({"id": id, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"});
+    let search = json!({"type": "web_search_call", "action": {"type": "search", "query": "q"}});
+    let lines = [
+        line("session_meta", meta),
+        line(
+            "turn_context",
+            json!({"cwd": "/work/shop", "model": "gpt-5"}),
+        ),
+        said("user", "look it up"),
+        counted(1),
+        line("response_item", search),
+        said("assistant", "found"),
+        counted(2),
+        said("assistant", "told"),
+    ];
+    SampleFile {
+        path: format!(".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-06-{id}.jsonl"),
+        bytes: lines.concat().into_bytes(),
+    }
+}
+
+#[test]
+fn a_search_that_was_put_down_to_the_next_answer_moves() {
+    let environment = Environment::new();
+    environment.write_all(vec![codex_with_search()]);
+    environment.sweep();
+    let database = database(&environment);
+    let searches =
+        "SELECT GROUP_CONCAT(web_searches) FROM (SELECT web_searches FROM responses ORDER BY seq)";
+    let found = || database.query_row(searches, [], |row| row.get::<_, String>(0));
+    assert_eq!(found().unwrap(), "1,0");
+    let (rows, expected) = (completed_rows(&database), environment.everything());
+    let older =
+        "UPDATE streams SET read_version = 1; UPDATE responses SET web_searches = 1 - web_searches";
+    database.execute_batch(older).unwrap();
+    remove_checksums(&database);
+    complete(&environment);
+    assert_eq!(found().unwrap(), "1,0");
+    assert_eq!(completed_rows(&database), rows);
+    assert_eq!(environment.everything(), expected);
+}
+
 #[test]
 fn damaged_blocks_are_passed_over() {
     let environment = Environment::new();

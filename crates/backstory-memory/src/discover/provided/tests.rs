@@ -1,7 +1,14 @@
+//! Logs inside of other files are imported as any other, and once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::trial::{NOW, Trial, id, prompt};
-use crate::{Error, Forget, ForgetPlaces, ProvidedLog, Sources, SweepOptions, SweepReport};
+use crate::{
+    Error, EventRange, Forget, ForgetPlaces, Memory, MessageRecord, ProvidedLog, SessionFilter,
+    SessionId, SessionRow, Sources, StreamId, SweepOptions, SweepReport, read_logs,
+};
 
 /// A store, and a file that contains logs; what is in that file is written where its reader would unpack it.
 struct Container {
@@ -176,4 +183,65 @@ fn a_container_that_lies_is_a_problem_and_no_more() {
         assert_eq!(container.trial.memory.unread_logs().unwrap().len(), 3);
         container.trial.sweep();
     }
+}
+
+#[test]
+fn logs_of_every_agent_come_back_from_a_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    for file in backstory_agents::sample::logs(3, 3_000_000) {
+        let path = logs.join(file.path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, file.bytes).unwrap();
+    }
+    let read = |sources: Sources| {
+        let options = SweepOptions::new(sources);
+        read_logs(folder.path(), &options, &mut |_| {}).unwrap()
+    };
+    let memory = read(Sources::paths([&logs]));
+    let mut provided: HashMap<StreamId, ProvidedLog> = HashMap::new();
+    for row in memory.sessions(&SessionFilter::default()).unwrap() {
+        let session = memory.session_from_row(row);
+        for log in session.logs().unwrap() {
+            let file = folder.path().join(format!("{}", provided.len()));
+            let mut out = std::fs::File::create(&file).unwrap();
+            session.copy_log(&log, &mut out).unwrap();
+            let log_of_agent = ProvidedLog {
+                agent: log.agent,
+                container: folder.path().join("all.h5"),
+                path: log.path,
+                file,
+            };
+            provided.entry(log.id).or_insert(log_of_agent);
+        }
+    }
+    std::fs::remove_dir_all(&logs).unwrap();
+    let again = read(Sources {
+        provided: provided.into_values().collect(),
+        ..Sources::default()
+    });
+    assert_eq!(again.report().problems, []);
+    let described = |memory: &Memory| {
+        let mut sessions = memory.sessions(&SessionFilter::default()).unwrap();
+        sessions.sort_by(|one, other| one.session.cmp(&other.session));
+        let describe = |row: SessionRow| {
+            let session = memory.session_from_row(row);
+            let messages = session.messages(EventRange::All).unwrap();
+            let messages = messages.map(|message| {
+                let mut message = message.unwrap();
+                message.log = None;
+                for event in &mut message.events {
+                    event.source_path = None;
+                }
+                message
+            });
+            let messages: Vec<MessageRecord> = messages.collect();
+            let (meta, usage) = (session.meta().unwrap(), session.usage().unwrap());
+            let mut row = session.row().clone();
+            row.id = SessionId::default();
+            (row, meta, usage, messages)
+        };
+        sessions.into_iter().map(describe).collect::<Vec<_>>()
+    };
+    assert_eq!(described(&again), described(&memory));
 }

@@ -3,7 +3,6 @@
 mod capture;
 
 use std::io::Write;
-use std::path::Path;
 
 use backstory_memory::trusted::check_store_folder;
 use backstory_memory::{
