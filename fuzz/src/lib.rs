@@ -61,9 +61,34 @@ pub fn redact_slow(data: &[u8]) {
     );
 }
 
+/// Checks that a session file of these bytes is read or refused, also when its checksums are right.
+pub fn session_file(data: &[u8]) {
+    let _ = backstory_columnar::check_bytes(data);
+    let mut sealed = data.to_vec();
+    backstory_columnar::reseal_checksums(&mut sealed);
+    let _ = backstory_columnar::check_bytes(&sealed);
+}
+
+/// Session file with `rows` messages.
+fn session_file_seed(rows: u64) -> Vec<u8> {
+    let path = std::env::temp_dir().join(format!("backstory-fuzz-{}.h5", std::process::id()));
+    let messages = (1..=rows).map(|number| backstory_columnar::Message {
+        uuid: number.to_string(),
+        text: format!("text {number}"),
+        embedding: Some(vec![1.0, 2.0]),
+        ..Default::default()
+    });
+    let log = backstory_columnar::LogFile { path: "log".into(), bytes: b"text 1\n".repeat(5), rows: vec![(0, 0)], ..Default::default() };
+    let session = backstory_columnar::SessionColumns { id: "s".into(), messages: messages.collect(), logs: vec![log], ..Default::default() };
+    let written = backstory_columnar::write_sessions(&path, "fuzz", [Ok(session)], &Default::default());
+    let bytes = std::fs::read(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(&path);
+    written.map(|_| bytes).unwrap_or_default()
+}
+
 /// Folders of `corpus/`: one for each target, and one for the reader of each agent.
 pub fn corpora() -> Vec<String> {
-    let targets = ["reader", "hook", "redact", "redact_slow"].map(str::to_string);
+    let targets = ["reader", "hook", "redact", "redact_slow", "session_file"].map(str::to_string);
     let readers = LogAgent::all().map(|known| format!("reader-{}", known.agent.name));
     targets.into_iter().chain(readers).collect()
 }
@@ -77,6 +102,7 @@ pub fn seeds(corpus: &str, seed: u64) -> Vec<Vec<u8>> {
         // Recorded once, so there are no others for another seed.
         "hook" if seed > 1 => Vec::new(),
         "hook" => harness::hook::seeds(),
+        "session_file" => vec![session_file_seed(seed * seed * seed)],
         "redact" => harness::seeds::secrets(seed),
         // All pieces of a rule differ only in what separates the keywords, which the fuzzer finds out by itself.
         "redact_slow" => RULES

@@ -14,7 +14,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_columnar::{Artifact, LogFile, Message, SessionAttributes, SessionColumns, SessionFile, TokenUsage, ToolCall, WriteOptions, write_sessions};
+use backstory_columnar::{
+    Artifact, LogFile, Message, SessionAttributes, SessionColumns, SessionFile, TokenUsage,
+    ToolCall, WriteOptions, write_sessions,
+};
 use serde_json::{Value, json};
 
 fn main() {
@@ -24,10 +27,16 @@ fn main() {
         ["write", rows, file, ..] => {
             let start = Instant::now();
             let lines = BufReader::new(File::open(rows).unwrap()).lines();
-            let sessions = lines.map(|line| Ok(session_from(&serde_json::from_str(&line.unwrap()).unwrap())));
-            let threads = arguments.get(3).map_or(1, |threads| threads.parse().unwrap());
+            let sessions =
+                lines.map(|line| Ok(session_from(&serde_json::from_str(&line.unwrap()).unwrap())));
+            let threads = arguments
+                .get(3)
+                .map_or(1, |threads| threads.parse().unwrap());
             // With `parsed` as last argument, the time without parsing is measured.
-            let options = WriteOptions { threads, wait: true };
+            let options = WriteOptions {
+                threads,
+                wait: true,
+            };
             if arguments.contains(&"parsed") {
                 let sessions: Vec<_> = sessions.collect();
                 let start = Instant::now();
@@ -39,17 +48,44 @@ fn main() {
             }
         }
         ["inspect", file] => {
-            for summary in SessionFile::open(Path::new(file)).unwrap().sessions().unwrap() {
+            for summary in SessionFile::open(Path::new(file))
+                .unwrap()
+                .sessions()
+                .unwrap()
+            {
                 println!("{summary:?}");
             }
         }
         ["tail", file, session, count] => {
             let file = SessionFile::open(Path::new(file)).unwrap();
-            for message in file.session(session).unwrap().tail(count.parse().unwrap()).unwrap() {
-                println!("{} {} {}", message.uuid, message.role, message.text.chars().take(40).collect::<String>().replace('\n', " "));
+            for message in file
+                .session(session)
+                .unwrap()
+                .tail(count.parse().unwrap())
+                .unwrap()
+            {
+                println!(
+                    "{} {} {}",
+                    message.uuid,
+                    message.role,
+                    message
+                        .text
+                        .chars()
+                        .take(40)
+                        .collect::<String>()
+                        .replace('\n', " ")
+                );
             }
         }
-        ["sum", file, session] => println!("{:?}", SessionFile::open(Path::new(file)).unwrap().session(session).unwrap().sum_usage().unwrap()),
+        ["sum", file, session] => println!(
+            "{:?}",
+            SessionFile::open(Path::new(file))
+                .unwrap()
+                .session(session)
+                .unwrap()
+                .sum_usage()
+                .unwrap()
+        ),
         ["read", file] => {
             let file = SessionFile::open(Path::new(file)).unwrap();
             for id in file.session_ids().unwrap() {
@@ -78,12 +114,26 @@ fn session_from(value: &Value) -> SessionColumns {
             git_branch: text(attributes, "git_branch"),
             agent_version: text(attributes, "agent_version"),
             permission_mode: attributes["permission_mode"].as_str().map(str::to_owned),
-            session_id_original: attributes["session_id_original"].as_str().map(str::to_owned),
+            session_id_original: attributes["session_id_original"]
+                .as_str()
+                .map(str::to_owned),
             ..SessionAttributes::default()
         },
-        messages: rows("messages").iter().enumerate().map(|(number, row)| message_from(number, row)).collect(),
+        messages: rows("messages")
+            .iter()
+            .enumerate()
+            .map(|(number, row)| message_from(number, row))
+            .collect(),
         tool_calls: rows("tool_calls").iter().map(call_from).collect(),
-        artifacts: rows("artifacts").iter().map(|row| Artifact { name: text(row, "name"), media_type: text(row, "media_type"), origin: text(row, "origin"), bytes: text(row, "text").into_bytes() }).collect(),
+        artifacts: rows("artifacts")
+            .iter()
+            .map(|row| Artifact {
+                name: text(row, "name"),
+                media_type: text(row, "media_type"),
+                origin: text(row, "origin"),
+                bytes: text(row, "text").into_bytes(),
+            })
+            .collect(),
         logs: rows("logs").iter().map(log_from).collect(),
     }
 }
@@ -106,7 +156,12 @@ fn message_from(number: usize, row: &Value) -> Message {
         },
         text: text(row, "text"),
         json: text(row, "json"),
-        embedding: row["embedding"].as_array().map(|numbers| numbers.iter().map(|number| number.as_f64().unwrap() as f32).collect()),
+        embedding: row["embedding"].as_array().map(|numbers| {
+            numbers
+                .iter()
+                .map(|number| number.as_f64().unwrap() as f32)
+                .collect()
+        }),
     }
 }
 
@@ -128,7 +183,10 @@ fn log_from(row: &Value) -> LogFile {
     let pairs = row["rows"].as_array().unwrap();
     LogFile {
         bytes: std::fs::read(&path).unwrap(),
-        rows: pairs.iter().map(|pair| (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap() as u32)).collect(),
+        rows: pairs
+            .iter()
+            .map(|pair| (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap() as u32))
+            .collect(),
         agent: text(row, "agent"),
         path,
     }
@@ -144,8 +202,16 @@ fn json_from(session: &SessionColumns) -> Value {
         json!({"tool_use_id": row.tool_use_id, "message_uuid": row.message_uuid, "name": row.name, "result_uuid": row.result_uuid,
                "timestamp": row.timestamp, "is_error": row.is_error, "args": row.args, "result": row.result})
     }).collect();
-    let artifacts: Vec<Value> = session.artifacts.iter().map(|row| json!({"name": row.name, "bytes": row.bytes})).collect();
-    let logs: Vec<Value> = session.logs.iter().map(|log| json!({"path": log.path, "bytes": log.bytes.len()})).collect();
+    let artifacts: Vec<Value> = session
+        .artifacts
+        .iter()
+        .map(|row| json!({"name": row.name, "bytes": row.bytes}))
+        .collect();
+    let logs: Vec<Value> = session
+        .logs
+        .iter()
+        .map(|log| json!({"path": log.path, "bytes": log.bytes.len()}))
+        .collect();
     json!({"id": session.id, "model": session.attributes.model, "cwd": session.attributes.cwd, "created_at": session.attributes.created_at,
            "messages": messages, "tool_calls": calls, "artifacts": artifacts, "logs": logs})
 }

@@ -112,7 +112,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
-        |source| Error::Io { path: path.to_owned(), source }
+        |source| Error::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(::parquet::errors::ParquetError) -> Error + '_ {

@@ -17,6 +17,11 @@ pub use self::parquet::{
 };
 pub use error::{Error, Result};
 pub use rows::{
-    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall, link_name,
+    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
+    ToolCall, link_name,
 };
-pub use session_file::{LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, check_bytes, write_sessions};
+pub use session_file::{
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
+};
+#[cfg(feature = "fuzzing")]
+pub use session_file::{check_bytes, reseal_checksums};

@@ -9,7 +9,11 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 pub(crate) const DEFLATE_LEVEL: u32 = 4;
 
 /// Applies `map` to all `items` on up to `threads` threads and returns the results in order.
-pub(crate) fn map_in_order<T: Sync, R: Send>(threads: usize, items: &[T], map: impl Fn(&T) -> io::Result<R> + Sync) -> io::Result<Vec<R>> {
+pub(crate) fn map_in_order<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    map: impl Fn(&T) -> io::Result<R> + Sync,
+) -> io::Result<Vec<R>> {
     let threads = threads.min(items.len());
     if threads <= 1 {
         return items.iter().map(map).collect();
@@ -30,7 +34,11 @@ pub(crate) fn map_in_order<T: Sync, R: Send>(threads: usize, items: &[T], map: i
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         results.extend(work()?);
         for helper in helpers {
-            results.extend(helper.join().map_err(|_| io::Error::other("a compression thread ended abnormally"))??);
+            results.extend(
+                helper
+                    .join()
+                    .map_err(|_| io::Error::other("a compression thread ended abnormally"))??,
+            );
         }
         Ok(())
     })?;
@@ -47,7 +55,25 @@ pub(crate) struct ChunkCutter<'a> {
 
 impl<'a> ChunkCutter<'a> {
     pub(crate) fn new(pieces: &'a [&'a [u8]]) -> Self {
-        Self { pieces, piece: 0, offset: 0 }
+        Self {
+            pieces,
+            piece: 0,
+            offset: 0,
+        }
+    }
+
+    /// Leaves out the next `bytes`.
+    pub(crate) fn skip_bytes(&mut self, mut bytes: usize) {
+        while let Some(piece) = self.pieces.get(self.piece) {
+            let rest = piece.len() - self.offset;
+            if bytes < rest {
+                self.offset += bytes;
+                return;
+            }
+            bytes -= rest;
+            self.piece += 1;
+            self.offset = 0;
+        }
     }
 
     /// Returns the next `size` bytes, filled up with zeros at the end, or `None` when there are none left.
@@ -94,7 +120,9 @@ pub(crate) fn deflate_bytes(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = Vec::with_capacity(bytes.len() / 2 + 128);
     loop {
         let consumed = compress.total_in() as usize;
-        let status = compress.compress_vec(&bytes[consumed..], &mut packed, FlushCompress::Finish).map_err(io::Error::other)?;
+        let status = compress
+            .compress_vec(&bytes[consumed..], &mut packed, FlushCompress::Finish)
+            .map_err(io::Error::other)?;
         if status == Status::StreamEnd {
             return Ok(packed);
         }
@@ -109,8 +137,15 @@ mod tests {
     #[test]
     fn chunks_are_cut_across_pieces_and_filled_up() {
         let mut cutter = ChunkCutter::new(&[b"ab", b"", b"cdefg", b"h"]);
-        let cut: Vec<String> = std::iter::from_fn(|| cutter.next_chunk(3)).map(|chunk| String::from_utf8(chunk).unwrap()).collect();
+        let cut: Vec<String> = std::iter::from_fn(|| cutter.next_chunk(3))
+            .map(|chunk| String::from_utf8(chunk).unwrap())
+            .collect();
         assert_eq!(cut, ["abc", "def", "gh\0"]);
+        for (skipped, next) in [(0, "abc"), (2, "cde"), (5, "fgh"), (7, "h\0\0")] {
+            let mut cutter = ChunkCutter::new(&[b"ab", b"", b"cdefg", b"h"]);
+            cutter.skip_bytes(skipped);
+            assert_eq!(cutter.next_chunk(3).unwrap(), next.as_bytes());
+        }
     }
 
     #[test]
@@ -123,7 +158,19 @@ mod tests {
     fn results_keep_their_order_on_several_threads() {
         let items: Vec<u32> = (0..1000).collect();
         let doubled = map_in_order(4, &items, |item| Ok(item * 2)).unwrap();
-        assert!(doubled.iter().enumerate().all(|(position, value)| *value == 2 * position as u32));
-        assert!(map_in_order(4, &items, |item| if *item == 500 { Err(io::Error::other("x")) } else { Ok(()) }).is_err());
+        assert!(
+            doubled
+                .iter()
+                .enumerate()
+                .all(|(position, value)| *value == 2 * position as u32)
+        );
+        assert!(
+            map_in_order(4, &items, |item| if *item == 500 {
+                Err(io::Error::other("x"))
+            } else {
+                Ok(())
+            })
+            .is_err()
+        );
     }
 }

@@ -17,25 +17,47 @@ pub(crate) fn integer_type(size: u32, signed: bool) -> EncodedType {
     bytes.extend_from_slice(&size.to_le_bytes());
     bytes.extend_from_slice(&[0, 0]);
     bytes.extend_from_slice(&(size as u16 * 8).to_le_bytes());
-    EncodedType { bytes, size: size as usize, is_text: false }
+    EncodedType {
+        bytes,
+        size: size as usize,
+        is_text: false,
+    }
 }
 
 /// Returns the type of IEEE 754 numbers of 8 bytes.
 pub(crate) fn double_type() -> EncodedType {
-    let bytes = vec![0x11, 0x20, 63, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0];
-    EncodedType { bytes, size: 8, is_text: false }
+    let bytes = vec![
+        0x11, 0x20, 63, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, 0xff, 3, 0, 0,
+    ];
+    EncodedType {
+        bytes,
+        size: 8,
+        is_text: false,
+    }
 }
 
 /// Returns the type of IEEE 754 numbers of 4 bytes.
 pub(crate) fn single_type() -> EncodedType {
-    let bytes = vec![0x11, 0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0];
-    EncodedType { bytes, size: 4, is_text: false }
+    let bytes = vec![
+        0x11, 0x20, 31, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0,
+    ];
+    EncodedType {
+        bytes,
+        size: 4,
+        is_text: false,
+    }
 }
 
 /// Returns the type of UTF-8 texts of any length, as h5py declares it.
 pub(crate) fn text_type() -> EncodedType {
-    let bytes = vec![0x19, 1, 1, 0, 16, 0, 0, 0, 0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0];
-    EncodedType { bytes, size: 16, is_text: true }
+    let bytes = vec![
+        0x19, 1, 1, 0, 16, 0, 0, 0, 0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0,
+    ];
+    EncodedType {
+        bytes,
+        size: 16,
+        is_text: true,
+    }
 }
 
 /// Returns a compound of `members` without padding.
@@ -44,10 +66,20 @@ pub(crate) fn packed_compound(members: &[(&str, EncodedType)]) -> EncodedType {
     let mut encoded = compound_start(members.len(), size as u32);
     let mut offset = 0;
     for (name, member) in members {
-        push_member(&mut encoded, name, offset as u64, size as u32, &member.bytes);
+        push_member(
+            &mut encoded,
+            name,
+            offset as u64,
+            size as u32,
+            &member.bytes,
+        );
         offset += member.size;
     }
-    EncodedType { bytes: encoded, size, is_text: false }
+    EncodedType {
+        bytes: encoded,
+        size,
+        is_text: false,
+    }
 }
 
 fn compound_start(members: usize, size: u32) -> Vec<u8> {
@@ -68,11 +100,21 @@ fn push_member(bytes: &mut Vec<u8>, name: &str, offset: u64, size: u32, datatype
 /// Encodes a type that was read from another file, or returns `None` when its values only make sense in that file (references,
 /// sequences of any length) or it cannot be written.
 pub(crate) fn encode_datatype(datatype: &Datatype) -> Option<EncodedType> {
-    if matches!(datatype, Datatype::VariableLength { is_string: true, .. }) {
+    if matches!(
+        datatype,
+        Datatype::VariableLength {
+            is_string: true,
+            ..
+        }
+    ) {
         return Some(text_type());
     }
     let bytes = encode_fixed(datatype, 0)?;
-    Some(EncodedType { bytes, size: datatype.type_size() as usize, is_text: false })
+    Some(EncodedType {
+        bytes,
+        size: datatype.type_size() as usize,
+        is_text: false,
+    })
 }
 
 /// Nesting of types beyond which a file is not carried over.
@@ -88,25 +130,42 @@ fn encode_fixed(datatype: &Datatype, depth: u32) -> Option<Vec<u8>> {
         bytes
     };
     Some(match datatype {
-        Datatype::FixedPoint { size, byte_order, layout } => {
+        Datatype::FixedPoint {
+            size,
+            byte_order,
+            layout,
+        } => {
             let order = order_bit(*byte_order)?;
             let mut bytes = start(0x10, [order | u8::from(layout.signed) << 3, 0, 0], *size);
             bytes.extend_from_slice(&layout.bit_offset.to_le_bytes());
             bytes.extend_from_slice(&layout.bit_precision.to_le_bytes());
             bytes
         }
-        Datatype::FloatingPoint { size, byte_order, layout } => {
+        Datatype::FloatingPoint {
+            size,
+            byte_order,
+            layout,
+        } => {
             let order = order_bit(*byte_order)?;
             let sign = layout.exponent_location.checked_add(layout.exponent_size)?;
             let mut bytes = start(0x11, [order | 0x20, sign, 0], *size);
             bytes.extend_from_slice(&layout.bit_offset.to_le_bytes());
             bytes.extend_from_slice(&layout.bit_precision.to_le_bytes());
-            let places = [layout.exponent_location, layout.exponent_size, layout.mantissa_location, layout.mantissa_size];
+            let places = [
+                layout.exponent_location,
+                layout.exponent_size,
+                layout.mantissa_location,
+                layout.mantissa_size,
+            ];
             bytes.extend_from_slice(&places);
             bytes.extend_from_slice(&layout.exponent_bias.to_le_bytes());
             bytes
         }
-        Datatype::String { size, padding, charset } => {
+        Datatype::String {
+            size,
+            padding,
+            charset,
+        } => {
             let padding = match padding {
                 StringPadding::NullTerminate => 0,
                 StringPadding::NullPad => 1,
@@ -115,7 +174,12 @@ fn encode_fixed(datatype: &Datatype, depth: u32) -> Option<Vec<u8>> {
             let charset = u8::from(*charset == CharacterSet::Utf8) << 4;
             start(0x13, [padding | charset, 0, 0], *size)
         }
-        Datatype::BitField { size, byte_order, bit_offset, bit_precision } => {
+        Datatype::BitField {
+            size,
+            byte_order,
+            bit_offset,
+            bit_precision,
+        } => {
             let mut bytes = start(0x14, [order_bit(*byte_order)?, 0, 0], *size);
             bytes.extend_from_slice(&bit_offset.to_le_bytes());
             bytes.extend_from_slice(&bit_precision.to_le_bytes());
@@ -139,11 +203,19 @@ fn encode_fixed(datatype: &Datatype, depth: u32) -> Option<Vec<u8>> {
             }
             bytes
         }
-        Datatype::Enumeration { size, base_type, members } => {
+        Datatype::Enumeration {
+            size,
+            base_type,
+            members,
+        } => {
             if members.len() > 0xffff {
                 return None;
             }
-            let mut bytes = start(0x38, [members.len() as u8, (members.len() >> 8) as u8, 0], *size);
+            let mut bytes = start(
+                0x38,
+                [members.len() as u8, (members.len() >> 8) as u8, 0],
+                *size,
+            );
             bytes.extend(encode_fixed(base_type, depth + 1)?);
             for member in members {
                 bytes.extend_from_slice(member.name.as_bytes());
@@ -154,7 +226,10 @@ fn encode_fixed(datatype: &Datatype, depth: u32) -> Option<Vec<u8>> {
             }
             bytes
         }
-        Datatype::Array { base_type, dimensions } => {
+        Datatype::Array {
+            base_type,
+            dimensions,
+        } => {
             let mut bytes = start(0x3a, [0; 3], datatype.type_size());
             bytes.push(u8::try_from(dimensions.len()).ok()?);
             for dimension in dimensions {

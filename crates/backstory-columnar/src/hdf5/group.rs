@@ -18,7 +18,11 @@ const NO_FREE_SPACE: u64 = 1;
 pub(crate) type Link = (String, u64);
 
 /// Adds the links of a group to its header, and writes what does not fit into it.
-pub(crate) fn push_links<W: Write + Seek>(header: &mut HeaderBuilder, links: &[Link], out: &mut Output<W>) -> io::Result<()> {
+pub(crate) fn push_links<W: Write + Seek>(
+    header: &mut HeaderBuilder,
+    links: &[Link],
+    out: &mut Output<W>,
+) -> io::Result<()> {
     if links.len() > MAX_COMPACT_LINKS {
         return header.push(SYMBOL_TABLE, 0, &write_symbol_table(links, out)?);
     }
@@ -29,7 +33,11 @@ pub(crate) fn push_links<W: Write + Seek>(header: &mut HeaderBuilder, links: &[L
     header.push(GROUP_INFO, 1, &[0, 0])?;
     for (name, address) in links {
         let length = u16::try_from(name.len()).map_err(|_| too_large("a name"))?;
-        let mut body = if name.is_ascii() { vec![1, 1] } else { vec![1, 1 | 0x10, 1] };
+        let mut body = if name.is_ascii() {
+            vec![1, 1]
+        } else {
+            vec![1, 1 | 0x10, 1]
+        };
         body.extend_from_slice(&length.to_le_bytes());
         body.extend_from_slice(name.as_bytes());
         body.extend_from_slice(&address.to_le_bytes());
@@ -64,7 +72,10 @@ fn write_symbol_table<W: Write + Seek>(links: &[Link], out: &mut Output<W>) -> i
             names.resize((names.len() + 1).next_multiple_of(8), 0);
         }
         node.resize(8 + LEAF_NAMES * 40, 0);
-        level.push(Child { address: out.append(&node)?, last_name });
+        level.push(Child {
+            address: out.append(&node)?,
+            last_name,
+        });
     }
     let mut height = 0;
     let root = loop {
@@ -83,7 +94,11 @@ fn write_symbol_table<W: Write + Seek>(links: &[Link], out: &mut Output<W>) -> i
     Ok([root.to_le_bytes(), heap.to_le_bytes()].concat())
 }
 
-fn write_tree_level<W: Write + Seek>(children: &[Child], height: u8, out: &mut Output<W>) -> io::Result<Vec<Child>> {
+fn write_tree_level<W: Write + Seek>(
+    children: &[Child],
+    height: u8,
+    out: &mut Output<W>,
+) -> io::Result<Vec<Child>> {
     let node_bytes = 24 + (2 * NODE_CHILDREN + 1) * 8;
     let first = out.end();
     let count = children.len().div_ceil(NODE_CHILDREN);
@@ -94,8 +109,16 @@ fn write_tree_level<W: Write + Seek>(children: &[Child], height: u8, out: &mut O
         let mut node = b"TREE\0".to_vec();
         node.push(height);
         node.extend_from_slice(&(group.len() as u16).to_le_bytes());
-        let left = if position == 0 { UNDEFINED_ADDRESS } else { address_of(position - 1) };
-        let right = if position + 1 == count { UNDEFINED_ADDRESS } else { address_of(position + 1) };
+        let left = if position == 0 {
+            UNDEFINED_ADDRESS
+        } else {
+            address_of(position - 1)
+        };
+        let right = if position + 1 == count {
+            UNDEFINED_ADDRESS
+        } else {
+            address_of(position + 1)
+        };
         for value in [left, right, smaller] {
             node.extend_from_slice(&value.to_le_bytes());
         }
@@ -105,7 +128,10 @@ fn write_tree_level<W: Write + Seek>(children: &[Child], height: u8, out: &mut O
             smaller = child.last_name;
         }
         node.resize(node_bytes, 0);
-        parents.push(Child { address: out.append(&node)?, last_name: smaller });
+        parents.push(Child {
+            address: out.append(&node)?,
+            last_name: smaller,
+        });
     }
     Ok(parents)
 }

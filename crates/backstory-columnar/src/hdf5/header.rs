@@ -39,7 +39,8 @@ pub(crate) struct HeaderBuilder {
 impl HeaderBuilder {
     /// Adds a message.
     pub(crate) fn push(&mut self, kind: u8, flags: u8, body: &[u8]) -> io::Result<()> {
-        let length = u16::try_from(body.len()).map_err(|_| too_large("a message of an object header"))?;
+        let length =
+            u16::try_from(body.len()).map_err(|_| too_large("a message of an object header"))?;
         self.messages.push(kind);
         self.messages.extend_from_slice(&length.to_le_bytes());
         self.messages.push(flags);
@@ -61,8 +62,10 @@ impl HeaderBuilder {
                 None => vec![2, 0, 0, 0],
                 Some(count) => dataspace_message(&[count], None),
             };
-            let name_length = u16::try_from(attribute.name.len() + 1).map_err(|_| too_large("the name of an attribute"))?;
-            let type_length = u16::try_from(attribute.datatype.bytes.len()).map_err(|_| too_large("a datatype"))?;
+            let name_length = u16::try_from(attribute.name.len() + 1)
+                .map_err(|_| too_large("the name of an attribute"))?;
+            let type_length = u16::try_from(attribute.datatype.bytes.len())
+                .map_err(|_| too_large("a datatype"))?;
             let mut body = vec![3, 0];
             body.extend_from_slice(&name_length.to_le_bytes());
             body.extend_from_slice(&type_length.to_le_bytes());
@@ -99,7 +102,12 @@ impl HeaderBuilder {
 
 /// Returns a dataspace message; without `max`, the sizes are fixed.
 pub(crate) fn dataspace_message(dims: &[u64], max: Option<&[u64]>) -> Vec<u8> {
-    let mut body = vec![2, dims.len() as u8, u8::from(max.is_some()), u8::from(!dims.is_empty())];
+    let mut body = vec![
+        2,
+        dims.len() as u8,
+        u8::from(max.is_some()),
+        u8::from(!dims.is_empty()),
+    ];
     for size in dims.iter().chain(max.unwrap_or_default()) {
         body.extend_from_slice(&size.to_le_bytes());
     }
@@ -107,5 +115,8 @@ pub(crate) fn dataspace_message(dims: &[u64], max: Option<&[u64]>) -> Vec<u8> {
 }
 
 pub(crate) fn too_large(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{what} is larger than 65,535 bytes"))
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("{what} is larger than 65,535 bytes"),
+    )
 }

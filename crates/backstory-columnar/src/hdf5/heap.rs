@@ -8,7 +8,7 @@ use super::output::Output;
 /// Smallest collection that libhdf5 accepts, and the size of the first.
 const MIN_COLLECTION_BYTES: usize = 4096;
 /// Size up to which each collection is twice as large as the one before. A reader loads a whole collection for one text.
-const MAX_COLLECTION_BYTES: usize = 32 * 1024;
+const MAX_COLLECTION_BYTES: usize = 8 * 1024;
 const COLLECTION_HEADER_BYTES: usize = 16;
 const OBJECT_HEADER_BYTES: usize = 16;
 /// Texts longer than this are stored each time: looking for equal ones would hold them in memory.
@@ -36,11 +36,20 @@ struct Collection {
 
 impl TextHeap {
     pub(crate) fn new() -> Self {
-        Self { open: None, next_size: MIN_COLLECTION_BYTES, known: HashMap::new(), known_bytes: 0 }
+        Self {
+            open: None,
+            next_size: MIN_COLLECTION_BYTES,
+            known: HashMap::new(),
+            known_bytes: 0,
+        }
     }
 
     /// Stores `text`, if it is not stored yet, and returns the element that refers to it. An empty text needs no place.
-    pub(crate) fn reference<W: Write + Seek>(&mut self, text: &str, out: &mut Output<W>) -> io::Result<TextReference> {
+    pub(crate) fn reference<W: Write + Seek>(
+        &mut self,
+        text: &str,
+        out: &mut Output<W>,
+    ) -> io::Result<TextReference> {
         if text.is_empty() {
             return Ok([0; 16]);
         }
@@ -68,9 +77,17 @@ impl TextHeap {
         }
     }
 
-    fn store_text<W: Write + Seek>(&mut self, text: &str, out: &mut Output<W>) -> io::Result<TextReference> {
-        let length = u32::try_from(text.len())
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a text column holds at most 4 GiB in one row"))?;
+    fn store_text<W: Write + Seek>(
+        &mut self,
+        text: &str,
+        out: &mut Output<W>,
+    ) -> io::Result<TextReference> {
+        let length = u32::try_from(text.len()).map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a text column holds at most 4 GiB in one row",
+            )
+        })?;
         let need = OBJECT_HEADER_BYTES + text.len().next_multiple_of(8);
         if need > MAX_COLLECTION_BYTES / 2 {
             let size = (COLLECTION_HEADER_BYTES + need).max(MIN_COLLECTION_BYTES);
@@ -79,7 +96,8 @@ impl TextHeap {
             own.write_to(out)?;
             return Ok(reference);
         }
-        let fits = |open: &Collection| open.bytes.len() + need <= open.size && open.objects < u16::MAX - 1;
+        let fits =
+            |open: &Collection| open.bytes.len() + need <= open.size && open.objects < u16::MAX - 1;
         if !self.open.as_ref().is_some_and(fits) {
             self.finish(out)?;
             while COLLECTION_HEADER_BYTES + need > self.next_size {
@@ -104,14 +122,20 @@ impl Collection {
         let mut bytes = Vec::with_capacity(size);
         bytes.extend_from_slice(b"GCOL\x01\0\0\0");
         bytes.extend_from_slice(&(size as u64).to_le_bytes());
-        Ok(Self { address, size, bytes, objects: 0 })
+        Ok(Self {
+            address,
+            size,
+            bytes,
+            objects: 0,
+        })
     }
 
     fn push(&mut self, text: &str, length: u32) -> TextReference {
         self.objects += 1;
         self.bytes.extend_from_slice(&self.objects.to_le_bytes());
         self.bytes.extend_from_slice(&[0; 6]);
-        self.bytes.extend_from_slice(&u64::from(length).to_le_bytes());
+        self.bytes
+            .extend_from_slice(&u64::from(length).to_le_bytes());
         self.bytes.extend_from_slice(text.as_bytes());
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let mut reference = [0; 16];
@@ -151,7 +175,11 @@ mod tests {
         assert_eq!(&bytes[..8], b"GCOL\x01\0\0\0");
         assert_eq!(&bytes[32..36], b"user");
         assert_eq!(&bytes[56..65], b"assistant");
-        assert_eq!(u64::from_le_bytes(bytes[80..88].try_into().unwrap()), 4096 - 72, "the rest is free space");
+        assert_eq!(
+            u64::from_le_bytes(bytes[80..88].try_into().unwrap()),
+            4096 - 72,
+            "the rest is free space"
+        );
     }
 
     #[test]
@@ -164,7 +192,7 @@ mod tests {
             addresses.push(u64::from_le_bytes(reference[4..12].try_into().unwrap()));
         }
         addresses.dedup();
-        assert_eq!(addresses[..5], [0, 4096, 12288, 28672, 61440]);
+        assert_eq!(addresses[..5], [0, 4096, 12288, 20480, 28672]);
         let long = heap.reference(&"x".repeat(100_000), &mut out).unwrap();
         assert_eq!(u32::from_le_bytes(long[..4].try_into().unwrap()), 100_000);
         heap.finish(&mut out).unwrap();

@@ -39,7 +39,9 @@ impl ElementFormat {
     /// Returns the encoding for chunks of `chunk_bytes` before filters.
     pub(crate) fn new(chunk_bytes: u64, filtered: bool) -> Self {
         let size_bytes = (1 + (chunk_bytes.max(1).ilog2() as usize + 8) / 8).min(8);
-        Self { size_bytes: filtered.then_some(size_bytes) }
+        Self {
+            size_bytes: filtered.then_some(size_bytes),
+        }
     }
 
     fn length(self) -> usize {
@@ -47,7 +49,11 @@ impl ElementFormat {
     }
 
     fn push(self, chunk: Option<&StoredChunk>, out: &mut Vec<u8>) {
-        let empty = StoredChunk { address: UNDEFINED_ADDRESS, size: 0, filter_mask: 0 };
+        let empty = StoredChunk {
+            address: UNDEFINED_ADDRESS,
+            size: 0,
+            filter_mask: 0,
+        };
         let chunk = chunk.unwrap_or(&empty);
         out.extend_from_slice(&chunk.address.to_le_bytes());
         if let Some(bytes) = self.size_bytes {
@@ -59,12 +65,26 @@ impl ElementFormat {
 
 /// Number of data blocks of a super block, and of elements in each.
 fn block_counts(super_block: u32) -> (u64, u64) {
-    (1 << (super_block / 2), (1 << super_block.div_ceil(2)) * MIN_BLOCK_ELEMENTS)
+    (
+        1 << (super_block / 2),
+        (1 << super_block.div_ceil(2)) * MIN_BLOCK_ELEMENTS,
+    )
 }
 
 /// Builds the index of `chunks`, to be stored at `address`. `None` is a chunk that is not stored: it reads as zeros.
-pub(crate) fn build_index(address: u64, format: ElementFormat, chunks: &[Option<StoredChunk>]) -> Vec<u8> {
-    let mut builder = IndexBuilder { base: address, format, bytes: Vec::new(), data_blocks: (0, 0), super_blocks: (0, 0), elements: 0 };
+pub(crate) fn build_index(
+    address: u64,
+    format: ElementFormat,
+    chunks: &[Option<StoredChunk>],
+) -> Vec<u8> {
+    let mut builder = IndexBuilder {
+        base: address,
+        format,
+        bytes: Vec::new(),
+        data_blocks: (0, 0),
+        super_blocks: (0, 0),
+        elements: 0,
+    };
     builder.build(chunks);
     builder.bytes
 }
@@ -82,13 +102,17 @@ struct IndexBuilder {
 
 impl IndexBuilder {
     fn build(&mut self, chunks: &[Option<StoredChunk>]) {
-        let index_bytes = 14 + INDEX_BLOCK_ELEMENTS as usize * self.format.length() + (DIRECT_DATA_BLOCKS + (SUPER_BLOCKS - DIRECT_SUPER_BLOCKS) as usize) * 8 + 4;
+        let index_bytes = 14
+            + INDEX_BLOCK_ELEMENTS as usize * self.format.length()
+            + (DIRECT_DATA_BLOCKS + (SUPER_BLOCKS - DIRECT_SUPER_BLOCKS) as usize) * 8
+            + 4;
         self.bytes.resize(HEADER_BYTES as usize + index_bytes, 0);
         self.elements = INDEX_BLOCK_ELEMENTS;
 
         let mut index = self.start_block(b"EAIB", None);
         for position in 0..INDEX_BLOCK_ELEMENTS as usize {
-            self.format.push(chunks.get(position).and_then(Option::as_ref), &mut index);
+            self.format
+                .push(chunks.get(position).and_then(Option::as_ref), &mut index);
         }
         // Blocks count elements from after those of the index block.
         let chunk_count = chunks.len() as u64;
@@ -99,7 +123,11 @@ impl IndexBuilder {
             let elements = element_range(chunks, offset, blocks * length);
             if super_block < DIRECT_SUPER_BLOCKS {
                 for block in 0..blocks {
-                    let at = self.write_data_block(offset + block * length, element_range(elements, block * length, length), length);
+                    let at = self.write_data_block(
+                        offset + block * length,
+                        element_range(elements, block * length, length),
+                        length,
+                    );
                     index.extend_from_slice(&at.to_le_bytes());
                 }
             } else {
@@ -118,9 +146,28 @@ impl IndexBuilder {
         let mut header = b"EAHD\0".to_vec();
         header.push(u8::from(self.format.size_bytes.is_some()));
         header.push(self.format.length() as u8);
-        let [index_bits, index_elements, pointers, block_elements, page_bits] = PARAMETERS;
-        header.extend_from_slice(&[index_bits, index_elements, block_elements, pointers, page_bits]);
-        let counts = [self.super_blocks.0, self.super_blocks.1, self.data_blocks.0, self.data_blocks.1, chunks, self.elements];
+        let [
+            index_bits,
+            index_elements,
+            pointers,
+            block_elements,
+            page_bits,
+        ] = PARAMETERS;
+        header.extend_from_slice(&[
+            index_bits,
+            index_elements,
+            block_elements,
+            pointers,
+            page_bits,
+        ]);
+        let counts = [
+            self.super_blocks.0,
+            self.super_blocks.1,
+            self.data_blocks.0,
+            self.data_blocks.1,
+            chunks,
+            self.elements,
+        ];
         for count in counts {
             header.extend_from_slice(&count.to_le_bytes());
         }
@@ -140,15 +187,29 @@ impl IndexBuilder {
     }
 
     /// Appends a super block with its data blocks. One without elements is not stored.
-    fn write_super_block(&mut self, offset: u64, elements: &[Option<StoredChunk>], blocks: u64, length: u64) -> u64 {
+    fn write_super_block(
+        &mut self,
+        offset: u64,
+        elements: &[Option<StoredChunk>],
+        blocks: u64,
+        length: u64,
+    ) -> u64 {
         if elements.iter().all(Option::is_none) {
             return UNDEFINED_ADDRESS;
         }
         let mut places = Vec::new();
-        let pages = if length > PAGE_ELEMENTS { length / PAGE_ELEMENTS } else { 0 };
+        let pages = if length > PAGE_ELEMENTS {
+            length / PAGE_ELEMENTS
+        } else {
+            0
+        };
         let mut initialized = vec![0_u8; (blocks * pages.div_ceil(8)) as usize];
         for block in 0..blocks {
-            let at = self.write_data_block(offset + block * length, element_range(elements, block * length, length), length);
+            let at = self.write_data_block(
+                offset + block * length,
+                element_range(elements, block * length, length),
+                length,
+            );
             if at != UNDEFINED_ADDRESS {
                 for page in block * pages..(block + 1) * pages {
                     initialized[page as usize / 8] |= 0x80 >> (page % 8);
@@ -166,7 +227,12 @@ impl IndexBuilder {
     }
 
     /// Appends a data block of `length` elements, of which those beyond `elements` are unset. One without elements is not stored.
-    fn write_data_block(&mut self, offset: u64, elements: &[Option<StoredChunk>], length: u64) -> u64 {
+    fn write_data_block(
+        &mut self,
+        offset: u64,
+        elements: &[Option<StoredChunk>],
+        length: u64,
+    ) -> u64 {
         if elements.iter().all(Option::is_none) {
             return UNDEFINED_ADDRESS;
         }
@@ -202,7 +268,11 @@ impl IndexBuilder {
 }
 
 /// Elements `start..start + length` of `chunks`, as far as they exist.
-fn element_range(chunks: &[Option<StoredChunk>], start: u64, length: u64) -> &[Option<StoredChunk>] {
+fn element_range(
+    chunks: &[Option<StoredChunk>],
+    start: u64,
+    length: u64,
+) -> &[Option<StoredChunk>] {
     let from = chunks.len().min(start as usize);
     &chunks[from..chunks.len().min((start + length) as usize)]
 }

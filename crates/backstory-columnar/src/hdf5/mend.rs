@@ -36,9 +36,16 @@ pub(super) fn header_lengths(bytes: &[u8]) -> Option<(usize, usize)> {
         prefix += 4;
     }
     let width = 1 << (flags & 3);
-    let size = bytes.get(prefix..prefix + width)?.iter().rev().fold(0_u64, |size, byte| size << 8 | u64::from(*byte));
+    let size = bytes
+        .get(prefix..prefix + width)?
+        .iter()
+        .rev()
+        .fold(0_u64, |size, byte| size << 8 | u64::from(*byte));
     prefix += width;
-    let total = usize::try_from(size).ok()?.checked_add(prefix)?.checked_add(4)?;
+    let total = usize::try_from(size)
+        .ok()?
+        .checked_add(prefix)?
+        .checked_add(4)?;
     Some((total, prefix))
 }
 
@@ -53,17 +60,26 @@ pub(super) fn mend_header(bytes: &[u8], moved_to: u64) -> Option<MendedBlock> {
 }
 
 /// Rewrites a continuation block of a header whose messages have a creation order of `order_bytes`.
-pub(super) fn mend_continuation(bytes: &[u8], order_bytes: usize, moved_to: u64) -> Option<MendedBlock> {
-    if bytes.starts_with(b"OCHK") { mend_block(bytes, 4, order_bytes, moved_to) } else { None }
+pub(super) fn mend_continuation(
+    bytes: &[u8],
+    order_bytes: usize,
+    moved_to: u64,
+) -> Option<MendedBlock> {
+    if bytes.starts_with(b"OCHK") {
+        mend_block(bytes, 4, order_bytes, moved_to)
+    } else {
+        None
+    }
 }
 
 /// Returns `None` for a block that is damaged: the reader reports what is wrong with it.
-fn mend_block(bytes: &[u8], prefix: usize, order_bytes: usize, moved_to: u64) -> Option<MendedBlock> {
+fn mend_block(
+    bytes: &[u8],
+    prefix: usize,
+    order_bytes: usize,
+    moved_to: u64,
+) -> Option<MendedBlock> {
     let end = bytes.len().checked_sub(4)?;
-    let stored = bytes.get(end..)?;
-    if lookup3(&bytes[..end]).to_le_bytes() != *stored {
-        return None;
-    }
     let message_header = 4 + order_bytes;
     let mut messages = Vec::new();
     let mut continuations = Vec::new();
@@ -73,15 +89,26 @@ fn mend_block(bytes: &[u8], prefix: usize, order_bytes: usize, moved_to: u64) ->
         let kind = bytes[at];
         let length = usize::from(bytes[at + 1]) | usize::from(bytes[at + 2]) << 8;
         let body_start = at + message_header;
-        let body = bytes.get(body_start..body_start + length).filter(|_| body_start + length <= end)?;
+        let body = bytes
+            .get(body_start..body_start + length)
+            .filter(|_| body_start + length <= end)?;
         at = body_start + length;
         if kind == NIL {
             continue;
         }
         if kind == CONTINUATION && length >= 8 {
-            continuations.push(body[..8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)));
+            continuations.push(
+                body[..8]
+                    .iter()
+                    .rev()
+                    .fold(0, |value, byte| value << 8 | u64::from(*byte)),
+            );
         }
-        let mended = if kind == LAYOUT { mend_layout(body) } else { None };
+        let mended = if kind == LAYOUT {
+            mend_layout(body)
+        } else {
+            None
+        };
         changed |= mended.is_some();
         let body = mended.as_deref().unwrap_or(body);
         messages.push(kind);
@@ -90,7 +117,16 @@ fn mend_block(bytes: &[u8], prefix: usize, order_bytes: usize, moved_to: u64) ->
         messages.extend_from_slice(body);
     }
     if !changed {
-        return Some(MendedBlock { bytes: bytes.to_vec(), moved: None, continuations, order_bytes });
+        return Some(MendedBlock {
+            bytes: bytes.to_vec(),
+            moved: None,
+            continuations,
+            order_bytes,
+        });
+    }
+    // Resealing must not hide damage. What is not changed, the reader checks.
+    if lookup3(&bytes[..end]).to_le_bytes() != bytes[end..] {
+        return None;
     }
     let room = end - prefix;
     let mut moved = None;
@@ -119,7 +155,12 @@ fn mend_block(bytes: &[u8], prefix: usize, order_bytes: usize, moved_to: u64) ->
     mended.resize(end, 0);
     let checksum = lookup3(&mended);
     mended.extend_from_slice(&checksum.to_le_bytes());
-    Some(MendedBlock { bytes: mended, moved, continuations, order_bytes })
+    Some(MendedBlock {
+        bytes: mended,
+        moved,
+        continuations,
+        order_bytes,
+    })
 }
 
 /// Returns the layout message as `hdf5-pure` knows it, or `None` when it does already.

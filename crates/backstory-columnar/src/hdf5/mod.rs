@@ -13,6 +13,8 @@ pub(crate) mod index;
 mod mend;
 mod output;
 pub(crate) mod source;
+#[cfg(test)]
+mod tests;
 pub(crate) mod texts;
 pub(crate) mod writer;
 

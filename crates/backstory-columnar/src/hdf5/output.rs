@@ -11,7 +11,10 @@ pub(crate) struct Output<W: Write + Seek> {
 impl<W: Write + Seek> Output<W> {
     /// Starts at the beginning of `inner`, which must be empty.
     pub(crate) fn new(inner: W) -> Self {
-        Self { inner: BufWriter::with_capacity(1 << 20, inner), end: 0 }
+        Self {
+            inner: BufWriter::with_capacity(1 << 20, inner),
+            end: 0,
+        }
     }
 
     /// Address of the next byte appended.
@@ -30,7 +33,10 @@ impl<W: Write + Seek> Output<W> {
     /// Appends `length` zero bytes, to be overwritten later, and returns their address.
     pub(crate) fn reserve(&mut self, length: usize) -> io::Result<u64> {
         let address = self.end;
-        io::copy(&mut io::Read::take(io::repeat(0), length as u64), &mut self.inner)?;
+        io::copy(
+            &mut io::Read::take(io::repeat(0), length as u64),
+            &mut self.inner,
+        )?;
         self.end += length as u64;
         Ok(address)
     }
@@ -51,6 +57,8 @@ impl<W: Write + Seek> Output<W> {
     /// Writes what is buffered and returns the writer.
     #[cfg(test)]
     pub(crate) fn into_inner(self) -> io::Result<W> {
-        self.inner.into_inner().map_err(io::IntoInnerError::into_error)
+        self.inner
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)
     }
 }

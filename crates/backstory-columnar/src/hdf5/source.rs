@@ -11,9 +11,9 @@ use hdf5_pure::{FormatError, Source};
 use super::mend::{MendedBlock, header_lengths, mend_continuation, mend_header};
 
 /// Size of the blocks that small reads are served from.
-const BLOCK_BYTES: u64 = 32 * 1024;
+const BLOCK_BYTES: u64 = 8 * 1024;
 /// Blocks held: the header, index and text blocks of one session.
-const MAX_BLOCKS: usize = 64;
+const MAX_BLOCKS: usize = 128;
 /// Object headers mended at most; a session has about 25.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Addresses of blocks that exist in memory only.
@@ -63,7 +63,12 @@ impl SharedSource {
 
     fn new(storage: Storage, length: u64) -> Self {
         let state = Mutex::default();
-        Self(Arc::new(MendedSource { storage, length, state, allowance: AtomicU64::new(0) }))
+        Self(Arc::new(MendedSource {
+            storage,
+            length,
+            state,
+            allowance: AtomicU64::new(0),
+        }))
     }
 
     /// Number of bytes of the file.
@@ -111,7 +116,10 @@ impl MendedSource {
     fn read_mended(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
         if offset >= VIRTUAL_START {
             let found = self.state().virtual_blocks.get(&offset).cloned();
-            return found.filter(|block| block.len() == len).map(|block| block.to_vec()).ok_or_else(|| self.end_of_file(offset, len));
+            return found
+                .filter(|block| block.len() == len)
+                .map(|block| block.to_vec())
+                .ok_or_else(|| self.end_of_file(offset, len));
         }
         let bytes = self.read_plain(offset, len)?;
         if len > MAX_HEADER_BYTES {
@@ -123,13 +131,23 @@ impl MendedSource {
         if !is_header && order_bytes.is_none() {
             return Ok(bytes);
         }
-        let moved_to = state.virtual_addresses.get(&offset).copied().unwrap_or(VIRTUAL_START + ((state.virtual_blocks.len() as u64) << 32));
+        let moved_to = state
+            .virtual_addresses
+            .get(&offset)
+            .copied()
+            .unwrap_or(VIRTUAL_START + ((state.virtual_blocks.len() as u64) << 32));
         let mended = match order_bytes {
             _ if is_header => mend_header(&bytes, moved_to),
             Some(order) => mend_continuation(&bytes, order, moved_to),
             None => None,
         };
-        let Some(MendedBlock { bytes: mended, moved, continuations, order_bytes }) = mended else {
+        let Some(MendedBlock {
+            bytes: mended,
+            moved,
+            continuations,
+            order_bytes,
+        }) = mended
+        else {
             return Ok(bytes);
         };
         for address in continuations {
@@ -143,7 +161,10 @@ impl MendedSource {
     }
 
     fn read_plain(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
-        let end = offset.checked_add(len as u64).filter(|end| *end <= self.length).ok_or_else(|| self.end_of_file(offset, len))?;
+        let end = offset
+            .checked_add(len as u64)
+            .filter(|end| *end <= self.length)
+            .ok_or_else(|| self.end_of_file(offset, len))?;
         let left = self.allowance.load(Ordering::Relaxed);
         // A fixed cost for each read bounds the time that many small ones take.
         let Some(left) = left.checked_sub(len as u64 + 64) else {
@@ -186,7 +207,11 @@ impl MendedSource {
         let mut bytes = vec![0; BLOCK_BYTES.min(self.length.saturating_sub(start)) as usize];
         read_file(file, start, &mut bytes)?;
         if state.blocks.len() >= MAX_BLOCKS
-            && let Some(oldest) = state.blocks.iter().min_by_key(|(_, (used, _))| *used).map(|(number, _)| *number)
+            && let Some(oldest) = state
+                .blocks
+                .iter()
+                .min_by_key(|(_, (used, _))| *used)
+                .map(|(number, _)| *number)
         {
             state.blocks.remove(&oldest);
         }
@@ -196,21 +221,31 @@ impl MendedSource {
     }
 
     fn end_of_file(&self, offset: u64, len: usize) -> FormatError {
-        let expected = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(len);
-        FormatError::UnexpectedEof { expected, available: usize::try_from(self.length).unwrap_or(usize::MAX) }
+        let expected = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .saturating_add(len);
+        FormatError::UnexpectedEof {
+            expected,
+            available: usize::try_from(self.length).unwrap_or(usize::MAX),
+        }
     }
 }
 
 #[cfg(unix)]
 fn read_file(file: &File, offset: u64, bytes: &mut [u8]) -> Result<(), FormatError> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset).map_err(|error| FormatError::Source(error.to_string()))
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+        .map_err(|error| FormatError::Source(error.to_string()))
 }
 
 #[cfg(windows)]
 fn read_file(file: &File, offset: u64, bytes: &mut [u8]) -> Result<(), FormatError> {
     let mut done = 0;
     while done < bytes.len() {
-        match std::os::windows::fs::FileExt::seek_read(file, &mut bytes[done..], offset + done as u64) {
+        match std::os::windows::fs::FileExt::seek_read(
+            file,
+            &mut bytes[done..],
+            offset + done as u64,
+        ) {
             Ok(0) => return Err(FormatError::Source("the file ends early".into())),
             Ok(count) => done += count,
             Err(error) => return Err(FormatError::Source(error.to_string())),

@@ -17,17 +17,34 @@ pub(crate) struct TextReader<'a> {
 
 impl<'a> TextReader<'a> {
     pub(crate) fn new(source: &'a SharedSource) -> Self {
-        Self { source, collections: HashMap::new() }
+        Self {
+            source,
+            collections: HashMap::new(),
+        }
     }
 
     /// Returns the text that each element refers to. Bytes that are not UTF-8 are replaced.
     pub(crate) fn read_texts(&mut self, elements: &[u8]) -> Result<Vec<String>, FormatError> {
-        elements.as_chunks::<16>().0.iter().map(|element| self.read_text(element)).collect()
+        elements
+            .as_chunks::<16>()
+            .0
+            .iter()
+            .map(|element| self.read_text(element))
+            .collect()
     }
 
     fn read_text(&mut self, element: &[u8; 16]) -> Result<String, FormatError> {
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        let (length, address, index) = (number(&element[..4]), number(&element[4..12]), number(&element[12..]) as u32);
+        let number = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
+        };
+        let (length, address, index) = (
+            number(&element[..4]),
+            number(&element[4..12]),
+            number(&element[12..]) as u32,
+        );
         if length == 0 {
             return Ok(String::new());
         }
@@ -35,19 +52,32 @@ impl<'a> TextReader<'a> {
             let objects = self.read_collection(address)?;
             self.collections.insert(address, objects);
         }
-        let place = self.collections.get(&address).and_then(|objects| objects.get(&index));
-        let &(offset, size) = place.ok_or_else(|| FormatError::VlDataError(format!("there is no text {index} in the heap at {address}")))?;
+        let place = self
+            .collections
+            .get(&address)
+            .and_then(|objects| objects.get(&index));
+        let &(offset, size) = place.ok_or_else(|| {
+            FormatError::VlDataError(format!("there is no text {index} in the heap at {address}"))
+        })?;
         if length > size {
-            return Err(FormatError::VlDataError(format!("text {index} in the heap at {address} has {size} bytes, not {length}")));
+            return Err(FormatError::VlDataError(format!(
+                "text {index} in the heap at {address} has {size} bytes, not {length}"
+            )));
         }
         let bytes = self.source.read_bytes(offset, length as usize)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// Returns offset and size of all objects of a collection.
     fn read_collection(&self, address: u64) -> Result<HashMap<u32, (u64, u64)>, FormatError> {
         let bad = |what: &str| FormatError::VlDataError(format!("heap at {address}: {what}"));
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
+        };
         let header = self.source.read_bytes(address, 16)?;
         if !header.starts_with(b"GCOL\x01") {
             return Err(bad("no collection of texts is there"));
@@ -57,7 +87,11 @@ impl<'a> TextReader<'a> {
             return Err(bad("its size is not possible"));
         }
         let mut objects = HashMap::new();
-        let whole = if size <= MAX_COLLECTION_BYTES { Some(self.source.read_bytes(address, size as usize)?) } else { None };
+        let whole = if size <= MAX_COLLECTION_BYTES {
+            Some(self.source.read_bytes(address, size as usize)?)
+        } else {
+            None
+        };
         let mut at = 16;
         while at + 16 <= size {
             let object = match &whole {
@@ -69,7 +103,11 @@ impl<'a> TextReader<'a> {
             if index == 0 {
                 break;
             }
-            let next = at.checked_add(16).and_then(|start| start.checked_add(length)).filter(|end| *end <= size).ok_or_else(|| bad("a text reaches beyond its end"))?;
+            let next = at
+                .checked_add(16)
+                .and_then(|start| start.checked_add(length))
+                .filter(|end| *end <= size)
+                .ok_or_else(|| bad("a text reaches beyond its end"))?;
             objects.insert(index, (address + at + 16, length));
             at = next.next_multiple_of(8);
         }

@@ -6,7 +6,10 @@ use super::checksum::lookup3;
 use super::chunks::{ChunkCutter, deflate_bytes, map_in_order, shuffle_bytes};
 use super::datatype::{EncodedType, double_type, integer_type, text_type};
 use super::group::{Link, push_links};
-use super::header::{DATASPACE, DATATYPE, EncodedAttribute, FILL_VALUE, FILTERS, HeaderBuilder, LAYOUT, dataspace_message};
+use super::header::{
+    DATASPACE, DATATYPE, EncodedAttribute, FILL_VALUE, FILTERS, HeaderBuilder, LAYOUT,
+    dataspace_message,
+};
 use super::heap::{TextHeap, TextReference};
 use super::index::{ElementFormat, PARAMETERS, StoredChunk, build_index};
 use super::output::Output;
@@ -16,6 +19,8 @@ use crate::rows::AttributeValue;
 const SUPERBLOCK_BYTES: usize = 48;
 /// Bytes of chunks that are compressed at once by each thread; bounds what is held in memory.
 const MAX_BATCH_BYTES_PER_THREAD: usize = 2 << 20;
+/// Bytes for which starting threads takes longer than it saves.
+const MIN_THREADED_BYTES: usize = 256 * 1024;
 pub(crate) const DEFLATE_FILTER: u16 = 1;
 pub(crate) const SHUFFLE_FILTER: u16 = 2;
 
@@ -30,9 +35,21 @@ pub(crate) struct Filter {
 impl Filter {
     /// Shuffle (unless elements are references) and gzip, as the package configures them.
     pub(crate) fn package_filters(element: &EncodedType) -> Vec<Filter> {
-        let shuffle = Filter { id: SHUFFLE_FILTER, optional: true, values: vec![element.size as u32] };
-        let deflate = Filter { id: DEFLATE_FILTER, optional: true, values: vec![super::chunks::DEFLATE_LEVEL] };
-        if element.is_text { vec![deflate] } else { vec![shuffle, deflate] }
+        let shuffle = Filter {
+            id: SHUFFLE_FILTER,
+            optional: true,
+            values: vec![element.size as u32],
+        };
+        let deflate = Filter {
+            id: DEFLATE_FILTER,
+            optional: true,
+            values: vec![super::chunks::DEFLATE_LEVEL],
+        };
+        if element.is_text {
+            vec![deflate]
+        } else {
+            vec![shuffle, deflate]
+        }
     }
 }
 
@@ -56,7 +73,12 @@ pub(crate) struct DatasetLayout {
 impl DatasetLayout {
     /// Bytes of one row: an element with all dimensions but the first.
     pub(crate) fn row_bytes(&self) -> u64 {
-        self.dims.iter().skip(1).fold(self.datatype.size as u64, |bytes, size| bytes.saturating_mul(*size))
+        self.dims
+            .iter()
+            .skip(1)
+            .fold(self.datatype.size as u64, |bytes, size| {
+                bytes.saturating_mul(*size)
+            })
     }
 }
 
@@ -72,7 +94,11 @@ impl<W: Write + Seek> FileWriter<W> {
     pub(crate) fn create(inner: W, threads: usize) -> io::Result<Self> {
         let mut out = Output::new(inner);
         out.reserve(SUPERBLOCK_BYTES)?;
-        Ok(Self { out, heap: TextHeap::new(), threads: threads.max(1) })
+        Ok(Self {
+            out,
+            heap: TextHeap::new(),
+            threads: threads.max(1),
+        })
     }
 
     /// Number of threads for compression.
@@ -86,10 +112,16 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     /// Encodes an attribute, whose texts go to the heap.
-    pub(crate) fn encode_attribute(&mut self, name: &str, value: &AttributeValue) -> io::Result<EncodedAttribute> {
+    pub(crate) fn encode_attribute(
+        &mut self,
+        name: &str,
+        value: &AttributeValue,
+    ) -> io::Result<EncodedAttribute> {
         let (datatype, elements, data) = match value {
             AttributeValue::Text(text) => (text_type(), None, self.text_reference(text)?.to_vec()),
-            AttributeValue::Integer(number) => (integer_type(8, true), None, number.to_le_bytes().to_vec()),
+            AttributeValue::Integer(number) => {
+                (integer_type(8, true), None, number.to_le_bytes().to_vec())
+            }
             AttributeValue::Float(number) => (double_type(), None, number.to_le_bytes().to_vec()),
             AttributeValue::Texts(texts) => {
                 let mut data = Vec::new();
@@ -98,59 +130,118 @@ impl<W: Write + Seek> FileWriter<W> {
                 }
                 (text_type(), Some(texts.len() as u64), data)
             }
-            AttributeValue::Encoded { datatype, elements, data } => {
+            AttributeValue::Encoded {
+                datatype,
+                elements,
+                data,
+            } => {
                 let size = data.len() / elements.unwrap_or(1).max(1) as usize;
-                (EncodedType { bytes: datatype.clone(), size, is_text: false }, *elements, data.clone())
+                (
+                    EncodedType {
+                        bytes: datatype.clone(),
+                        size,
+                        is_text: false,
+                    },
+                    *elements,
+                    data.clone(),
+                )
             }
         };
-        Ok(EncodedAttribute { name: name.to_owned(), datatype, elements, data })
+        Ok(EncodedAttribute {
+            name: name.to_owned(),
+            datatype,
+            elements,
+            data,
+        })
     }
 
     /// Writes a dataset whose elements are the bytes of `pieces`, and returns its address.
-    pub(crate) fn write_dataset(&mut self, layout: &DatasetLayout, pieces: &[&[u8]], attributes: &[EncodedAttribute]) -> io::Result<u64> {
+    pub(crate) fn write_dataset(
+        &mut self,
+        layout: &DatasetLayout,
+        pieces: &[&[u8]],
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
         match &layout.storage {
             Storage::Contiguous => {
                 let length: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
-                let address = if length == 0 { UNDEFINED_ADDRESS } else { self.out.end() };
+                let address = if length == 0 {
+                    UNDEFINED_ADDRESS
+                } else {
+                    self.out.end()
+                };
                 for piece in pieces {
                     self.out.append(piece)?;
                 }
                 self.write_contiguous_header(layout, address, length, attributes)
             }
-            Storage::Chunked { rows, filters } => {
-                let chunk_bytes = usize::try_from(rows * layout.row_bytes()).map_err(io::Error::other)?;
-                let mut cutter = ChunkCutter::new(pieces);
-                let batch = (self.threads * MAX_BATCH_BYTES_PER_THREAD / chunk_bytes.max(1)).max(1);
-                let mut chunks = Vec::new();
-                loop {
-                    let cut: Vec<Vec<u8>> = std::iter::from_fn(|| cutter.next_chunk(chunk_bytes)).take(batch).collect();
-                    if cut.is_empty() {
-                        break;
-                    }
-                    let threads = if cut.len() * chunk_bytes < 1 << 18 { 1 } else { self.threads };
-                    for packed in map_in_order(threads, &cut, |chunk| filter_chunk(chunk, filters))? {
-                        chunks.push(match packed {
-                            None => None,
-                            Some(packed) => Some(self.append_chunk(&packed, 0)?),
-                        });
-                    }
-                }
-                self.write_chunked(layout, &chunks, attributes)
+            Storage::Chunked { .. } => {
+                self.write_further_chunks(layout, Vec::new(), pieces, attributes)
             }
         }
     }
 
-    /// Appends a chunk that already went through the filters.
-    pub(crate) fn append_chunk(&mut self, packed: &[u8], filter_mask: u32) -> io::Result<StoredChunk> {
-        Ok(StoredChunk { address: self.out.append(packed)?, size: packed.len() as u64, filter_mask })
-    }
-
-    /// Writes index and header of a dataset whose chunks are stored, and returns its address.
-    pub(crate) fn write_chunked(&mut self, layout: &DatasetLayout, chunks: &[Option<StoredChunk>], attributes: &[EncodedAttribute]) -> io::Result<u64> {
+    /// Writes a dataset whose elements are the bytes of `pieces` and whose first `chunks` are stored already.
+    pub(crate) fn write_further_chunks(
+        &mut self,
+        layout: &DatasetLayout,
+        mut chunks: Vec<Option<StoredChunk>>,
+        pieces: &[&[u8]],
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
         let Storage::Chunked { rows, filters } = &layout.storage else {
             return Err(io::Error::other("chunks of a contiguous dataset"));
         };
-        let stored = chunks.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        let chunk_bytes = usize::try_from(rows * layout.row_bytes()).map_err(io::Error::other)?;
+        let mut cutter = ChunkCutter::new(pieces);
+        cutter.skip_bytes(chunks.len() * chunk_bytes);
+        let batch = (self.threads * MAX_BATCH_BYTES_PER_THREAD / chunk_bytes.max(1)).max(1);
+        loop {
+            let cut: Vec<Vec<u8>> = std::iter::from_fn(|| cutter.next_chunk(chunk_bytes))
+                .take(batch)
+                .collect();
+            if cut.is_empty() {
+                break;
+            }
+            let is_small = cut.len() * chunk_bytes < MIN_THREADED_BYTES;
+            let threads = if is_small { 1 } else { self.threads };
+            for packed in map_in_order(threads, &cut, |chunk| filter_chunk(chunk, filters))? {
+                chunks.push(match packed {
+                    None => None,
+                    Some(packed) => Some(self.append_chunk(&packed, 0)?),
+                });
+            }
+        }
+        self.write_chunked(layout, &chunks, attributes)
+    }
+
+    /// Appends a chunk that already went through the filters.
+    pub(crate) fn append_chunk(
+        &mut self,
+        packed: &[u8],
+        filter_mask: u32,
+    ) -> io::Result<StoredChunk> {
+        Ok(StoredChunk {
+            address: self.out.append(packed)?,
+            size: packed.len() as u64,
+            filter_mask,
+        })
+    }
+
+    /// Writes index and header of a dataset whose chunks are stored, and returns its address.
+    pub(crate) fn write_chunked(
+        &mut self,
+        layout: &DatasetLayout,
+        chunks: &[Option<StoredChunk>],
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
+        let Storage::Chunked { rows, filters } = &layout.storage else {
+            return Err(io::Error::other("chunks of a contiguous dataset"));
+        };
+        let stored = chunks
+            .iter()
+            .rposition(Option::is_some)
+            .map_or(0, |last| last + 1);
         let index = if stored == 0 {
             UNDEFINED_ADDRESS
         } else {
@@ -163,12 +254,24 @@ impl<W: Write + Seek> FileWriter<W> {
         let mut header = HeaderBuilder::default();
         header.push(DATASPACE, 0, &dataspace_message(&layout.dims, Some(&max)))?;
         header.push(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
-        header.push(FILL_VALUE, header::CONSTANT, &[3, if layout.datatype.is_text { 3 } else { 11 }])?;
+        header.push(
+            FILL_VALUE,
+            header::CONSTANT,
+            &[3, if layout.datatype.is_text { 3 } else { 11 }],
+        )?;
         if !filters.is_empty() {
             header.push(FILTERS, header::CONSTANT, &filter_message(filters))?;
         }
-        let chunk_dims: Vec<u64> = [*rows].into_iter().chain(layout.dims.iter().skip(1).copied()).chain([layout.datatype.size as u64]).collect();
-        let width = chunk_dims.iter().map(|size| (size.max(&1).ilog2() as usize + 8) / 8).max().unwrap_or(1);
+        let chunk_dims: Vec<u64> = [*rows]
+            .into_iter()
+            .chain(layout.dims.iter().skip(1).copied())
+            .chain([layout.datatype.size as u64])
+            .collect();
+        let width = chunk_dims
+            .iter()
+            .map(|size| (size.max(&1).ilog2() as usize + 8) / 8)
+            .max()
+            .unwrap_or(1);
         let mut body = vec![4, 2, 0, chunk_dims.len() as u8, width as u8];
         for size in &chunk_dims {
             body.extend_from_slice(&size.to_le_bytes()[..width]);
@@ -179,12 +282,22 @@ impl<W: Write + Seek> FileWriter<W> {
         header.push(LAYOUT, 0, &body)?;
         header.push_attributes(attributes)?;
         // Room for hdf5-pure to be given sizes of three bytes in four.
-        let gap = if width == 3 { chunk_dims.len().min(3) } else { 0 };
+        let gap = if width == 3 {
+            chunk_dims.len().min(3)
+        } else {
+            0
+        };
         self.out.append(&header.finish(gap))
     }
 
     /// Writes the header of a contiguous dataset whose bytes are stored, and returns its address.
-    fn write_contiguous_header(&mut self, layout: &DatasetLayout, address: u64, length: u64, attributes: &[EncodedAttribute]) -> io::Result<u64> {
+    fn write_contiguous_header(
+        &mut self,
+        layout: &DatasetLayout,
+        address: u64,
+        length: u64,
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
         let mut header = HeaderBuilder::default();
         header.push(DATASPACE, 0, &dataspace_message(&layout.dims, None))?;
         header.push(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
@@ -198,7 +311,11 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     /// Writes a group of members that are stored, and returns its address.
-    pub(crate) fn write_group(&mut self, links: &[Link], attributes: &[EncodedAttribute]) -> io::Result<u64> {
+    pub(crate) fn write_group(
+        &mut self,
+        links: &[Link],
+        attributes: &[EncodedAttribute],
+    ) -> io::Result<u64> {
         let mut header = HeaderBuilder::default();
         push_links(&mut header, links, &mut self.out)?;
         header.push_attributes(attributes)?;
@@ -247,7 +364,12 @@ fn filter_chunk(chunk: &[u8], filters: &[Filter]) -> io::Result<Option<Vec<u8>>>
             (SHUFFLE_FILTER, [1]) => bytes,
             (SHUFFLE_FILTER, [element]) => shuffle_bytes(&bytes, *element as usize).into(),
             (DEFLATE_FILTER, _) => deflate_bytes(&bytes)?.into(),
-            _ => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("filter {} cannot be applied", filter.id))),
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    format!("filter {} cannot be applied", filter.id),
+                ));
+            }
         };
     }
     Ok(Some(bytes.into_owned()))

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use hdf5_pure::{AttrValue, Dataset, Datatype, DatatypeByteOrder, Group};
+use hdf5_pure::{AttrValue, Dataset, Datatype, Group};
 
+use super::fields::field_places;
 use super::limits::{CheckedShape, max_content_bytes};
 use super::open::SessionFile;
 use super::read::Session;
@@ -34,7 +35,16 @@ impl<'a> Columns<'a> {
         let place = format!("{}/{name}", session.place());
         let file = session.file();
         let group = file.child_group(session.group(), name, &place)?;
-        Ok(group.map(|group| Columns { file, place, group, datasets: RefCell::default() }))
+        Ok(group.map(|group| Columns {
+            file,
+            place,
+            group,
+            datasets: RefCell::default(),
+        }))
+    }
+
+    pub(super) fn file(&self) -> &'a SessionFile {
+        self.file
     }
 
     pub(super) fn place(&self) -> &str {
@@ -42,7 +52,11 @@ impl<'a> Columns<'a> {
     }
 
     /// Applies `read` to a dataset, or returns `None` when there is none of that name.
-    fn with_dataset<T>(&self, name: &str, read: impl FnOnce(&Dataset, &CheckedShape) -> Result<T>) -> Result<Option<T>> {
+    pub(super) fn with_dataset<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Dataset, &CheckedShape) -> Result<T>,
+    ) -> Result<Option<T>> {
         let mut datasets = self.datasets.borrow_mut();
         if !datasets.contains_key(name) {
             self.file.start_operation();
@@ -72,12 +86,18 @@ impl<'a> Columns<'a> {
 
     /// Number of rows of a dataset, 0 when there is none.
     pub(super) fn dataset_rows(&self, name: &str) -> Result<u64> {
-        Ok(self.with_dataset(name, |_, shape| Ok(shape.rows()))?.unwrap_or(0))
+        Ok(self
+            .with_dataset(name, |_, shape| Ok(shape.rows()))?
+            .unwrap_or(0))
     }
 
     /// Attributes of a dataset, none when there is no such dataset.
     pub(super) fn dataset_attributes(&self, name: &str) -> Result<HashMap<String, AttrValue>> {
-        let read = self.with_dataset(name, |dataset, _| dataset.attrs().map_err(|error| self.file.format_error(&self.dataset_place(name), error)))?;
+        let read = self.with_dataset(name, |dataset, _| {
+            dataset
+                .attrs()
+                .map_err(|error| self.file.format_error(&self.dataset_place(name), error))
+        })?;
         Ok(read.unwrap_or_default())
     }
 
@@ -97,18 +117,31 @@ impl<'a> Columns<'a> {
         let rows = self.dataset_rows(id)?;
         let most = self.file.file_bytes() / 4 + MIN_MAX_ROWS;
         if rows > most {
-            let what = format!("{rows} rows cannot be in a file of {} bytes", self.file.file_bytes());
+            let what = format!(
+                "{rows} rows cannot be in a file of {} bytes",
+                self.file.file_bytes()
+            );
             return Err(self.file.damaged(&self.dataset_place(id), what));
         }
         let attributes = self.file.group_attributes(&self.group, &self.place)?;
-        let told = attributes.get(ROWS_USED).and_then(AttrValue::as_u64).unwrap_or(0).min(rows);
+        let told = attributes
+            .get(ROWS_USED)
+            .and_then(AttrValue::as_u64)
+            .unwrap_or(0)
+            .min(rows);
         let mut end = rows;
         while end > told {
             let start = end.saturating_sub(SEARCH_ROWS).max(told);
             let times = self.numbers("timestamp", start..end)?;
             let ranges = self.fields(index, start..end, fields)?;
             let texts = self.texts(id, start..end)?;
-            let used = times.iter().zip(&ranges).zip(&texts).rposition(|((time, range), id)| *time != 0.0 || *range != [0; 4] || !id.is_empty());
+            let used = times
+                .iter()
+                .zip(&ranges)
+                .zip(&texts)
+                .rposition(|((time, range), id)| {
+                    *time != 0.0 || *range != [0; 4] || !id.is_empty()
+                });
             match used {
                 Some(last) => return Ok(start + last as u64 + 1),
                 None => end = start,
@@ -120,7 +153,9 @@ impl<'a> Columns<'a> {
     /// Elements of `rows` as stored. Rows that the column does not have are missing at the end.
     pub(super) fn raw_rows(&self, name: &str, rows: Range<u64>) -> Result<Vec<u8>> {
         let read = self.with_dataset(name, |dataset, _| {
-            dataset.read_raw_rows(rows.start, rows.end - rows.start).map_err(|error| self.file.format_error(&self.dataset_place(name), error))
+            dataset
+                .read_raw_rows(rows.start, rows.end - rows.start)
+                .map_err(|error| self.file.format_error(&self.dataset_place(name), error))
         })?;
         Ok(read.unwrap_or_default())
     }
@@ -132,11 +167,25 @@ impl<'a> Columns<'a> {
             let place = self.dataset_place(name);
             let fail = |error| self.file.format_error(&place, error);
             let datatype = dataset.datatype().map_err(fail)?;
-            if !matches!(datatype, Datatype::VariableLength { is_string: true, .. }) || shape.element_bytes != 16 || shape.dims.len() != 1 {
-                return Err(self.file.damaged(&place, "it is not a column of texts".into()));
+            if !matches!(
+                datatype,
+                Datatype::VariableLength {
+                    is_string: true,
+                    ..
+                }
+            ) || shape.element_bytes != 16
+                || shape.dims.len() != 1
+            {
+                return Err(self
+                    .file
+                    .damaged(&place, "it is not a column of texts".into()));
             }
-            let elements = dataset.read_raw_rows(rows.start, rows.end - rows.start).map_err(fail)?;
-            TextReader::new(&self.file.source).read_texts(&elements).map_err(|error| fail(error.into()))
+            let elements = dataset
+                .read_raw_rows(rows.start, rows.end - rows.start)
+                .map_err(fail)?;
+            TextReader::new(&self.file.source)
+                .read_texts(&elements)
+                .map_err(|error| fail(error.into()))
         })?;
         let mut texts = read.unwrap_or_default();
         texts.resize(count, String::new());
@@ -148,9 +197,14 @@ impl<'a> Columns<'a> {
         let count = (rows.end - rows.start) as usize;
         let read = self.with_dataset(name, |dataset, shape| {
             if shape.dims.len() != 1 {
-                return Err(self.file.damaged(&self.dataset_place(name), "it is not a column of numbers".into()));
+                return Err(self.file.damaged(
+                    &self.dataset_place(name),
+                    "it is not a column of numbers".into(),
+                ));
             }
-            dataset.read_f64_rows(rows.start, rows.end - rows.start).map_err(|error| self.file.format_error(&self.dataset_place(name), error))
+            dataset
+                .read_f64_rows(rows.start, rows.end - rows.start)
+                .map_err(|error| self.file.format_error(&self.dataset_place(name), error))
         })?;
         let mut numbers = read.unwrap_or_default();
         numbers.resize(count, 0.0);
@@ -158,18 +212,32 @@ impl<'a> Columns<'a> {
     }
 
     /// Four integer fields of a compound column, 0 for rows that it does not have.
-    pub(super) fn fields(&self, name: &str, rows: Range<u64>, fields: [&str; 4]) -> Result<Vec<[i64; 4]>> {
+    pub(super) fn fields(
+        &self,
+        name: &str,
+        rows: Range<u64>,
+        fields: [&str; 4],
+    ) -> Result<Vec<[i64; 4]>> {
         let count = (rows.end - rows.start) as usize;
         let read = self.with_dataset(name, |dataset, shape| {
             let place = self.dataset_place(name);
             let fail = |error| self.file.format_error(&place, error);
             let datatype = dataset.datatype().map_err(fail)?;
-            let Some(places) = field_places(&datatype, fields).filter(|_| shape.dims.len() == 1) else {
-                return Err(self.file.damaged(&place, format!("it lacks integers named {}", fields.join(", "))));
+            let Some(places) = field_places(&datatype, fields).filter(|_| shape.dims.len() == 1)
+            else {
+                return Err(self.file.damaged(
+                    &place,
+                    format!("it lacks integers named {}", fields.join(", ")),
+                ));
             };
-            let raw = dataset.read_raw_rows(rows.start, rows.end - rows.start).map_err(fail)?;
+            let raw = dataset
+                .read_raw_rows(rows.start, rows.end - rows.start)
+                .map_err(fail)?;
             let row = |bytes: &[u8]| places.map(|place| place.value_in(bytes));
-            Ok(raw.chunks_exact(shape.element_bytes as usize).map(row).collect::<Vec<_>>())
+            Ok(raw
+                .chunks_exact(shape.element_bytes as usize)
+                .map(row)
+                .collect::<Vec<_>>())
         })?;
         let mut values = read.unwrap_or_default();
         values.resize(count, [0; 4]);
@@ -182,9 +250,13 @@ impl<'a> Columns<'a> {
         let read = self.with_dataset(name, |dataset, shape| {
             let place = self.dataset_place(name);
             let [_, length] = shape.dims[..] else {
-                return Err(self.file.damaged(&place, "it is not a table of numbers".into()));
+                return Err(self
+                    .file
+                    .damaged(&place, "it is not a table of numbers".into()));
             };
-            let numbers = dataset.read_f32_rows(rows.start, rows.end - rows.start).map_err(|error| self.file.format_error(&place, error))?;
+            let numbers = dataset
+                .read_f32_rows(rows.start, rows.end - rows.start)
+                .map_err(|error| self.file.format_error(&place, error))?;
             Ok((numbers, length as usize))
         })?;
         Ok(read.unwrap_or_default())
@@ -195,13 +267,22 @@ impl<'a> Columns<'a> {
         let place = self.dataset_place(name);
         let length = self.dataset_rows(name)?;
         let bad = |range: &Range<u64>| {
-            let what = format!("a row refers to bytes {}..{}, but there are {length}", range.start, range.end);
+            let what = format!(
+                "a row refers to bytes {}..{}, but there are {length}",
+                range.start, range.end
+            );
             self.file.damaged(&place, what)
         };
         let mut parts: Vec<(Range<u64>, usize)> = Vec::with_capacity(ranges.len() * 2);
         let mut total = 0_u64;
-        for (row, [first_start, first_length, second_start, second_length]) in ranges.iter().enumerate() {
-            for (part, (start, length)) in [(first_start, first_length), (second_start, second_length)].into_iter().enumerate() {
+        for (row, [first_start, first_length, second_start, second_length]) in
+            ranges.iter().enumerate()
+        {
+            for (part, (start, length)) in
+                [(first_start, first_length), (second_start, second_length)]
+                    .into_iter()
+                    .enumerate()
+            {
                 let (start, length) = (*start as u64, *length as u64);
                 total = total.saturating_add(length);
                 if length > 0 {
@@ -209,8 +290,15 @@ impl<'a> Columns<'a> {
                 }
             }
         }
-        if total > length.saturating_mul(2).saturating_add(max_content_bytes(0)) {
-            return Err(self.file.damaged(&place, format!("rows refer to {total} bytes, but there are {length}")));
+        if total
+            > length
+                .saturating_mul(2)
+                .saturating_add(max_content_bytes(0))
+        {
+            return Err(self.file.damaged(
+                &place,
+                format!("rows refer to {total} bytes, but there are {length}"),
+            ));
         }
         parts.sort_unstable_by_key(|(range, _)| range.start);
         let mut texts = vec![[String::new(), String::new()]; ranges.len()];
@@ -218,7 +306,10 @@ impl<'a> Columns<'a> {
         while let Some((first, _)) = parts.get(next) {
             let mut span = first.clone();
             let mut last = next;
-            while let Some((range, _)) = parts.get(last).filter(|(range, _)| range.start <= span.end + MAX_GAP_BYTES) {
+            while let Some((range, _)) = parts
+                .get(last)
+                .filter(|(range, _)| range.start <= span.end + MAX_GAP_BYTES)
+            {
                 span.end = span.end.max(range.end);
                 last += 1;
             }
@@ -227,50 +318,17 @@ impl<'a> Columns<'a> {
             }
             let bytes = self.raw_rows(name, span.clone())?;
             if bytes.len() as u64 != span.end - span.start {
-                return Err(self.file.damaged(&place, "it is not a column of bytes".into()));
+                return Err(self
+                    .file
+                    .damaged(&place, "it is not a column of bytes".into()));
             }
             for (range, target) in &parts[next..last] {
-                let text = &bytes[(range.start - span.start) as usize..(range.end - span.start) as usize];
+                let text =
+                    &bytes[(range.start - span.start) as usize..(range.end - span.start) as usize];
                 texts[target / 2][target % 2] = String::from_utf8_lossy(text).into_owned();
             }
             next = last;
         }
         Ok(texts)
     }
-}
-
-/// Place of an integer in a compound.
-#[derive(Clone, Copy)]
-struct FieldPlace {
-    offset: usize,
-    size: usize,
-    signed: bool,
-}
-
-impl FieldPlace {
-    fn value_in(self, row: &[u8]) -> i64 {
-        let bytes = &row[self.offset..self.offset + self.size];
-        let value = bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        let unused = 64 - 8 * self.size as u32;
-        if self.signed { (value << unused) as i64 >> unused } else { value as i64 }
-    }
-}
-
-fn field_places(datatype: &Datatype, fields: [&str; 4]) -> Option<[FieldPlace; 4]> {
-    let Datatype::Compound { size: total, members } = datatype else {
-        return None;
-    };
-    let mut places = [FieldPlace { offset: 0, size: 0, signed: false }; 4];
-    for (place, field) in places.iter_mut().zip(fields) {
-        let member = members.iter().find(|member| member.name == field)?;
-        let Datatype::FixedPoint { size, byte_order: DatatypeByteOrder::LittleEndian, layout } = &member.datatype else {
-            return None;
-        };
-        let end = member.byte_offset.checked_add(u64::from(*size))?;
-        if !(1..=8).contains(size) || end > u64::from(*total) {
-            return None;
-        }
-        *place = FieldPlace { offset: member.byte_offset as usize, size: *size as usize, signed: layout.signed };
-    }
-    Some(places)
 }

@@ -6,10 +6,11 @@ use std::io::{self, Seek, Write};
 
 use hdf5_pure::{AttrValue, Dataset, Datatype, Group, Layout};
 
+use super::attributes::carried_attribute;
 use super::limits::CheckedShape;
 use super::open::SessionFile;
 use crate::error::{Error, Result};
-use crate::hdf5::datatype::{encode_datatype, integer_type, single_type};
+use crate::hdf5::datatype::encode_datatype;
 use crate::hdf5::group::Link;
 use crate::hdf5::header::EncodedAttribute;
 use crate::hdf5::index::StoredChunk;
@@ -32,58 +33,20 @@ pub(super) struct Copier<'a, W: Write + Seek = File> {
     pub(super) target: &'a std::path::Path,
 }
 
-/// Returns an attribute as it is written again, or `None` when it cannot be.
-pub(super) fn carried_attribute(value: &AttrValue, datatype: Option<&Datatype>) -> Option<AttributeValue> {
-    fn list<T: Copy, const N: usize>(values: &[T], bytes: impl Fn(T) -> [u8; N]) -> (Vec<u8>, Option<u64>) {
-        (values.iter().flat_map(|value| bytes(*value)).collect(), Some(values.len() as u64))
-    }
-    if let (Some(texts), false) = (value.as_strings(), value.as_str().is_some()) {
-        return Some(AttributeValue::Texts(texts.to_vec()));
-    }
-    if let Some(text) = value.as_str() {
-        return Some(AttributeValue::Text(text.to_owned()));
-    }
-    let (size, signed, (data, elements)) = match value {
-        AttrValue::I64(number) => return Some(AttributeValue::Integer(*number)),
-        AttrValue::F64(number) => return Some(AttributeValue::Float(*number)),
-        AttrValue::I8(number) => (1, true, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::I16(number) => (2, true, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::I32(number) => (4, true, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::U8(number) => (1, false, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::U16(number) => (2, false, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::U32(number) => (4, false, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::U64(number) => (8, false, (number.to_le_bytes().to_vec(), None)),
-        AttrValue::I8Array(numbers) => (1, true, list(numbers, i8::to_le_bytes)),
-        AttrValue::I16Array(numbers) => (2, true, list(numbers, i16::to_le_bytes)),
-        AttrValue::I32Array(numbers) => (4, true, list(numbers, i32::to_le_bytes)),
-        AttrValue::I64Array(numbers) => (8, true, list(numbers, i64::to_le_bytes)),
-        AttrValue::U8Array(numbers) => (1, false, list(numbers, u8::to_le_bytes)),
-        AttrValue::U16Array(numbers) => (2, false, list(numbers, u16::to_le_bytes)),
-        AttrValue::U32Array(numbers) => (4, false, list(numbers, u32::to_le_bytes)),
-        AttrValue::U64Array(numbers) => (8, false, list(numbers, u64::to_le_bytes)),
-        AttrValue::F32(number) => {
-            return Some(AttributeValue::Encoded { datatype: single_type().bytes, elements: None, data: number.to_le_bytes().to_vec() });
-        }
-        AttrValue::F32Array(numbers) => {
-            let (data, elements) = list(numbers, f32::to_le_bytes);
-            return Some(AttributeValue::Encoded { datatype: single_type().bytes, elements, data });
-        }
-        AttrValue::F64Array(numbers) => {
-            let (data, elements) = list(numbers, f64::to_le_bytes);
-            return Some(AttributeValue::Encoded { datatype: crate::hdf5::datatype::double_type().bytes, elements, data });
-        }
-        _ => return None,
-    };
-    // A truth value of h5py is an enumeration over a byte.
-    let enumeration = datatype.filter(|datatype| matches!(datatype, Datatype::Enumeration { size: stored, .. } if *stored == size));
-    let encoded = enumeration.and_then(encode_datatype).unwrap_or_else(|| integer_type(size, signed));
-    Some(AttributeValue::Encoded { datatype: encoded.bytes, elements, data })
-}
-
 impl SessionFile {
     /// Checks that a group can be carried over with all that is in it, and returns the number of objects.
-    pub(super) fn check_carry_over(&self, group: &Group, place: &str, depth: u32, objects: &mut u64) -> Result<()> {
-        let refuse = |place: &str, what: &str| Error::NotCarriedOver { path: self.path().to_owned(), place: place.to_owned(), what: what.to_owned() };
+    pub(super) fn check_carry_over(
+        &self,
+        group: &Group,
+        place: &str,
+        depth: u32,
+        objects: &mut u64,
+    ) -> Result<()> {
+        let refuse = |place: &str, what: &str| Error::NotCarriedOver {
+            path: self.path().to_owned(),
+            place: place.to_owned(),
+            what: what.to_owned(),
+        };
         // Groups may contain themselves.
         *objects += 1;
         if depth > MAX_DEPTH || *objects > self.file_bytes() / 16 {
@@ -94,12 +57,23 @@ impl SessionFile {
             let place = format!("{place}/{name}");
             *objects += 1;
             self.check_shape(&dataset, &place)?;
-            let datatype = dataset.datatype().map_err(|error| self.format_error(&place, error))?;
+            let datatype = dataset
+                .datatype()
+                .map_err(|error| self.format_error(&place, error))?;
             if encode_datatype(&datatype).is_none() {
-                return Err(refuse(&place, "elements of its type refer to other objects or cannot be written"));
+                return Err(refuse(
+                    &place,
+                    "elements of its type refer to other objects or cannot be written",
+                ));
             }
             self.start_operation();
             self.carried_attributes(&place, dataset.attrs(), dataset.attr_datatypes())?;
+        }
+        let types = group
+            .named_datatypes()
+            .map_err(|error| self.format_error(place, error))?;
+        if !types.is_empty() {
+            return Err(refuse(place, "it contains named datatypes"));
         }
         for (name, child) in self.child_groups(group, place)? {
             self.check_carry_over(&child, &format!("{place}/{name}"), depth + 1, objects)?;
@@ -118,10 +92,16 @@ impl SessionFile {
         let types = types.map_err(|error| self.format_error(place, error))?;
         let mut carried = Vec::new();
         for (name, datatype) in &types {
-            let value = values.get(name).and_then(|value| carried_attribute(value, Some(datatype)));
+            let value = values
+                .get(name)
+                .and_then(|value| carried_attribute(value, Some(datatype)));
             let Some(value) = value else {
                 let what = format!("the type of its attribute \"{name}\" cannot be written");
-                return Err(Error::NotCarriedOver { path: self.path().to_owned(), place: place.to_owned(), what });
+                return Err(Error::NotCarriedOver {
+                    path: self.path().to_owned(),
+                    place: place.to_owned(),
+                    what,
+                });
             };
             carried.push((name.clone(), value));
         }
@@ -135,11 +115,18 @@ impl<W: Write + Seek> Copier<'_, W> {
     pub(super) fn copy_group(&mut self, group: &Group, place: &str) -> Result<u64> {
         let links = self.copy_members(group, place, &HashSet::new())?;
         let attributes = self.copy_attributes(group, place, &[])?;
-        self.out.write_group(&links, &attributes).map_err(Error::io(self.target))
+        self.out
+            .write_group(&links, &attributes)
+            .map_err(Error::io(self.target))
     }
 
     /// Copies the members of a group but those named.
-    pub(super) fn copy_members(&mut self, group: &Group, place: &str, except: &HashSet<&str>) -> Result<Vec<Link>> {
+    pub(super) fn copy_members(
+        &mut self,
+        group: &Group,
+        place: &str,
+        except: &HashSet<&str>,
+    ) -> Result<Vec<Link>> {
         let mut links = Vec::new();
         for (name, dataset) in self.old.child_datasets(group, place)? {
             if !except.contains(name.as_str()) {
@@ -157,14 +144,31 @@ impl<W: Write + Seek> Copier<'_, W> {
     }
 
     /// Copies the attributes of a group but those named.
-    pub(super) fn copy_attributes(&mut self, group: &Group, place: &str, except: &[&str]) -> Result<Vec<EncodedAttribute>> {
+    pub(super) fn copy_attributes(
+        &mut self,
+        group: &Group,
+        place: &str,
+        except: &[&str],
+    ) -> Result<Vec<EncodedAttribute>> {
         self.old.start_operation();
-        let attributes = self.old.carried_attributes(place, group.attrs(), group.attr_datatypes())?;
-        self.encode_attributes(attributes.iter().filter(|(name, _)| !except.contains(&name.as_str())))
+        let attributes =
+            self.old
+                .carried_attributes(place, group.attrs(), group.attr_datatypes())?;
+        self.encode_attributes(
+            attributes
+                .iter()
+                .filter(|(name, _)| !except.contains(&name.as_str())),
+        )
     }
 
-    fn encode_attributes<'b>(&mut self, attributes: impl Iterator<Item = &'b (String, AttributeValue)>) -> Result<Vec<EncodedAttribute>> {
-        attributes.map(|(name, value)| self.out.encode_attribute(name, value)).collect::<io::Result<_>>().map_err(Error::io(self.target))
+    fn encode_attributes<'b>(
+        &mut self,
+        attributes: impl Iterator<Item = &'b (String, AttributeValue)>,
+    ) -> Result<Vec<EncodedAttribute>> {
+        attributes
+            .map(|(name, value)| self.out.encode_attribute(name, value))
+            .collect::<io::Result<_>>()
+            .map_err(Error::io(self.target))
     }
 
     fn copy_dataset(&mut self, dataset: &Dataset, place: &str) -> Result<u64> {
@@ -173,29 +177,60 @@ impl<W: Write + Seek> Copier<'_, W> {
         let datatype = dataset.datatype().map_err(fail)?;
         let Some(datatype) = encode_datatype(&datatype) else {
             let what = "elements of its type cannot be written".to_owned();
-            return Err(Error::NotCarriedOver { path: self.old.path().to_owned(), place: place.to_owned(), what });
+            return Err(Error::NotCarriedOver {
+                path: self.old.path().to_owned(),
+                place: place.to_owned(),
+                what,
+            });
         };
         self.old.start_operation();
-        let attributes = self.old.carried_attributes(place, dataset.attrs(), dataset.attr_datatypes())?;
+        let attributes =
+            self.old
+                .carried_attributes(place, dataset.attrs(), dataset.attr_datatypes())?;
         let attributes = self.encode_attributes(attributes.iter())?;
-        let chunk_rows = shape.chunk_rows.filter(|_| !shape.dims.is_empty() && shape.row_bytes <= MAX_CHUNKED_ROW_BYTES);
-        let mut layout = DatasetLayout { dims: shape.dims.clone(), storage: Storage::Contiguous, datatype };
+        let chunk_rows = shape
+            .chunk_rows
+            .filter(|_| !shape.dims.is_empty() && shape.row_bytes <= MAX_CHUNKED_ROW_BYTES);
+        let mut layout = DatasetLayout {
+            dims: shape.dims.clone(),
+            storage: Storage::Contiguous,
+            datatype,
+        };
         if let Some(rows) = chunk_rows {
             if !layout.datatype.is_text
                 && let Some(copied) = self.copy_chunks(dataset, place, &shape, rows, &mut layout)?
             {
-                return self.out.write_chunked(&layout, &copied, &attributes).map_err(Error::io(self.target));
+                return self
+                    .out
+                    .write_chunked(&layout, &copied, &attributes)
+                    .map_err(Error::io(self.target));
             }
             let most = (16 * WINDOW_BYTES / shape.row_bytes.max(1)).max(1);
-            let filters = if dataset.filters().is_empty() { Vec::new() } else { Filter::package_filters(&layout.datatype) };
-            layout.storage = Storage::Chunked { rows: rows.min(most), filters };
+            let filters = if dataset.filters().is_empty() {
+                Vec::new()
+            } else {
+                Filter::package_filters(&layout.datatype)
+            };
+            layout.storage = Storage::Chunked {
+                rows: rows.min(most),
+                filters,
+            };
         }
         let elements = self.read_elements(dataset, place, &shape, layout.datatype.is_text)?;
-        self.out.write_dataset(&layout, &[&elements], &attributes).map_err(Error::io(self.target))
+        self.out
+            .write_dataset(&layout, &[&elements], &attributes)
+            .map_err(Error::io(self.target))
     }
 
     /// Copies chunks as they are stored, without unpacking them. Returns `None` when they have another form than the writer's.
-    fn copy_chunks(&mut self, dataset: &Dataset, place: &str, shape: &CheckedShape, rows: u64, layout: &mut DatasetLayout) -> Result<Option<Vec<Option<StoredChunk>>>> {
+    fn copy_chunks(
+        &mut self,
+        dataset: &Dataset,
+        place: &str,
+        shape: &CheckedShape,
+        rows: u64,
+        layout: &mut DatasetLayout,
+    ) -> Result<Option<Vec<Option<StoredChunk>>>> {
         let fail = |error| self.old.format_error(place, error);
         let Layout::Chunked { chunk_shape, .. } = dataset.layout().map_err(fail)? else {
             return Ok(None);
@@ -204,25 +239,53 @@ impl<W: Write + Seek> Copier<'_, W> {
         let chunks = dataset.chunks().map_err(fail)?;
         let count = shape.rows().div_ceil(rows);
         let chunk_bytes = rows.saturating_mul(shape.row_bytes);
-        let stored: u64 = chunks.iter().map(|chunk| chunk.storage_size).fold(0, u64::saturating_add);
+        let stored: u64 = chunks
+            .iter()
+            .map(|chunk| chunk.storage_size)
+            .fold(0, u64::saturating_add);
         let whole_rows = chunk_shape.get(1..) == shape.dims.get(1..);
         let in_range = chunks.iter().all(|chunk| {
             let first = chunk.offset.first().copied().unwrap_or(u64::MAX);
-            first < shape.rows() && first % rows == 0 && chunk.storage_size <= chunk_bytes.saturating_mul(2) && chunk.storage_size > 0
+            first < shape.rows()
+                && first % rows == 0
+                && chunk.storage_size <= chunk_bytes.saturating_mul(2)
+                && chunk.storage_size > 0
         });
         // What is not stored reads as the fill value, which may be another than ours.
-        if !whole_rows || !in_range || chunks.len() as u64 != count || stored > self.old.file_bytes() {
+        if !whole_rows
+            || !in_range
+            || chunks.len() as u64 != count
+            || stored > self.old.file_bytes()
+        {
             return Ok(None);
         }
         let filters = dataset.filter_pipeline();
-        let filters = filters.into_iter().map(|filter| Filter { id: filter.id, optional: filter.is_optional, values: filter.client_data }).collect();
+        let filters = filters
+            .into_iter()
+            .map(|filter| Filter {
+                id: filter.id,
+                optional: filter.is_optional,
+                values: filter.client_data,
+            })
+            .collect();
         layout.storage = Storage::Chunked { rows, filters };
         let mut copied = vec![None; count as usize];
         self.old.start_operation();
         for chunk in chunks {
-            let packed = self.old.source.read_bytes(chunk.address, chunk.storage_size as usize).map_err(|error| fail(error.into()))?;
-            let place = self.out.append_chunk(&packed, chunk.filter_mask).map_err(Error::io(self.target))?;
-            if let Some(slot) = chunk.offset.first().and_then(|first| copied.get_mut((first / rows) as usize)) {
+            let packed = self
+                .old
+                .source
+                .read_bytes(chunk.address, chunk.storage_size as usize)
+                .map_err(|error| fail(error.into()))?;
+            let place = self
+                .out
+                .append_chunk(&packed, chunk.filter_mask)
+                .map_err(Error::io(self.target))?;
+            if let Some(slot) = chunk
+                .offset
+                .first()
+                .and_then(|first| copied.get_mut((first / rows) as usize))
+            {
                 *slot = Some(place);
             }
         }
@@ -230,7 +293,13 @@ impl<W: Write + Seek> Copier<'_, W> {
     }
 
     /// Reads all elements; texts are stored in the new file, and their references returned.
-    fn read_elements(&mut self, dataset: &Dataset, place: &str, shape: &CheckedShape, is_text: bool) -> Result<Vec<u8>> {
+    fn read_elements(
+        &mut self,
+        dataset: &Dataset,
+        place: &str,
+        shape: &CheckedShape,
+        is_text: bool,
+    ) -> Result<Vec<u8>> {
         let fail = |error| self.old.format_error(place, error);
         self.old.start_operation();
         let elements = dataset.read_raw().map_err(fail)?;
@@ -241,9 +310,16 @@ impl<W: Write + Seek> Copier<'_, W> {
         let window = (WINDOW_BYTES / shape.element_bytes.max(1)) as usize * 16;
         for elements in elements.chunks(window) {
             self.old.start_operation();
-            let texts = TextReader::new(&self.old.source).read_texts(elements).map_err(|error| fail(error.into()))?;
+            let texts = TextReader::new(&self.old.source)
+                .read_texts(elements)
+                .map_err(|error| fail(error.into()))?;
             for text in texts {
-                references.extend_from_slice(&self.out.text_reference(&text).map_err(Error::io(self.target))?);
+                references.extend_from_slice(
+                    &self
+                        .out
+                        .text_reference(&text)
+                        .map_err(Error::io(self.target))?,
+                );
             }
         }
         Ok(references)

@@ -30,35 +30,66 @@ impl CheckedShape {
 
 /// Bytes that the elements of a file of `file_bytes` can have at most.
 pub(super) fn max_content_bytes(file_bytes: u64) -> u64 {
-    file_bytes.saturating_mul(MAX_EXPANSION).saturating_add(SLACK_BYTES)
+    file_bytes
+        .saturating_mul(MAX_EXPANSION)
+        .saturating_add(SLACK_BYTES)
 }
 
 /// Returns the shape of a dataset, or what is impossible about it.
-pub(super) fn check_dataset(dataset: &Dataset, file_bytes: u64) -> Result<CheckedShape, CheckError> {
+pub(super) fn check_dataset(
+    dataset: &Dataset,
+    file_bytes: u64,
+) -> Result<CheckedShape, CheckError> {
     let dims = dataset.shape()?;
     let element_bytes = u64::from(dataset.datatype()?.type_size());
-    let product = |sizes: &[u64]| sizes.iter().try_fold(element_bytes, |bytes, size| bytes.checked_mul(*size));
+    let product = |sizes: &[u64]| {
+        sizes
+            .iter()
+            .try_fold(element_bytes, |bytes, size| bytes.checked_mul(*size))
+    };
     let total = product(&dims).filter(|total| *total <= max_content_bytes(file_bytes));
     if total.is_none() {
-        return Err(CheckError::Impossible(format!("{dims:?} elements of {element_bytes} bytes cannot be in a file of {file_bytes} bytes")));
+        return Err(CheckError::Impossible(format!(
+            "{dims:?} elements of {element_bytes} bytes cannot be in a file of {file_bytes} bytes"
+        )));
     }
     let row_bytes = product(dims.get(1..).unwrap_or_default()).unwrap_or(0);
     let chunk_rows = match dataset.layout()? {
         Layout::Chunked { chunk_shape, .. } => {
             if product(&chunk_shape).is_none_or(|bytes| bytes == 0 || bytes > MAX_CHUNK_BYTES) {
-                return Err(CheckError::Impossible(format!("chunks of {chunk_shape:?} elements are larger than {} MiB", MAX_CHUNK_BYTES >> 20)));
+                return Err(CheckError::Impossible(format!(
+                    "chunks of {chunk_shape:?} elements are larger than {} MiB",
+                    MAX_CHUNK_BYTES >> 20
+                )));
             }
             chunk_shape.first().copied()
         }
-        Layout::Virtual => return Err(CheckError::Impossible("its elements are in other files".into())),
+        Layout::Virtual => {
+            return Err(CheckError::Impossible(
+                "its elements are in other files".into(),
+            ));
+        }
         _ => None,
     };
     let filters = dataset.filters();
-    let compressions = filters.iter().filter(|id| COMPRESSION_FILTERS.contains(id)).count();
-    if compressions > 1 || filters.len() > KNOWN_FILTERS.len() || filters.iter().any(|id| !KNOWN_FILTERS.contains(id)) {
-        return Err(CheckError::Impossible(format!("its filters {filters:?} are not understood")));
+    let compressions = filters
+        .iter()
+        .filter(|id| COMPRESSION_FILTERS.contains(id))
+        .count();
+    if compressions > 1
+        || filters.len() > KNOWN_FILTERS.len()
+        || filters.iter().any(|id| !KNOWN_FILTERS.contains(id))
+    {
+        return Err(CheckError::Impossible(format!(
+            "its filters {filters:?} are not understood"
+        )));
     }
-    Ok(CheckedShape { dims, element_bytes, row_bytes, chunk_rows })
+    Ok(CheckedShape {
+        dims,
+        element_bytes,
+        row_bytes,
+        chunk_rows,
+    })
 }
 
 /// Why a dataset is not read.

@@ -23,7 +23,12 @@ pub(super) struct NewVersion {
 
 /// Returns the file that `path` names: a symbolic link is followed, so that the file that it points to is replaced and not the link.
 pub(super) fn resolve_target(path: &Path) -> Result<PathBuf> {
-    let refuse = |what: &str| Err(Error::BadTarget { path: path.to_owned(), what: what.to_owned() });
+    let refuse = |what: &str| {
+        Err(Error::BadTarget {
+            path: path.to_owned(),
+            what: what.to_owned(),
+        })
+    };
     match fs::metadata(path) {
         Ok(found) if found.is_file() => fs::canonicalize(path).map_err(Error::io(path)),
         Ok(_) => refuse("exists and is not a regular file"),
@@ -34,8 +39,13 @@ pub(super) fn resolve_target(path: &Path) -> Result<PathBuf> {
             let Some(name) = path.file_name() else {
                 return refuse("is not the name of a file");
             };
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Ok(fs::canonicalize(folder).map_err(Error::io(folder))?.join(name))
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
+            Ok(fs::canonicalize(folder)
+                .map_err(Error::io(folder))?
+                .join(name))
         }
         Err(error) => Err(Error::io(path)(error)),
     }
@@ -61,7 +71,13 @@ impl NewVersion {
                 fs::remove_file(&path).map_err(Error::io(&path))?;
                 continue;
             }
-            let mut new = NewVersion { file, path: path.clone(), target: target.to_owned(), old: None, done: false };
+            let mut new = NewVersion {
+                file,
+                path: path.clone(),
+                target: target.to_owned(),
+                old: None,
+                done: false,
+            };
             if new.lock_old(wait)? {
                 return Ok(new);
             }
@@ -118,7 +134,9 @@ fn lock_file(file: &File, path: &Path, target: &Path, wait: bool) -> Result<()> 
     }
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked { path: target.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked {
+            path: target.to_owned(),
+        }),
         Err(TryLockError::Error(error)) => Err(Error::io(path)(error)),
     }
 }
@@ -129,21 +147,35 @@ fn open_new(path: &Path, old: Option<&fs::Metadata>) -> Result<File> {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
     let mut options = OpenOptions::new();
     // Not through a link that someone put there.
-    options.read(true).write(true).create(true).truncate(false).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
     if let Some(old) = old {
         options.mode(old.mode() & 0o777);
     }
     let file = options.open(path).map_err(Error::io(path))?;
     let found = file.metadata().map_err(Error::io(path))?;
     if !found.is_file() || found.nlink() > 1 {
-        return Err(Error::BadTarget { path: path.to_owned(), what: "is in the way of the new version: remove it".into() });
+        return Err(Error::BadTarget {
+            path: path.to_owned(),
+            what: "is in the way of the new version: remove it".into(),
+        });
     }
     Ok(file)
 }
 
 #[cfg(not(unix))]
 fn open_new(path: &Path, _old: Option<&fs::Metadata>) -> Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(Error::io(path))
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(Error::io(path))
 }
 
 /// Gives the new version the permissions of the old file.
@@ -161,7 +193,8 @@ fn copy_mode(_file: &File, _old: &fs::Metadata) -> io::Result<()> {
 #[cfg(unix)]
 fn is_same_file(found: &fs::Metadata, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    fs::symlink_metadata(path).is_ok_and(|named| named.ino() == found.ino() && named.dev() == found.dev())
+    fs::symlink_metadata(path)
+        .is_ok_and(|named| named.ino() == found.ino() && named.dev() == found.dev())
 }
 
 #[cfg(not(unix))]

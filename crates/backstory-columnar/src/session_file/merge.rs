@@ -14,11 +14,21 @@ enum RowKey {
 }
 
 /// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs.
-pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) {
+pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) -> UnchangedRows {
     merge_attributes(&mut new.attributes, old.attributes);
     let places = merge_messages(&mut new.messages, old.messages);
-    merge_calls(&mut new.tool_calls, old.tool_calls);
+    let calls = merge_calls(&mut new.tool_calls, old.tool_calls);
     merge_logs(&mut new.logs, old.logs, &places);
+    UnchangedRows {
+        messages: places.unchanged,
+        tool_calls: calls.unchanged,
+    }
+}
+
+/// Numbers of rows at the beginning whose contents are those of the old file.
+pub(super) struct UnchangedRows {
+    pub(super) messages: usize,
+    pub(super) tool_calls: usize,
 }
 
 fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
@@ -42,12 +52,19 @@ fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
     new.session_id_original = new.session_id_original.take().or(old.session_id_original);
     new.embedding_model = new.embedding_model.take().or(old.embedding_model);
     let known: Vec<String> = new.other.iter().map(|(name, _)| name.clone()).collect();
-    let others = old.other.into_iter().filter(|(name, _): &(String, AttributeValue)| !known.contains(name));
+    let others = old
+        .other
+        .into_iter()
+        .filter(|(name, _): &(String, AttributeValue)| !known.contains(name));
     new.other.extend(others);
 }
 
 /// Numbers equal keys, so that a record that is in a log twice stays two rows.
-fn number_keys<T, K: Hash + Eq + Clone>(rows: &[T], key: impl Fn(&T) -> K, numbered: impl Fn(K, u32) -> RowKey) -> Vec<RowKey> {
+fn number_keys<T, K: Hash + Eq + Clone>(
+    rows: &[T],
+    key: impl Fn(&T) -> K,
+    numbered: impl Fn(K, u32) -> RowKey,
+) -> Vec<RowKey> {
     let mut seen: HashMap<K, u32> = HashMap::new();
     rows.iter()
         .map(|row| {
@@ -62,7 +79,13 @@ fn number_keys<T, K: Hash + Eq + Clone>(rows: &[T], key: impl Fn(&T) -> K, numbe
 fn message_keys(rows: &[Message]) -> Vec<RowKey> {
     let key = |row: &Message| match (row.uuid.is_empty(), row.seq) {
         (false, _) => RowKey::Id(row.uuid.clone(), 0),
-        (true, 0) => RowKey::Content(row.kind.clone(), row.timestamp.to_bits(), row.text.clone(), row.json.clone(), 0),
+        (true, 0) => RowKey::Content(
+            row.kind.clone(),
+            row.timestamp.to_bits(),
+            row.text.clone(),
+            row.json.clone(),
+            0,
+        ),
         (true, seq) => RowKey::Seq(seq, 0),
     };
     number_keys(rows, key, with_number)
@@ -71,7 +94,13 @@ fn message_keys(rows: &[Message]) -> Vec<RowKey> {
 fn call_keys(rows: &[ToolCall]) -> Vec<RowKey> {
     let key = |row: &ToolCall| match row.tool_use_id.is_empty() {
         false => RowKey::Id(row.tool_use_id.clone(), 0),
-        true => RowKey::Content(row.name.clone(), row.timestamp.to_bits(), row.message_uuid.clone(), row.args.clone(), 0),
+        true => RowKey::Content(
+            row.name.clone(),
+            row.timestamp.to_bits(),
+            row.message_uuid.clone(),
+            row.args.clone(),
+            0,
+        ),
     };
     number_keys(rows, key, with_number)
 }
@@ -80,7 +109,9 @@ fn with_number(key: RowKey, number: u32) -> RowKey {
     match key {
         RowKey::Id(id, _) => RowKey::Id(id, number),
         RowKey::Seq(seq, _) => RowKey::Seq(seq, number),
-        RowKey::Content(kind, time, text, json, _) => RowKey::Content(kind, time, text, json, number),
+        RowKey::Content(kind, time, text, json, _) => {
+            RowKey::Content(kind, time, text, json, number)
+        }
     }
 }
 
@@ -88,19 +119,35 @@ fn with_number(key: RowKey, number: u32) -> RowKey {
 struct RowPlaces {
     old: Vec<usize>,
     new: Vec<usize>,
+    /// Rows at the beginning that are in the same place and have the same contents.
+    unchanged: usize,
 }
 
 /// Merges rows. Those that only the old file has stay behind the one that they followed.
-fn merge_rows<T>(new: &mut Vec<T>, old: Vec<T>, new_keys: &[RowKey], old_keys: Vec<RowKey>, merge: impl Fn(&mut T, T)) -> RowPlaces {
-    let known: HashMap<&RowKey, usize> = new_keys.iter().enumerate().map(|(place, key)| (key, place)).collect();
+fn merge_rows<T>(
+    new: &mut Vec<T>,
+    old: Vec<T>,
+    new_keys: &[RowKey],
+    old_keys: Vec<RowKey>,
+    merge: impl Fn(&mut T, T) -> bool,
+) -> RowPlaces {
+    let known: HashMap<&RowKey, usize> = new_keys
+        .iter()
+        .enumerate()
+        .map(|(place, key)| (key, place))
+        .collect();
     // Place in `new` that an old row is, or that it comes after.
     let mut matches = Vec::with_capacity(old.len());
     let mut inserted: Vec<(usize, usize, T)> = Vec::new();
     let mut after = 0;
+    let mut unchanged = 0;
     for (number, (row, key)) in old.into_iter().zip(old_keys).enumerate() {
         match known.get(&key) {
             Some(&place) => {
-                merge(&mut new[place], row);
+                let same = merge(&mut new[place], row);
+                if same && place == number && unchanged == number {
+                    unchanged += 1;
+                }
                 after = place + 1;
                 matches.push(Some(place));
             }
@@ -115,7 +162,12 @@ fn merge_rows<T>(new: &mut Vec<T>, old: Vec<T>, new_keys: &[RowKey], old_keys: V
     let mut new_places = vec![0; new.len()];
     let mut merged = Vec::with_capacity(new.len() + inserted.len());
     let mut inserted = inserted.into_iter().peekable();
-    for (place, row) in std::mem::take(new).into_iter().map(Some).chain([None]).enumerate() {
+    for (place, row) in std::mem::take(new)
+        .into_iter()
+        .map(Some)
+        .chain([None])
+        .enumerate()
+    {
         while let Some((_, number, row)) = inserted.next_if(|(after, _, _)| *after <= place) {
             places[number] = merged.len();
             merged.push(row);
@@ -131,11 +183,18 @@ fn merge_rows<T>(new: &mut Vec<T>, old: Vec<T>, new_keys: &[RowKey], old_keys: V
             places[number] = new_places[place];
         }
     }
-    RowPlaces { old: places, new: new_places }
+    RowPlaces {
+        old: places,
+        new: new_places,
+        unchanged,
+    }
 }
 
 fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
-    let length = |rows: &[Message]| rows.iter().find_map(|row| row.embedding.as_ref().map(Vec::len));
+    let length = |rows: &[Message]| {
+        rows.iter()
+            .find_map(|row| row.embedding.as_ref().map(Vec::len))
+    };
     let new_length = length(new);
     let keys = message_keys(new);
     let old_keys = old_message_keys(&old, &keys, new);
@@ -144,13 +203,21 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
             new.text = old.text;
             new.json = old.json;
             new.embedding = new.embedding.take().or(old.embedding);
-        } else if new.text == old.text {
-            new.embedding = new.embedding.take().or(old.embedding);
+            return true;
         }
+        if new.text != old.text {
+            return false;
+        }
+        new.embedding = new.embedding.take().or(old.embedding);
+        new.json == old.json
     });
     // Embeddings of another model cannot be in the same table.
     if let Some(length) = new_length {
-        for row in new.iter_mut().filter(|row| row.embedding.as_ref().is_some_and(|embedding| embedding.len() != length)) {
+        for row in new.iter_mut().filter(|row| {
+            row.embedding
+                .as_ref()
+                .is_some_and(|embedding| embedding.len() != length)
+        }) {
             row.embedding = None;
         }
     }
@@ -161,42 +228,73 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
 fn old_message_keys(old: &[Message], new_keys: &[RowKey], new: &[Message]) -> Vec<RowKey> {
     let mut by_content: HashMap<RowKey, RowKey> = HashMap::new();
     if old.iter().any(|row| row.uuid.is_empty() && row.seq == 0) {
-        let numbered = new.iter().zip(new_keys).filter(|(_, key)| matches!(key, RowKey::Seq(..)));
-        let (rows, keys): (Vec<Message>, Vec<&RowKey>) = numbered.map(|(row, key)| (Message { seq: 0, ..row.clone() }, key)).unzip();
-        by_content = message_keys(&rows).into_iter().zip(keys.into_iter().cloned()).collect();
+        let numbered = new
+            .iter()
+            .zip(new_keys)
+            .filter(|(_, key)| matches!(key, RowKey::Seq(..)));
+        let (rows, keys): (Vec<Message>, Vec<&RowKey>) = numbered
+            .map(|(row, key)| {
+                (
+                    Message {
+                        seq: 0,
+                        ..row.clone()
+                    },
+                    key,
+                )
+            })
+            .unzip();
+        by_content = message_keys(&rows)
+            .into_iter()
+            .zip(keys.into_iter().cloned())
+            .collect();
     }
-    message_keys(old).into_iter().map(|key| by_content.get(&key).cloned().unwrap_or(key)).collect()
+    message_keys(old)
+        .into_iter()
+        .map(|key| by_content.get(&key).cloned().unwrap_or(key))
+        .collect()
 }
 
-fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) {
+fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) -> RowPlaces {
     let keys = call_keys(new);
     let old_keys = call_keys(&old);
     merge_rows(new, old, &keys, old_keys, |new, old| {
-        if new.args.is_empty() {
-            new.args = old.args;
-        }
-        if new.result.is_empty() && !old.result.is_empty() {
-            new.result = old.result;
-            new.is_error |= old.is_error;
-        }
         if new.result_uuid.is_empty() {
             new.result_uuid = old.result_uuid;
         }
-    });
+        if new.result.is_empty() && !old.result.is_empty() {
+            new.is_error |= old.is_error;
+        }
+        // Contents of the new row, or else of the old one; returns whether they are the old ones.
+        let keep = |new: &mut String, old: String| {
+            let same = new.is_empty() || *new == old;
+            if same {
+                *new = old;
+            }
+            same
+        };
+        let same_args = keep(&mut new.args, old.args);
+        keep(&mut new.result, old.result) && same_args
+    })
 }
 
 /// Keeps logs that the new data lacks, or has a shorter version of.
 fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
     let move_rows = |log: &mut LogFile, places: &[usize]| {
         for (_, row) in &mut log.rows {
-            *row = places.get(*row as usize).map_or(u32::MAX, |place| *place as u32);
+            *row = places
+                .get(*row as usize)
+                .map_or(u32::MAX, |place| *place as u32);
         }
     };
     new.iter_mut().for_each(|log| move_rows(log, &places.new));
     for mut log in old {
         move_rows(&mut log, &places.old);
         match new.iter_mut().find(|known| known.path == log.path) {
-            Some(known) if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) => *known = log,
+            Some(known)
+                if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>
+            {
+                *known = log;
+            }
             Some(_) => {}
             None => new.push(log),
         }

@@ -1,18 +1,29 @@
 //! Session files: the schema of the columns, reading, and writing.
 
+mod attributes;
 mod columns;
 mod copy;
+mod fields;
+mod frames;
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
 mod limits;
 mod lock;
 mod log;
 mod merge;
 mod open;
 mod read;
+mod reuse;
 mod save;
+mod save_files;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod write;
 
+#[cfg(feature = "fuzzing")]
+pub use fuzz::{check_bytes, reseal_checksums};
 pub use log::LogInfo;
-pub use open::{SessionFile, SessionSummary, check_bytes};
+pub use open::{SessionFile, SessionSummary};
 pub use read::Session;
 pub use write::{WriteOptions, WriteReport, write_sessions};

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
@@ -50,32 +49,55 @@ impl SessionFile {
         let file = File::open(path).map_err(Error::io(path))?;
         let kind = file.metadata().map_err(Error::io(path))?;
         if !kind.is_file() {
-            return Err(Error::BadTarget { path: path.to_owned(), what: "not a regular file".into() });
+            return Err(Error::BadTarget {
+                path: path.to_owned(),
+                what: "not a regular file".into(),
+            });
         }
         Self::from_file(path, file)
     }
 
-    /// Opens a file that is open already.
-    pub(super) fn from_file(path: &Path, file: File) -> Result<SessionFile> {
-        Self::from_source(path, SharedSource::from_file(file).map_err(Error::io(path))?)
+    /// Reads a file whose bytes are in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<SessionFile> {
+        Self::from_source(Path::new("(bytes)"), SharedSource::from_bytes(bytes))
     }
 
-    pub(super) fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
+    /// Opens a file that is open already.
+    pub(super) fn from_file(path: &Path, file: File) -> Result<SessionFile> {
+        Self::from_source(
+            path,
+            SharedSource::from_file(file).map_err(Error::io(path))?,
+        )
+    }
+
+    fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
         if source.file_bytes() == 0 {
-            return Err(Error::NotSessionFile { path: path.to_owned(), what: "the file is empty".into() });
+            return Err(Error::NotSessionFile {
+                path: path.to_owned(),
+                what: "the file is empty".into(),
+            });
         }
-        let properties = FileAccessProperties::new().with_write_mark_policy(WriteMarkPolicy::AllowSnapshot);
+        let properties =
+            FileAccessProperties::new().with_write_mark_policy(WriteMarkPolicy::AllowSnapshot);
         source.allow_bytes(READ_SLACK_BYTES);
-        let file = hdf5_pure::File::from_source_with_options(source.clone(), properties).map_err(|source| Error::Format {
+        let file = hdf5_pure::File::from_source_with_options(source.clone(), properties).map_err(
+            |source| Error::Format {
+                path: path.to_owned(),
+                place: "the superblock".into(),
+                source: Box::new(source),
+            },
+        )?;
+        let opened = SessionFile {
             path: path.to_owned(),
-            place: "the superblock".into(),
-            source: Box::new(source),
-        })?;
-        let opened = SessionFile { path: path.to_owned(), file, source };
+            file,
+            source,
+        };
         let attributes = opened.group_attributes(&opened.root_group(), "/")?;
         match attributes.get("schema_version").and_then(AttrValue::as_i64) {
             Some(SCHEMA_VERSION) => Ok(opened),
-            Some(version) => Err(opened.not_session_file(&format!("schema_version is {version}, and only {SCHEMA_VERSION} is known"))),
+            Some(version) => Err(opened.not_session_file(&format!(
+                "schema_version is {version}, and only {SCHEMA_VERSION} is known"
+            ))),
             None => Err(opened.not_session_file("there is no attribute schema_version")),
         }
     }
@@ -88,27 +110,45 @@ impl SessionFile {
     /// Attribute `source`: the program that began the file.
     pub fn source(&self) -> Result<String> {
         let attributes = self.group_attributes(&self.root_group(), "/")?;
-        Ok(attributes.get("source").and_then(AttrValue::as_str).unwrap_or_default().to_owned())
+        Ok(attributes
+            .get("source")
+            .and_then(AttrValue::as_str)
+            .unwrap_or_default()
+            .to_owned())
     }
 
     /// Returns the names of all sessions, sorted.
     pub fn session_ids(&self) -> Result<Vec<String>> {
-        Ok(self.session_groups()?.into_iter().map(|(id, _)| id).collect())
+        Ok(self
+            .session_groups()?
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect())
     }
 
     /// Returns a summary of every session, sorted by name. Content is not read.
     pub fn sessions(&self) -> Result<Vec<SessionSummary>> {
-        self.session_groups()?.into_iter().map(|(id, group)| Session::new(self, id, group).summary()).collect()
+        self.session_groups()?
+            .into_iter()
+            .map(|(id, group)| Session::new(self, id, group).summary())
+            .collect()
     }
 
     /// Returns the session with this name.
     pub fn session(&self, id: &str) -> Result<Session<'_>> {
-        let missing = || Error::NoSession { path: self.path.clone(), id: id.to_owned() };
+        let missing = || Error::NoSession {
+            path: self.path.clone(),
+            id: id.to_owned(),
+        };
         if id.is_empty() || id == "." || id.contains('/') {
             return Err(missing());
         }
-        let sessions = self.child_group(&self.root_group(), SESSIONS, SESSIONS)?.ok_or_else(missing)?;
-        let group = self.child_group(&sessions, id, &format!("{SESSIONS}/{id}"))?.ok_or_else(missing)?;
+        let sessions = self
+            .child_group(&self.root_group(), SESSIONS, SESSIONS)?
+            .ok_or_else(missing)?;
+        let group = self
+            .child_group(&sessions, id, &format!("{SESSIONS}/{id}"))?
+            .ok_or_else(missing)?;
         Ok(Session::new(self, id.to_owned(), group))
     }
 
@@ -131,11 +171,20 @@ impl SessionFile {
 
     /// Lets the next operation read each byte of the file about twice.
     pub(super) fn start_operation(&self) {
-        self.source.allow_bytes(self.file_bytes().saturating_mul(2).saturating_add(READ_SLACK_BYTES));
+        self.source.allow_bytes(
+            self.file_bytes()
+                .saturating_mul(2)
+                .saturating_add(READ_SLACK_BYTES),
+        );
     }
 
     /// Returns a subgroup, or `None` when there is none of that name.
-    pub(super) fn child_group(&self, parent: &Group, name: &str, place: &str) -> Result<Option<Group>> {
+    pub(super) fn child_group(
+        &self,
+        parent: &Group,
+        name: &str,
+        place: &str,
+    ) -> Result<Option<Group>> {
         self.start_operation();
         match parent.group(name) {
             Ok(group) => Ok(Some(group)),
@@ -146,20 +195,40 @@ impl SessionFile {
 
     pub(super) fn child_groups(&self, parent: &Group, place: &str) -> Result<Vec<(String, Group)>> {
         self.start_operation();
-        Ok(parent.iter_groups().map_err(|error| self.format_error(place, error))?.collect())
+        Ok(parent
+            .iter_groups()
+            .map_err(|error| self.format_error(place, error))?
+            .collect())
     }
 
-    pub(super) fn child_datasets(&self, parent: &Group, place: &str) -> Result<Vec<(String, hdf5_pure::Dataset)>> {
+    pub(super) fn child_datasets(
+        &self,
+        parent: &Group,
+        place: &str,
+    ) -> Result<Vec<(String, hdf5_pure::Dataset)>> {
         self.start_operation();
-        Ok(parent.iter_datasets().map_err(|error| self.format_error(place, error))?.collect())
+        Ok(parent
+            .iter_datasets()
+            .map_err(|error| self.format_error(place, error))?
+            .collect())
     }
 
-    pub(super) fn group_attributes(&self, group: &Group, place: &str) -> Result<HashMap<String, AttrValue>> {
+    pub(super) fn group_attributes(
+        &self,
+        group: &Group,
+        place: &str,
+    ) -> Result<HashMap<String, AttrValue>> {
         self.start_operation();
-        group.attrs().map_err(|error| self.format_error(place, error))
+        group
+            .attrs()
+            .map_err(|error| self.format_error(place, error))
     }
 
-    pub(super) fn check_shape(&self, dataset: &hdf5_pure::Dataset, place: &str) -> Result<CheckedShape> {
+    pub(super) fn check_shape(
+        &self,
+        dataset: &hdf5_pure::Dataset,
+        place: &str,
+    ) -> Result<CheckedShape> {
         check_dataset(dataset, self.file_bytes()).map_err(|error| match error {
             CheckError::Format(error) => self.format_error(place, error),
             CheckError::Impossible(what) => self.damaged(place, what),
@@ -167,21 +236,35 @@ impl SessionFile {
     }
 
     pub(super) fn format_error(&self, place: &str, source: hdf5_pure::Error) -> Error {
-        Error::Format { path: self.path.clone(), place: place.to_owned(), source: Box::new(source) }
+        Error::Format {
+            path: self.path.clone(),
+            place: place.to_owned(),
+            source: Box::new(source),
+        }
     }
 
     pub(super) fn damaged(&self, place: &str, what: String) -> Error {
-        Error::Damaged { path: self.path.clone(), place: place.to_owned(), what }
+        Error::Damaged {
+            path: self.path.clone(),
+            place: place.to_owned(),
+            what,
+        }
     }
 
     fn not_session_file(&self, what: &str) -> Error {
-        Error::NotSessionFile { path: self.path.clone(), what: what.to_owned() }
+        Error::NotSessionFile {
+            path: self.path.clone(),
+            what: what.to_owned(),
+        }
     }
 }
 
 impl std::fmt::Debug for SessionFile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SessionFile").field("path", &self.path).finish_non_exhaustive()
+        formatter
+            .debug_struct("SessionFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -198,26 +281,9 @@ impl Session<'_> {
             tool_calls: tool_calls.as_ref().map_or(Ok(0), Columns::call_rows)?,
             artifacts: self.artifact_count()?,
             logs: self.log_count()?,
-            usage: self.sum_usage()?,
+            usage: messages
+                .as_ref()
+                .map_or(Ok(TokenUsage::default()), Columns::sum_usage)?,
         })
     }
-}
-
-/// Reads everything that a file of these bytes holds, as fuzzing does.
-///
-/// # Errors
-/// If the bytes are not a whole session file.
-pub fn check_bytes(bytes: &[u8]) -> Result<usize> {
-    let file = SessionFile::from_source(Path::new("bytes"), SharedSource::from_bytes(bytes.to_vec()))?;
-    let mut rows = 0;
-    let mut failed = None;
-    for summary in file.sessions()? {
-        rows += summary.messages as usize;
-        let session = file.session(&summary.id)?;
-        let read = session.tail(5).and_then(|_| session.read()).and_then(|_| {
-            session.logs()?.iter().try_for_each(|log| session.unpack_log(log, &mut io::sink()).map(|_| ()))
-        });
-        failed = failed.or(read.err());
-    }
-    failed.map_or(Ok(rows), Err)
 }

@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Group};
 
+use super::attributes::carried_attribute;
 use super::columns::Columns;
-use super::copy::carried_attribute;
 use super::open::SessionFile;
-use super::schema::{ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS, TOOL_CALLS, USAGE_FIELDS};
+use super::schema::{
+    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS,
+    TOOL_CALLS, USAGE_FIELDS,
+};
 use crate::error::Result;
 use crate::rows::{Artifact, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall};
 
@@ -64,17 +67,25 @@ impl<'a> Session<'a> {
                 ("session_id_original", Some(text)) => attributes.session_id_original = Some(text),
                 ("missing", Some(text)) => attributes.missing = Some(text),
                 ("embedding_model", Some(text)) => attributes.embedding_model = Some(text),
-                ("created_at", _) if value.as_f64().is_some() => attributes.created_at = value.as_f64().unwrap_or_default(),
+                ("created_at", _) if value.as_f64().is_some() => {
+                    attributes.created_at = value.as_f64().unwrap_or_default();
+                }
                 _ => others.push((name, value)),
             }
         }
         if !others.is_empty() {
             self.file.start_operation();
-            let types = self.group.attr_datatypes().map_err(|error| self.file.format_error(&place, error))?;
-            attributes.other = others.into_iter().filter_map(|(name, value)| {
-                let value = carried_attribute(&value, types.get(&name))?;
-                Some((name, value))
-            }).collect();
+            let types = self
+                .group
+                .attr_datatypes()
+                .map_err(|error| self.file.format_error(&place, error))?;
+            attributes.other = others
+                .into_iter()
+                .filter_map(|(name, value)| {
+                    let value = carried_attribute(&value, types.get(&name))?;
+                    Some((name, value))
+                })
+                .collect();
             attributes.other.sort_by(|a, b| a.0.cmp(&b.0));
         }
         Ok(attributes)
@@ -110,17 +121,10 @@ impl<'a> Session<'a> {
 
     /// Returns the sum of the tokens of all messages. Only the column `usage` is read.
     pub fn sum_usage(&self) -> Result<TokenUsage> {
-        let mut sum = TokenUsage::default();
-        if let Some(columns) = Columns::open(self, MESSAGES)? {
-            // Rows that are only allocated are zero.
-            let rows = columns.dataset_rows("usage")?;
-            for start in (0..rows).step_by(SUM_ROWS as usize) {
-                for values in columns.fields("usage", start..rows.min(start + SUM_ROWS), USAGE_FIELDS)? {
-                    sum.add_usage(&usage_from(values));
-                }
-            }
+        match Columns::open(self, MESSAGES)? {
+            Some(columns) => columns.sum_usage(),
+            None => Ok(TokenUsage::default()),
         }
-        Ok(sum)
     }
 
     /// Returns the tool calls of these rows, as far as they exist.
@@ -132,13 +136,30 @@ impl<'a> Session<'a> {
         let mut calls = Vec::new();
         for start in (rows.start.min(end)..end).step_by(WINDOW_ROWS as usize) {
             let window = start..end.min(start + WINDOW_ROWS);
-            let [ids, messages, names, results] = CALL_TEXTS.map(|name| columns.texts(name, window.clone()));
+            let [ids, messages, names, results] =
+                CALL_TEXTS.map(|name| columns.texts(name, window.clone()));
             let texts = ids?.into_iter().zip(messages?).zip(names?).zip(results?);
             let times = columns.numbers("timestamp", window.clone())?;
             let errors = columns.numbers("is_error", window.clone())?;
-            let contents = columns.ranges("call_bytes", &columns.fields("call_index", window, CALL_FIELDS)?)?;
-            for ((((((tool_use_id, message_uuid), name), result_uuid), timestamp), is_error), [args, result]) in texts.zip(times).zip(errors).zip(contents) {
-                calls.push(ToolCall { tool_use_id, message_uuid, name, result_uuid, timestamp, is_error: is_error != 0.0, args, result });
+            let contents = columns.ranges(
+                "call_bytes",
+                &columns.fields("call_index", window, CALL_FIELDS)?,
+            )?;
+            for (
+                (((((tool_use_id, message_uuid), name), result_uuid), timestamp), is_error),
+                [args, result],
+            ) in texts.zip(times).zip(errors).zip(contents)
+            {
+                calls.push(ToolCall {
+                    tool_use_id,
+                    message_uuid,
+                    name,
+                    result_uuid,
+                    timestamp,
+                    is_error: is_error != 0.0,
+                    args,
+                    result,
+                });
             }
         }
         Ok(calls)
@@ -164,11 +185,26 @@ impl<'a> Session<'a> {
             let place = format!("{place}/{name}");
             self.file.check_shape(&dataset, &place)?;
             self.file.start_operation();
-            let attributes = dataset.attrs().map_err(|error| self.file.format_error(&place, error))?;
-            let text = |name: &str| attributes.get(name).and_then(AttrValue::as_str).unwrap_or_default().to_owned();
+            let attributes = dataset
+                .attrs()
+                .map_err(|error| self.file.format_error(&place, error))?;
+            let text = |name: &str| {
+                attributes
+                    .get(name)
+                    .and_then(AttrValue::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             self.file.start_operation();
-            let bytes = dataset.read_raw().map_err(|error| self.file.format_error(&place, error))?;
-            artifacts.push(Artifact { media_type: text("media_type"), origin: text("origin"), bytes, name });
+            let bytes = dataset
+                .read_raw()
+                .map_err(|error| self.file.format_error(&place, error))?;
+            artifacts.push(Artifact {
+                media_type: text("media_type"),
+                origin: text("origin"),
+                bytes,
+                name,
+            });
         }
         artifacts.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(artifacts)
@@ -187,26 +223,96 @@ impl<'a> Session<'a> {
     }
 }
 
-fn usage_from([input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens]: [i64; 4]) -> TokenUsage {
-    TokenUsage { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }
+impl Columns<'_> {
+    /// Sums the column `usage`. Rows that are only allocated are zero.
+    pub(super) fn sum_usage(&self) -> Result<TokenUsage> {
+        let mut sum = TokenUsage::default();
+        let rows = self.dataset_rows("usage")?;
+        for start in (0..rows).step_by(SUM_ROWS as usize) {
+            let window = start..rows.min(start + SUM_ROWS);
+            for values in self.fields("usage", window, USAGE_FIELDS)? {
+                sum.add_usage(&usage_from(values));
+            }
+        }
+        Ok(sum)
+    }
+}
+
+fn usage_from(
+    [
+        input_tokens,
+        output_tokens,
+        cache_creation_input_tokens,
+        cache_read_input_tokens,
+    ]: [i64; 4],
+) -> TokenUsage {
+    TokenUsage {
+        input_tokens,
+        output_tokens,
+        cache_creation_input_tokens,
+        cache_read_input_tokens,
+    }
 }
 
 fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>> {
     let mut messages = Vec::new();
     for start in rows.clone().step_by(WINDOW_ROWS as usize) {
         let window = start..rows.end.min(start + WINDOW_ROWS);
-        let [uuids, parents, kinds, roles, models] = MESSAGE_TEXTS.map(|name| columns.texts(name, window.clone()));
-        let texts = uuids?.into_iter().zip(parents?).zip(kinds?).zip(roles?).zip(models?);
+        let [uuids, parents, kinds, roles, models] =
+            MESSAGE_TEXTS.map(|name| columns.texts(name, window.clone()));
+        let texts = uuids?
+            .into_iter()
+            .zip(parents?)
+            .zip(kinds?)
+            .zip(roles?)
+            .zip(models?);
         let times = columns.numbers("timestamp", window.clone())?;
         let seqs = columns.numbers("seq", window.clone())?;
         let usages = columns.fields("usage", window.clone(), USAGE_FIELDS)?;
-        let contents = columns.ranges("content_bytes", &columns.fields("content_index", window.clone(), CONTENT_FIELDS)?)?;
+        let contents = columns.ranges(
+            "content_bytes",
+            &columns.fields("content_index", window.clone(), CONTENT_FIELDS)?,
+        )?;
         let marks = columns.numbers("has_embedding", window.clone())?;
-        let (numbers, length) = if marks.contains(&1.0) { columns.embeddings(window)? } else { Default::default() };
-        let rows = texts.zip(times).zip(seqs).zip(usages).zip(contents).enumerate();
-        for (row, ((((((((uuid, parent_uuid), kind), role), model), timestamp), seq), usage), [text, json])) in rows {
-            let embedding = if marks[row] == 1.0 { numbers.get(row * length..(row + 1) * length).map(<[f32]>::to_vec) } else { None };
-            messages.push(Message { seq: seq as u32, uuid, parent_uuid, kind, role, model, timestamp, usage: usage_from(usage), text, json, embedding });
+        let (numbers, length) = if marks.contains(&1.0) {
+            columns.embeddings(window)?
+        } else {
+            Default::default()
+        };
+        let rows = texts
+            .zip(times)
+            .zip(seqs)
+            .zip(usages)
+            .zip(contents)
+            .enumerate();
+        for (
+            row,
+            (
+                (((((((uuid, parent_uuid), kind), role), model), timestamp), seq), usage),
+                [text, json],
+            ),
+        ) in rows
+        {
+            let embedding = if marks[row] == 1.0 {
+                numbers
+                    .get(row * length..(row + 1) * length)
+                    .map(<[f32]>::to_vec)
+            } else {
+                None
+            };
+            messages.push(Message {
+                seq: seq as u32,
+                uuid,
+                parent_uuid,
+                kind,
+                role,
+                model,
+                timestamp,
+                usage: usage_from(usage),
+                text,
+                json,
+                embedding,
+            });
         }
     }
     Ok(messages)

@@ -3,29 +3,35 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 
-use super::log::{pack_frame, plan_frames};
 use super::schema::{
-    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CHUNK_BYTES, CHUNK_ROWS, CONTENT_FIELDS, LOG, MESSAGE_TEXTS, MESSAGES, RESULT_DATA, ROWS_USED, TOOL_CALLS,
-    frame_type, range_type, usage_type,
+    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CHUNK_BYTES, CHUNK_ROWS, CONTENT_FIELDS, LOG,
+    MESSAGE_TEXTS, MESSAGES, RESULT_DATA, ROWS_USED, TOOL_CALLS, range_type, usage_type,
 };
-use crate::hdf5::chunks::map_in_order;
 use crate::hdf5::datatype::{EncodedType, double_type, integer_type, single_type, text_type};
 use crate::hdf5::group::Link;
 use crate::hdf5::header::EncodedAttribute;
+use crate::hdf5::index::StoredChunk;
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
-use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
+use crate::rows::{AttributeValue, Message, SessionAttributes, SessionColumns, ToolCall};
 
-/// Members that are carried over from the old file, by the group that they are in.
+/// What is carried over from the old session.
 #[derive(Default)]
 pub(super) struct CarriedMembers {
     pub(super) session: Vec<Link>,
-    pub(super) messages: Vec<Link>,
-    pub(super) tool_calls: Vec<Link>,
+    pub(super) messages: CarriedTable,
+    pub(super) tool_calls: CarriedTable,
     pub(super) artifacts: Vec<Link>,
     pub(super) result_data: Option<u64>,
-    /// Attributes of `messages` and `tool_calls` that we do not write.
-    pub(super) message_attributes: Vec<EncodedAttribute>,
-    pub(super) call_attributes: Vec<EncodedAttribute>,
+}
+
+/// What is carried over of `messages` or `tool_calls`.
+#[derive(Default)]
+pub(super) struct CarriedTable {
+    /// Members and attributes that we do not write.
+    pub(super) links: Vec<Link>,
+    pub(super) attributes: Vec<EncodedAttribute>,
+    /// Chunks that the contents begin with.
+    pub(super) chunks: Vec<StoredChunk>,
 }
 
 /// Writes sessions into a file.
@@ -35,77 +41,198 @@ pub(super) struct SessionWriter<'w, W: Write + Seek = File> {
 
 impl<W: Write + Seek> SessionWriter<'_, W> {
     /// Writes a session and returns the address of its group.
-    pub(super) fn write_session(&mut self, session: &SessionColumns, carried: CarriedMembers) -> io::Result<u64> {
+    pub(super) fn write_session(
+        &mut self,
+        session: &SessionColumns,
+        carried: CarriedMembers,
+    ) -> io::Result<u64> {
         let mut links = carried.session;
-        let messages = self.write_messages(&session.messages, carried.messages, carried.message_attributes)?;
+        let messages = self.write_messages(&session.messages, carried.messages)?;
         links.push((MESSAGES.into(), messages));
-        let calls = self.write_calls(&session.tool_calls, carried.tool_calls, carried.result_data, carried.call_attributes)?;
+        let calls =
+            self.write_calls(&session.tool_calls, carried.tool_calls, carried.result_data)?;
         links.push((TOOL_CALLS.into(), calls));
-        links.push((ARTIFACTS.into(), self.write_artifacts(&session.artifacts, carried.artifacts)?));
+        links.push((
+            ARTIFACTS.into(),
+            self.write_artifacts(&session.artifacts, carried.artifacts)?,
+        ));
         if !session.logs.is_empty() {
-            links.push((LOG.into(), self.write_logs(&session.logs, &session.messages)?));
+            links.push((
+                LOG.into(),
+                self.write_logs(&session.logs, &session.messages)?,
+            ));
         }
         let attributes = self.session_attributes(&session.attributes)?;
         self.out.write_group(&links, &attributes)
     }
 
-    fn session_attributes(&mut self, attributes: &SessionAttributes) -> io::Result<Vec<EncodedAttribute>> {
+    fn session_attributes(
+        &mut self,
+        attributes: &SessionAttributes,
+    ) -> io::Result<Vec<EncodedAttribute>> {
         let text = |text: &String| Some(AttributeValue::Text(text.clone()));
         let values = [
             ("model", text(&attributes.model)),
-            ("created_at", Some(AttributeValue::Float(attributes.created_at))),
+            (
+                "created_at",
+                Some(AttributeValue::Float(attributes.created_at)),
+            ),
             ("summary", text(&attributes.summary)),
             ("cwd", text(&attributes.cwd)),
             ("git_branch", text(&attributes.git_branch)),
             ("agent_version", text(&attributes.agent_version)),
-            ("agent", text(&attributes.agent).filter(|_| !attributes.agent.is_empty())),
-            ("permission_mode", attributes.permission_mode.as_ref().and_then(text)),
-            ("session_id_original", attributes.session_id_original.as_ref().and_then(text)),
+            (
+                "agent",
+                text(&attributes.agent).filter(|_| !attributes.agent.is_empty()),
+            ),
+            (
+                "permission_mode",
+                attributes.permission_mode.as_ref().and_then(text),
+            ),
+            (
+                "session_id_original",
+                attributes.session_id_original.as_ref().and_then(text),
+            ),
             ("missing", attributes.missing.as_ref().and_then(text)),
-            ("embedding_model", attributes.embedding_model.as_ref().and_then(text)),
+            (
+                "embedding_model",
+                attributes.embedding_model.as_ref().and_then(text),
+            ),
         ];
-        let ours = values.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
-        let others = attributes.other.iter().map(|(name, value)| (name.as_str(), value));
-        ours.chain(others).map(|(name, value)| self.out.encode_attribute(name, value)).collect()
+        let ours = values
+            .iter()
+            .filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        let others = attributes
+            .other
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        ours.chain(others)
+            .map(|(name, value)| self.out.encode_attribute(name, value))
+            .collect()
     }
 
-    fn write_messages(&mut self, messages: &[Message], mut links: Vec<Link>, mut attributes: Vec<EncodedAttribute>) -> io::Result<u64> {
-        let texts: [fn(&Message) -> &String; 5] = [|row| &row.uuid, |row| &row.parent_uuid, |row| &row.kind, |row| &row.role, |row| &row.model];
+    fn write_messages(&mut self, messages: &[Message], carried: CarriedTable) -> io::Result<u64> {
+        let CarriedTable {
+            mut links,
+            mut attributes,
+            chunks,
+        } = carried;
+        let texts: [fn(&Message) -> &String; 5] = [
+            |row| &row.uuid,
+            |row| &row.parent_uuid,
+            |row| &row.kind,
+            |row| &row.role,
+            |row| &row.model,
+        ];
         for (name, text) in MESSAGE_TEXTS.into_iter().zip(texts) {
             links.push((name.into(), self.write_texts(messages, text)?));
         }
-        links.push(("timestamp".into(), self.write_rows(double_type(), messages, |row| row.timestamp.to_le_bytes())?));
+        links.push((
+            "timestamp".into(),
+            self.write_rows(double_type(), messages, |row| row.timestamp.to_le_bytes())?,
+        ));
         let usage = |row: &Message| {
             let usage = &row.usage;
-            concat_fields([usage.input_tokens, usage.output_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens])
+            concat_fields([
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_creation_input_tokens,
+                usage.cache_read_input_tokens,
+            ])
         };
-        links.push(("usage".into(), self.write_rows(usage_type(), messages, usage)?));
-        let contents: Vec<[&str; 2]> = messages.iter().map(|row| [row.text.as_str(), row.json.as_str()]).collect();
-        self.write_contents(&contents, ("content_index", CONTENT_FIELDS), "content_bytes", &mut links)?;
-        links.push(("has_embedding".into(), self.write_rows(integer_type(1, false), messages, |row| [u8::from(row.embedding.is_some())])?));
-        links.push(("seq".into(), self.write_rows(integer_type(4, false), messages, |row| row.seq.to_le_bytes())?));
-        if let Some(length) = messages.iter().find_map(|row| row.embedding.as_ref().map(Vec::len)) {
-            links.push(("embeddings".into(), self.write_embeddings(messages, length)?));
+        links.push((
+            "usage".into(),
+            self.write_rows(usage_type(), messages, usage)?,
+        ));
+        let contents: Vec<[&str; 2]> = messages
+            .iter()
+            .map(|row| [row.text.as_str(), row.json.as_str()])
+            .collect();
+        self.write_contents(
+            &contents,
+            ("content_index", CONTENT_FIELDS),
+            "content_bytes",
+            chunks,
+            &mut links,
+        )?;
+        links.push((
+            "has_embedding".into(),
+            self.write_rows(integer_type(1, false), messages, |row| {
+                [u8::from(row.embedding.is_some())]
+            })?,
+        ));
+        links.push((
+            "seq".into(),
+            self.write_rows(integer_type(4, false), messages, |row| {
+                row.seq.to_le_bytes()
+            })?,
+        ));
+        if let Some(length) = messages
+            .iter()
+            .find_map(|row| row.embedding.as_ref().map(Vec::len))
+        {
+            links.push((
+                "embeddings".into(),
+                self.write_embeddings(messages, length)?,
+            ));
         }
-        attributes.push(self.out.encode_attribute(ROWS_USED, &AttributeValue::Integer(messages.len() as i64))?);
+        attributes.push(
+            self.out
+                .encode_attribute(ROWS_USED, &AttributeValue::Integer(messages.len() as i64))?,
+        );
         self.out.write_group(&links, &attributes)
     }
 
-    fn write_calls(&mut self, calls: &[ToolCall], mut links: Vec<Link>, result_data: Option<u64>, mut attributes: Vec<EncodedAttribute>) -> io::Result<u64> {
-        let texts: [fn(&ToolCall) -> &String; 4] = [|row| &row.tool_use_id, |row| &row.message_uuid, |row| &row.name, |row| &row.result_uuid];
+    fn write_calls(
+        &mut self,
+        calls: &[ToolCall],
+        carried: CarriedTable,
+        result_data: Option<u64>,
+    ) -> io::Result<u64> {
+        let CarriedTable {
+            mut links,
+            mut attributes,
+            chunks,
+        } = carried;
+        let texts: [fn(&ToolCall) -> &String; 4] = [
+            |row| &row.tool_use_id,
+            |row| &row.message_uuid,
+            |row| &row.name,
+            |row| &row.result_uuid,
+        ];
         for (name, text) in CALL_TEXTS.into_iter().zip(texts) {
             links.push((name.into(), self.write_texts(calls, text)?));
         }
-        links.push(("timestamp".into(), self.write_rows(double_type(), calls, |row| row.timestamp.to_le_bytes())?));
-        links.push(("is_error".into(), self.write_rows(integer_type(1, false), calls, |row| [u8::from(row.is_error)])?));
-        let contents: Vec<[&str; 2]> = calls.iter().map(|row| [row.args.as_str(), row.result.as_str()]).collect();
-        self.write_contents(&contents, ("call_index", CALL_FIELDS), "call_bytes", &mut links)?;
+        links.push((
+            "timestamp".into(),
+            self.write_rows(double_type(), calls, |row| row.timestamp.to_le_bytes())?,
+        ));
+        links.push((
+            "is_error".into(),
+            self.write_rows(integer_type(1, false), calls, |row| {
+                [u8::from(row.is_error)]
+            })?,
+        ));
+        let contents: Vec<[&str; 2]> = calls
+            .iter()
+            .map(|row| [row.args.as_str(), row.result.as_str()])
+            .collect();
+        self.write_contents(
+            &contents,
+            ("call_index", CALL_FIELDS),
+            "call_bytes",
+            chunks,
+            &mut links,
+        )?;
         let result_data = match result_data {
             Some(address) => address,
             None => self.out.write_group(&[], &[])?,
         };
         links.push((RESULT_DATA.into(), result_data));
-        attributes.push(self.out.encode_attribute(ROWS_USED, &AttributeValue::Integer(calls.len() as i64))?);
+        attributes.push(
+            self.out
+                .encode_attribute(ROWS_USED, &AttributeValue::Integer(calls.len() as i64))?,
+        );
         self.out.write_group(&links, &attributes)
     }
 
@@ -117,30 +244,57 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         self.write_column(text_type(), rows.len(), CHUNK_ROWS, &[&elements])
     }
 
-    fn write_rows<T, const N: usize>(&mut self, datatype: EncodedType, rows: &[T], value: impl Fn(&T) -> [u8; N]) -> io::Result<u64> {
+    fn write_rows<T, const N: usize>(
+        &mut self,
+        datatype: EncodedType,
+        rows: &[T],
+        value: impl Fn(&T) -> [u8; N],
+    ) -> io::Result<u64> {
         let elements: Vec<u8> = rows.iter().flat_map(value).collect();
         self.write_column(datatype, rows.len(), CHUNK_ROWS, &[&elements])
     }
 
-    fn write_column(&mut self, datatype: EncodedType, rows: usize, chunk_rows: u64, pieces: &[&[u8]]) -> io::Result<u64> {
-        let filters = Filter::package_filters(&datatype);
-        let layout = DatasetLayout { datatype, dims: vec![rows as u64], storage: Storage::Chunked { rows: chunk_rows, filters } };
+    fn write_column(
+        &mut self,
+        datatype: EncodedType,
+        rows: usize,
+        chunk_rows: u64,
+        pieces: &[&[u8]],
+    ) -> io::Result<u64> {
+        let layout = column_layout(datatype, rows as u64, chunk_rows);
         self.out.write_dataset(&layout, pieces, &[])
     }
 
-    /// Writes two texts a row: their places, and the bytes.
-    fn write_contents(&mut self, rows: &[[&str; 2]], index: (&str, [&str; 4]), bytes: &str, links: &mut Vec<Link>) -> io::Result<()> {
+    /// Writes two texts a row: their places, and the bytes, of which the first `chunks` are stored already.
+    fn write_contents(
+        &mut self,
+        rows: &[[&str; 2]],
+        index: (&str, [&str; 4]),
+        bytes: &str,
+        chunks: Vec<StoredChunk>,
+        links: &mut Vec<Link>,
+    ) -> io::Result<()> {
         let mut places = Vec::with_capacity(rows.len() * 24);
         let mut end = 0_u64;
         for text in rows.iter().flatten() {
-            let length = u32::try_from(text.len()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a row holds more than 4 GiB"))?;
+            let length = u32::try_from(text.len()).map_err(|_| {
+                io::Error::new(io::ErrorKind::InvalidInput, "a row holds more than 4 GiB")
+            })?;
             places.extend_from_slice(&end.to_le_bytes());
             places.extend_from_slice(&length.to_le_bytes());
             end += u64::from(length);
         }
-        links.push((index.0.into(), self.write_column(range_type(index.1), rows.len(), CHUNK_ROWS, &[&places])?));
+        links.push((
+            index.0.into(),
+            self.write_column(range_type(index.1), rows.len(), CHUNK_ROWS, &[&places])?,
+        ));
         let pieces: Vec<&[u8]> = rows.iter().flatten().map(|text| text.as_bytes()).collect();
-        links.push((bytes.into(), self.write_column(integer_type(1, false), end as usize, CHUNK_BYTES, &pieces)?));
+        let layout = column_layout(integer_type(1, false), end, CHUNK_BYTES);
+        let chunks = chunks.into_iter().map(Some).collect();
+        let column = self
+            .out
+            .write_further_chunks(&layout, chunks, &pieces, &[])?;
+        links.push((bytes.into(), column));
         Ok(())
     }
 
@@ -148,63 +302,36 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         let mut numbers = Vec::with_capacity(messages.len() * length * 4);
         for message in messages {
             match &message.embedding {
-                Some(embedding) => numbers.extend(embedding.iter().flat_map(|number| number.to_le_bytes())),
+                Some(embedding) => {
+                    numbers.extend(embedding.iter().flat_map(|number| number.to_le_bytes()));
+                }
                 None => numbers.resize(numbers.len() + length * 4, 0),
             }
         }
-        let storage = Storage::Chunked { rows: CHUNK_ROWS, filters: Vec::new() };
-        let layout = DatasetLayout { datatype: single_type(), dims: vec![messages.len() as u64, length as u64], storage };
+        let storage = Storage::Chunked {
+            rows: CHUNK_ROWS,
+            filters: Vec::new(),
+        };
+        let layout = DatasetLayout {
+            datatype: single_type(),
+            dims: vec![messages.len() as u64, length as u64],
+            storage,
+        };
         self.out.write_dataset(&layout, &[&numbers], &[])
     }
+}
 
-    fn write_artifacts(&mut self, artifacts: &[Artifact], mut links: Vec<Link>) -> io::Result<u64> {
-        for artifact in artifacts {
-            let mut attributes = Vec::new();
-            for (name, text) in [("media_type", &artifact.media_type), ("origin", &artifact.origin)] {
-                if !text.is_empty() {
-                    attributes.push(self.out.encode_attribute(name, &AttributeValue::Text(text.clone()))?);
-                }
-            }
-            links.push((artifact.name.clone(), self.write_bytes(integer_type(1, false), artifact.bytes.len(), &[&artifact.bytes], &attributes)?));
-        }
-        self.out.write_group(&links, &[])
-    }
-
-    fn write_bytes(&mut self, datatype: EncodedType, elements: usize, pieces: &[&[u8]], attributes: &[EncodedAttribute]) -> io::Result<u64> {
-        let layout = DatasetLayout { datatype, dims: vec![elements as u64], storage: Storage::Contiguous };
-        self.out.write_dataset(&layout, pieces, attributes)
-    }
-
-    fn write_logs(&mut self, logs: &[LogFile], messages: &[Message]) -> io::Result<u64> {
-        let content_ends: Vec<u64> = messages
-            .iter()
-            .scan(0, |end, row| {
-                *end += (row.text.len() + row.json.len()) as u64;
-                Some(*end)
-            })
-            .collect();
-        let mut links = Vec::new();
-        for (number, log) in logs.iter().enumerate() {
-            let plans = plan_frames(log, &content_ends);
-            let frames = map_in_order(self.out.threads(), &plans, |plan| pack_frame(log, plan, messages, &content_ends))?;
-            let mut index = Vec::new();
-            for (plan, (packed, prefix)) in plans.iter().zip(&frames) {
-                for value in [plan.raw.len() as u64, packed.len() as u64, prefix.start, prefix.end - prefix.start] {
-                    index.extend_from_slice(&value.to_le_bytes());
-                }
-            }
-            let values = [
-                ("path", AttributeValue::Text(log.path.clone())),
-                ("agent", AttributeValue::Text(log.agent.clone())),
-                ("length", AttributeValue::Integer(log.bytes.len() as i64)),
-            ];
-            let attributes: Vec<_> = values.iter().map(|(name, value)| self.out.encode_attribute(name, value)).collect::<io::Result<_>>()?;
-            let packed: Vec<&[u8]> = frames.iter().map(|(packed, _)| packed.as_slice()).collect();
-            let length = packed.iter().map(|frame| frame.len()).sum();
-            links.push((number.to_string(), self.write_bytes(integer_type(1, false), length, &packed, &attributes)?));
-            links.push((format!("{number}_index"), self.write_bytes(frame_type(), frames.len(), &[&index], &[])?));
-        }
-        self.out.write_group(&links, &[])
+/// Layout of a column as the package has it.
+fn column_layout(datatype: EncodedType, rows: u64, chunk_rows: u64) -> DatasetLayout {
+    let filters = Filter::package_filters(&datatype);
+    let storage = Storage::Chunked {
+        rows: chunk_rows,
+        filters,
+    };
+    DatasetLayout {
+        datatype,
+        dims: vec![rows],
+        storage,
     }
 }
 

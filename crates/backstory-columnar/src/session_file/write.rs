@@ -5,14 +5,17 @@ use std::path::Path;
 
 use hdf5_pure::Group;
 
+use super::columns::Columns;
 use super::copy::Copier;
 use super::lock::{NewVersion, resolve_target};
-use super::merge::merge_session;
+use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
+use super::reuse::ContentColumns;
 use super::save::{CarriedMembers, SessionWriter};
 use super::schema::{
-    ARTIFACTS, CALL_COLUMNS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA, ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
+    ARTIFACTS, CALL_COLUMNS, CALL_FIELDS, CONTENT_FIELDS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA,
+    ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
 };
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
@@ -30,7 +33,10 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { threads: 1, wait: true }
+        Self {
+            threads: 1,
+            wait: true,
+        }
     }
 }
 
@@ -56,7 +62,12 @@ pub struct WriteReport {
 ///
 /// # Errors
 /// If a session cannot be had or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
-pub fn write_sessions<I>(path: &Path, source: &str, sessions: I, options: &WriteOptions) -> Result<WriteReport>
+pub fn write_sessions<I>(
+    path: &Path,
+    source: &str,
+    sessions: I,
+    options: &WriteOptions,
+) -> Result<WriteReport>
 where
     I: IntoIterator<Item = Result<SessionColumns>>,
 {
@@ -64,14 +75,21 @@ where
     let new = NewVersion::create(&target, options.wait)?;
     let old = match new.old_file() {
         Some(file) => {
-            let old = SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
+            let old =
+                SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
         None => None,
     };
     let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
-    let mut rebuild = Rebuild { target: &target, old: old.as_ref(), out, links: Vec::new(), report: WriteReport::default() };
+    let mut rebuild = Rebuild {
+        target: &target,
+        old: old.as_ref(),
+        out,
+        links: Vec::new(),
+        report: WriteReport::default(),
+    };
     rebuild.write_all(source, sessions)?;
     let report = rebuild.report;
     drop(rebuild);
@@ -103,7 +121,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             check_columns(&session)?;
             let id = session.id.clone();
             if !written.insert(id.clone()) {
-                return Err(Error::BadColumns { id, what: "it was given twice".into() });
+                return Err(Error::BadColumns {
+                    id,
+                    what: "it was given twice".into(),
+                });
             }
             let old = left.remove(&id);
             self.write_session(session, old)?;
@@ -111,7 +132,9 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let mut left: Vec<_> = left.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
-            let address = self.copier()?.copy_group(&group, &format!("{SESSIONS}/{id}"))?;
+            let address = self
+                .copier()?
+                .copy_group(&group, &format!("{SESSIONS}/{id}"))?;
             self.links.push((id, address));
             self.report.carried_over += 1;
         }
@@ -130,22 +153,32 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 artifacts: Vec::new(),
                 logs: old.read_logs()?,
             };
-            merge_session(&mut session, columns);
+            let unchanged = merge_session(&mut session, columns);
             check_columns(&session)?;
             carried = self.carry_members(&old, &session)?;
+            self.reuse_chunks(&old, &session, &unchanged, &mut carried)?;
         }
         self.report.sessions += 1;
         self.report.messages += session.messages.len() as u64;
         self.report.tool_calls += session.tool_calls.len() as u64;
-        let address = SessionWriter { out: &mut self.out }.write_session(&session, carried).map_err(Error::io(self.target))?;
+        let address = SessionWriter { out: &mut self.out }
+            .write_session(&session, carried)
+            .map_err(Error::io(self.target))?;
         self.links.push((session.id, address));
         Ok(())
     }
 
     fn copier(&mut self) -> Result<Copier<'_, W>> {
         match self.old {
-            Some(old) => Ok(Copier { old, out: &mut self.out, target: self.target }),
-            None => Err(Error::BadTarget { path: self.target.to_owned(), what: "has no old version".into() }),
+            Some(old) => Ok(Copier {
+                old,
+                out: &mut self.out,
+                target: self.target,
+            }),
+            None => Err(Error::BadTarget {
+                path: self.target.to_owned(),
+                what: "has no old version".into(),
+            }),
         }
     }
 
@@ -153,18 +186,29 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     fn carry_members(&mut self, old: &Session<'_>, new: &SessionColumns) -> Result<CarriedMembers> {
         let place = old.place();
         let file = old.file();
-        let mut carried = CarriedMembers { session: self.copier()?.copy_members(old.group(), &place, &names(&SESSION_GROUPS))?, ..Default::default() };
+        let mut carried = CarriedMembers {
+            session: self
+                .copier()?
+                .copy_members(old.group(), &place, &names(&SESSION_GROUPS))?,
+            ..Default::default()
+        };
         let messages = format!("{place}/{MESSAGES}");
         if let Some(group) = file.child_group(old.group(), MESSAGES, &messages)? {
-            carried.messages = self.copier()?.copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
-            carried.message_attributes = self.copier()?.copy_attributes(&group, &messages, &[ROWS_USED])?;
+            carried.messages.links =
+                self.copier()?
+                    .copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
+            carried.messages.attributes =
+                self.copier()?
+                    .copy_attributes(&group, &messages, &[ROWS_USED])?;
         }
         let calls = format!("{place}/{TOOL_CALLS}");
         if let Some(group) = file.child_group(old.group(), TOOL_CALLS, &calls)? {
             let mut known = names(&CALL_COLUMNS);
             known.insert(RESULT_DATA);
-            carried.tool_calls = self.copier()?.copy_members(&group, &calls, &known)?;
-            carried.call_attributes = self.copier()?.copy_attributes(&group, &calls, &[ROWS_USED])?;
+            carried.tool_calls.links = self.copier()?.copy_members(&group, &calls, &known)?;
+            carried.tool_calls.attributes =
+                self.copier()?
+                    .copy_attributes(&group, &calls, &[ROWS_USED])?;
             let results = format!("{calls}/{RESULT_DATA}");
             if let Some(results_group) = file.child_group(&group, RESULT_DATA, &results)? {
                 carried.result_data = Some(self.copier()?.copy_group(&results_group, &results)?);
@@ -172,10 +216,55 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         }
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
-            let replaced = new.artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
+            let replaced = new
+                .artifacts
+                .iter()
+                .map(|artifact| artifact.name.as_str())
+                .collect();
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)
+    }
+
+    /// Copies chunks of contents that did not change.
+    fn reuse_chunks(
+        &mut self,
+        old: &Session<'_>,
+        new: &SessionColumns,
+        unchanged: &UnchangedRows,
+        carried: &mut CarriedMembers,
+    ) -> Result<()> {
+        if let Some(columns) = Columns::open(old, MESSAGES)? {
+            let rows = &new.messages[..unchanged.messages];
+            let lengths: Vec<_> = rows
+                .iter()
+                .map(|row| [row.text.len(), row.json.len()])
+                .collect();
+            let names = ContentColumns {
+                index: "content_index",
+                fields: CONTENT_FIELDS,
+                bytes: "content_bytes",
+            };
+            carried.messages.chunks = self
+                .copier()?
+                .copy_leading_chunks(&columns, &names, &lengths)?;
+        }
+        if let Some(columns) = Columns::open(old, TOOL_CALLS)? {
+            let rows = &new.tool_calls[..unchanged.tool_calls];
+            let lengths: Vec<_> = rows
+                .iter()
+                .map(|row| [row.args.len(), row.result.len()])
+                .collect();
+            let names = ContentColumns {
+                index: "call_index",
+                fields: CALL_FIELDS,
+                bytes: "call_bytes",
+            };
+            carried.tool_calls.chunks = self
+                .copier()?
+                .copy_leading_chunks(&columns, &names, &lengths)?;
+        }
+        Ok(())
     }
 
     fn write_root(&mut self, source: &str) -> Result<()> {
@@ -184,18 +273,31 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let mut session_attributes = Vec::new();
         if let Some(old) = self.old {
             let root = old.root_group();
-            links = self.copier()?.copy_members(&root, "", &HashSet::from([SESSIONS]))?;
-            attributes = self.copier()?.copy_attributes(&root, "/", &["schema_version"])?;
+            links = self
+                .copier()?
+                .copy_members(&root, "", &HashSet::from([SESSIONS]))?;
+            attributes = self
+                .copier()?
+                .copy_attributes(&root, "/", &["schema_version"])?;
             if let Some(sessions) = old.child_group(&root, SESSIONS, SESSIONS)? {
                 session_attributes = self.copier()?.copy_attributes(&sessions, SESSIONS, &[])?;
             }
         }
         let io = Error::io(self.target);
         let written = (|| {
-            if !attributes.iter().any(|attribute| attribute.name == "source") {
-                attributes.push(self.out.encode_attribute("source", &AttributeValue::Text(source.to_owned()))?);
+            if !attributes
+                .iter()
+                .any(|attribute| attribute.name == "source")
+            {
+                attributes.push(
+                    self.out
+                        .encode_attribute("source", &AttributeValue::Text(source.to_owned()))?,
+                );
             }
-            attributes.push(self.out.encode_attribute("schema_version", &AttributeValue::Integer(SCHEMA_VERSION))?);
+            attributes.push(
+                self.out
+                    .encode_attribute("schema_version", &AttributeValue::Integer(SCHEMA_VERSION))?,
+            );
             let sessions = self.out.write_group(&self.links, &session_attributes)?;
             links.push((SESSIONS.to_owned(), sessions));
             let root = self.out.write_group(&links, &attributes)?;
@@ -212,24 +314,42 @@ fn names<'a>(names: &[&'a str]) -> HashSet<&'a str> {
 
 /// Checks what the file format demands of columns.
 fn check_columns(session: &SessionColumns) -> Result<()> {
-    let bad = |what: String| Err(Error::BadColumns { id: session.id.clone(), what });
+    let bad = |what: String| {
+        Err(Error::BadColumns {
+            id: session.id.clone(),
+            what,
+        })
+    };
     if link_name(&session.id) != session.id {
         return bad("its id must not be empty or contain \"/\"".into());
     }
     let mut seen = HashSet::new();
     for artifact in &session.artifacts {
         if link_name(&artifact.name) != artifact.name || !seen.insert(&artifact.name) {
-            return bad(format!("\"{}\" is not the name of one artifact", artifact.name));
+            return bad(format!(
+                "\"{}\" is not the name of one artifact",
+                artifact.name
+            ));
         }
     }
-    let mut lengths = session.messages.iter().filter_map(|row| row.embedding.as_ref().map(Vec::len));
+    let mut lengths = session
+        .messages
+        .iter()
+        .filter_map(|row| row.embedding.as_ref().map(Vec::len));
     if let Some(first) = lengths.next()
         && (first == 0 || lengths.any(|length| length != first))
     {
         return bad("its embeddings do not all have the same length".into());
     }
-    if let Some(log) = session.logs.iter().find(|log| !log.rows.is_sorted_by_key(|(offset, _)| *offset)) {
-        return bad(format!("rows of its log {} are not in the order of offsets", log.path));
+    if let Some(log) = session
+        .logs
+        .iter()
+        .find(|log| !log.rows.is_sorted_by_key(|(offset, _)| *offset))
+    {
+        return bad(format!(
+            "rows of its log {} are not in the order of offsets",
+            log.path
+        ));
     }
     Ok(())
 }

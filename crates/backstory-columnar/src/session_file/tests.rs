@@ -1,0 +1,219 @@
+//! Damaged and hostile files: an error or values, never a panic, and never more memory than the file can hold.
+
+use super::fuzz::{check_bytes, reseal_checksums};
+use super::{SessionFile, WriteOptions, write_sessions};
+use crate::hdf5::datatype::text_type;
+use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
+use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionColumns, ToolCall};
+
+/// Small file with everything in it.
+fn small_file() -> Vec<u8> {
+    let row = |number: u32| Message {
+        seq: number,
+        uuid: format!("uuid-{number}"),
+        kind: "user".into(),
+        text: format!("text {number}"),
+        json: "\"text\"".into(),
+        timestamp: f64::from(number),
+        embedding: Some(vec![1.0, f32::from(number as u16)]),
+        ..Message::default()
+    };
+    let log = LogFile {
+        path: "log".into(),
+        agent: "toy".into(),
+        bytes: b"{\"text\":1}\n".repeat(20),
+        rows: vec![(0, 0), (11, 1)],
+    };
+    let session = |id: &str| SessionColumns {
+        id: id.into(),
+        messages: (1..80).map(row).collect(),
+        tool_calls: vec![ToolCall {
+            tool_use_id: "call".into(),
+            args: "{}".into(),
+            ..ToolCall::default()
+        }],
+        artifacts: vec![Artifact {
+            name: "a".into(),
+            bytes: vec![7; 30],
+            ..Artifact::default()
+        }],
+        logs: vec![log.clone()],
+        ..SessionColumns::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    write_sessions(
+        &path,
+        "test",
+        ["a", "b"].map(|id| Ok(session(id))),
+        &WriteOptions::default(),
+    )
+    .unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// Number of damaged files to try.
+fn test_rounds(default: u32) -> u32 {
+    std::env::var("BACKSTORY_TEST_ROUNDS").map_or(default, |rounds| rounds.parse().unwrap())
+}
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_or_read() {
+    let whole = small_file();
+    check_bytes(&whole).unwrap();
+    let mut numbers = Numbers(7);
+    let mut refused = 0;
+    let rounds = test_rounds(1500);
+    for round in 0..rounds {
+        let mut bytes = whole.clone();
+        for _ in 0..=numbers.next(4) {
+            let place = numbers.next(bytes.len());
+            bytes[place] = [0, 1, 0x7f, 0xff, numbers.next(256) as u8][numbers.next(5)];
+        }
+        match round % 3 {
+            0 => bytes.truncate(numbers.next(whole.len())),
+            1 => reseal_checksums(&mut bytes),
+            _ => {}
+        }
+        refused += u32::from(check_bytes(&bytes).is_err());
+    }
+    assert!(refused > rounds / 3, "{refused}");
+}
+
+#[test]
+fn damaged_files_are_rebuilt_or_stay_as_they_are() {
+    let whole = small_file();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let mut numbers = Numbers(11);
+    let mut rebuilt = 0;
+    let rounds = test_rounds(300);
+    for _ in 0..rounds {
+        let mut bytes = whole.clone();
+        let place = numbers.next(bytes.len());
+        bytes[place] = [0, 1, 0xff, numbers.next(256) as u8][numbers.next(4)];
+        reseal_checksums(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        let session = SessionColumns {
+            id: "a".into(),
+            ..SessionColumns::default()
+        };
+        match write_sessions(&path, "test", [Ok(session)], &WriteOptions::default()) {
+            Ok(report) => {
+                rebuilt += 1;
+                assert_eq!(report.sessions, 1);
+                // What is wrong in the other session was carried over.
+                let file = SessionFile::open(&path).unwrap();
+                file.session("a").unwrap().read().unwrap();
+            }
+            Err(_) => assert!(std::fs::read(&path).unwrap() == bytes),
+        }
+    }
+    assert!(rebuilt > rounds / 3, "{rebuilt}");
+}
+
+#[test]
+fn a_sealed_file_is_the_same() {
+    let whole = small_file();
+    let mut sealed = whole.clone();
+    reseal_checksums(&mut sealed);
+    assert!(sealed == whole);
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused_before_memory_is_taken() {
+    let whole = small_file();
+    // The dataspace of every dataset: version 2, one dimension with a maximum.
+    let mut found = 0;
+    for place in 0..whole.len() - 24 {
+        if whole[place..place + 4] != [2, 1, 1, 1] || whole[place - 4] != 1 {
+            continue;
+        }
+        for size in [1_u64 << 62, 1 << 40, u64::MAX - 1] {
+            let mut bytes = whole.clone();
+            bytes[place + 4..place + 12].copy_from_slice(&size.to_le_bytes());
+            reseal_checksums(&mut bytes);
+            let error = check_bytes(&bytes).unwrap_err().to_string();
+            assert!(
+                error.contains("cannot be in a file") || error.contains("damaged"),
+                "{error}"
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 60, "{found}");
+}
+
+#[test]
+fn a_log_that_tells_a_wrong_length_is_refused() {
+    let whole = small_file();
+    let length = 220_u64.to_le_bytes();
+    let places: Vec<usize> = (0..whole.len() - 8)
+        .filter(|place| whole[*place..place + 8] == length)
+        .collect();
+    assert!(places.len() >= 4, "attribute and index of both logs");
+    for place in places {
+        for size in [0, 219, 221, 1 << 25, 1 << 60] {
+            let mut bytes = whole.clone();
+            bytes[place..place + 8].copy_from_slice(&u64::to_le_bytes(size));
+            reseal_checksums(&mut bytes);
+            assert!(check_bytes(&bytes).is_err());
+        }
+    }
+}
+
+#[test]
+fn texts_that_are_referred_to_too_often_are_refused() {
+    // 20,000 rows that refer to one text of 200,000 bytes would be 4 GB.
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let reference = writer.text_reference(&"x".repeat(200_000)).unwrap();
+    let storage = Storage::Chunked {
+        rows: 64,
+        filters: Filter::package_filters(&text_type()),
+    };
+    let layout = DatasetLayout {
+        datatype: text_type(),
+        dims: vec![20_000],
+        storage,
+    };
+    let uuid = writer
+        .write_dataset(&layout, &[&reference.repeat(20_000)], &[])
+        .unwrap();
+    let used = writer
+        .encode_attribute("n_used", &AttributeValue::Integer(20_000))
+        .unwrap();
+    let messages = writer
+        .write_group(&[("uuid".into(), uuid)], &[used])
+        .unwrap();
+    let session = writer
+        .write_group(&[("messages".into(), messages)], &[])
+        .unwrap();
+    let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
+    let version = writer
+        .encode_attribute("schema_version", &AttributeValue::Integer(1))
+        .unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+    drop(writer);
+    let file = SessionFile::from_bytes(bytes.into_inner()).unwrap();
+    let session = file.session("a").unwrap();
+    assert_eq!(session.tail(2).unwrap()[1].uuid.len(), 200_000);
+    let error = session.messages(0..20_000).unwrap_err().to_string();
+    assert!(error.contains("too often"), "{error}");
+}

@@ -1,0 +1,160 @@
+//! The Python package and h5py read and extend our files, and we theirs.
+
+use backstory_columnar::{SessionFile, WriteOptions, write_sessions};
+
+use crate::support::{Place, run_python, session};
+
+fn with_embeddings(id: &str, rows: u32) -> backstory_columnar::SessionColumns {
+    let mut columns = session(id, rows);
+    for (number, row) in columns.messages.iter_mut().enumerate().skip(1).step_by(3) {
+        row.embedding = Some(vec![number as f32, 1.0, -1.0, 0.5]);
+    }
+    columns
+}
+
+#[test]
+fn every_dataset_is_as_the_package_writes_it() {
+    let place = Place::new();
+    let mut large = with_embeddings("large", 700);
+    large.messages[5].text = "x".repeat(200_000);
+    place.write(vec![with_embeddings("a", 70), large, session("b", 3)]);
+    let out = run_python("package_equal.py", &[&place.file(), place.folder()]);
+    assert!(out.is_none_or(|out| out.trim().parse::<u32>().unwrap() > 60));
+}
+
+#[test]
+fn the_package_appends_and_a_rebuild_keeps_what_it_added() {
+    let place = Place::new();
+    // Enough sessions for a symbol table.
+    place.write(
+        (0..40)
+            .map(|number| session(&format!("session-{number}"), 2))
+            .chain([with_embeddings("a", 100)])
+            .collect(),
+    );
+    let Some(out) = run_python("package_append.py", &[&place.file()]) else {
+        return;
+    };
+    assert_eq!(out.trim(), r#"{"a": [400, 120], "new": [300, 70]}"#);
+    let check = || {
+        let file = place.open();
+        let summaries = file.sessions().unwrap();
+        assert_eq!(summaries.len(), 42);
+        let added = summaries.iter().find(|summary| summary.id == "a").unwrap();
+        assert_eq!(
+            (
+                added.messages,
+                added.tool_calls,
+                added.artifacts,
+                added.attributes.summary.as_str()
+            ),
+            (400, 120, 2, "changed")
+        );
+        let read = file.session("a").unwrap().read().unwrap();
+        assert_eq!(read.messages[..100], with_embeddings("a", 100).messages);
+        assert_eq!(
+            (read.messages[399].text.as_str(), read.messages[399].seq),
+            ("added 299", 0)
+        );
+        assert_eq!(
+            read.messages[399].embedding.as_deref(),
+            Some(&[299.0; 4][..])
+        );
+        assert_eq!(read.logs[0].bytes, session("a", 100).logs[0].bytes);
+        assert_eq!(read.attributes.other.len(), 3);
+    };
+    check();
+    place.write(vec![session("another", 1)]);
+    run_python("carried_over.py", &[&place.file()]);
+    let mut again = with_embeddings("a", 100);
+    again.attributes.summary.clear();
+    place.write(vec![again]);
+    run_python("carried_over.py", &[&place.file()]);
+}
+
+#[test]
+fn files_of_the_package_are_read() {
+    let place = Place::new();
+    let folder = place.folder().to_owned();
+    if run_python("package_write.py", &[&folder]).is_none() {
+        return;
+    }
+    for (name, messages, calls, tokens) in [
+        ("converted.h5", 500, 250, 124_750),
+        ("live.h5", 500, 249, 124_750),
+        ("open.h5", 300, 300, 300),
+        ("reopened.h5", 300, 200, 20_000),
+    ] {
+        let file = SessionFile::open(&folder.join(name)).unwrap();
+        let summary = file.sessions().unwrap().remove(0);
+        assert_eq!(
+            (
+                summary.messages,
+                summary.tool_calls,
+                summary.usage.input_tokens
+            ),
+            (messages, calls, tokens),
+            "{name}"
+        );
+        let tail = file.session("s").unwrap().tail(2).unwrap();
+        let last = messages - 1;
+        assert_eq!(tail[1].uuid, format!("u{last}"), "{name}");
+        assert!(tail[1].text.starts_with(&format!("text {last}")), "{name}");
+        let read = file.session("s").unwrap().read().unwrap();
+        assert_eq!(
+            (read.messages.len() as u64, read.tool_calls.len() as u64),
+            (messages, calls),
+            "{name}"
+        );
+    }
+    let converted = SessionFile::open(&folder.join("converted.h5")).unwrap();
+    let attributes = converted.session("s").unwrap().attributes().unwrap();
+    assert_eq!(
+        (
+            attributes.cwd.as_str(),
+            attributes.session_id_original.as_deref()
+        ),
+        ("/work", Some("original"))
+    );
+    // One that was killed before it wrote anything may be unreadable, which is told.
+    if let Err(error) =
+        SessionFile::open(&folder.join("killed.h5")).and_then(|file| file.sessions())
+    {
+        assert!(error.to_string().contains("killed.h5"), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_carried_over_is_refused_before_anything_is_written() {
+    for code in [
+        "f['kind'] = h5py.string_dtype()",
+        "f['sessions/a'].create_dataset('links', data=f['sessions'].ref, dtype=h5py.ref_dtype)",
+        "f['sessions/a'].attrs['link'] = f['sessions'].ref",
+    ] {
+        let place = Place::new();
+        place.write(vec![session("a", 3)]);
+        let program = place.folder().join("add.py");
+        std::fs::write(
+            &program,
+            format!("import h5py, sys\nf = h5py.File(sys.argv[1], 'a')\n{code}\nf.close()\n"),
+        )
+        .unwrap();
+        if run_python(program.to_str().unwrap(), &[&place.file()]).is_none() {
+            return;
+        }
+        let before = std::fs::read(place.file()).unwrap();
+        let sessions = [Ok(session("b", 1))];
+        let error =
+            write_sessions(&place.file(), "test", sessions, &WriteOptions::default()).unwrap_err();
+        assert!(
+            error.to_string().contains("cannot be carried over"),
+            "{code}: {error}"
+        );
+        assert_eq!(std::fs::read(place.file()).unwrap(), before);
+        assert_eq!(
+            place.open().session("a").unwrap().message_count().unwrap(),
+            3,
+            "and it is still read"
+        );
+    }
+}

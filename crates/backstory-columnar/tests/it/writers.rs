@@ -1,0 +1,147 @@
+//! Several writers, killed writers, links and permissions.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::{Arc, Barrier};
+
+use backstory_columnar::{Error, SessionFile, WriteOptions, write_sessions};
+
+use crate::support::{Place, session};
+
+#[test]
+fn writers_of_one_file_wait_for_each_other() {
+    let place = Arc::new(Place::new());
+    let barrier = Arc::new(Barrier::new(8));
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let (place, barrier) = (Arc::clone(&place), Arc::clone(&barrier));
+            std::thread::spawn(move || {
+                barrier.wait();
+                for number in 0..5 {
+                    place.write(vec![session(&format!("{writer}-{number}"), 3)]);
+                }
+            })
+        })
+        .collect();
+    writers
+        .into_iter()
+        .for_each(|writer| writer.join().unwrap());
+    assert_eq!(place.open().session_ids().unwrap().len(), 40);
+    assert_eq!(
+        fs::read_dir(place.folder()).unwrap().count(),
+        1,
+        "nothing else is left"
+    );
+}
+
+#[test]
+fn a_locked_file_is_refused_when_waiting_is_not_wanted() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    let holder = fs::File::open(place.file()).unwrap();
+    holder.lock().unwrap();
+    let write = || {
+        write_sessions(
+            &place.file(),
+            "test",
+            [Ok(session("b", 1))],
+            &WriteOptions {
+                threads: 1,
+                wait: false,
+            },
+        )
+    };
+    assert!(matches!(write(), Err(Error::Locked { .. })));
+    drop(holder);
+    write().unwrap();
+}
+
+#[test]
+fn what_a_killed_writer_left_is_removed() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    fs::write(
+        place.folder().join(".sessions.h5.backstory-new"),
+        b"\x89HDF half",
+    )
+    .unwrap();
+    place.write(vec![session("b", 1)]);
+    assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
+    assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_failure_leaves_the_old_file() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    let before = fs::read(place.file()).unwrap();
+    let sessions = [
+        Ok(session("b", 1)),
+        Err(Error::Input("the store is closed".into())),
+    ];
+    let error =
+        write_sessions(&place.file(), "test", sessions, &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "the store is closed");
+    assert_eq!(fs::read(place.file()).unwrap(), before);
+    assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_symbolic_link_is_followed() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    let link = place.folder().join("link.h5");
+    symlink(place.file(), &link).unwrap();
+    write_sessions(
+        &link,
+        "test",
+        [Ok(session("b", 1))],
+        &WriteOptions::default(),
+    )
+    .unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
+    let dangling = place.folder().join("dangling.h5");
+    symlink(place.folder().join("nowhere"), &dangling).unwrap();
+    let error = write_sessions(
+        &dangling,
+        "test",
+        [Ok(session("b", 1))],
+        &WriteOptions::default(),
+    )
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("symbolic link to a file that does not exist"),
+        "{error}"
+    );
+    symlink(
+        "/dev/null",
+        place.folder().join(".sessions.h5.backstory-new"),
+    )
+    .unwrap();
+    assert!(
+        write_sessions(
+            &place.file(),
+            "test",
+            [Ok(session("c", 1))],
+            &WriteOptions::default()
+        )
+        .is_err(),
+        "a planted link is not"
+    );
+}
+
+#[test]
+fn permissions_stay() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    fs::set_permissions(place.file(), fs::Permissions::from_mode(0o600)).unwrap();
+    place.write(vec![session("b", 1)]);
+    assert_eq!(
+        fs::metadata(place.file()).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert!(SessionFile::open(&place.file()).is_ok());
+}
