@@ -302,7 +302,7 @@ fn names_turn(line: &RolloutLine<'_>) -> bool {
 
 /// Whether a record is an item of the model's answer, whatever its type: outputs of tools, snapshots and messages of others are none.
 fn is_of_model(line: &RolloutLine<'_>, entries: &[Entry]) -> bool {
-    let is_answer = |entry: &Entry| entry.kind.is_some_and(|kind| kind.is_from_model());
+    let is_answer = |entry: &Entry| entry.kind.is_some_and(Kind::is_from_model);
     match line.kinds() {
         (Some("response_item"), Some("message" | "ghost_snapshot") | None) => {
             entries.iter().any(is_answer)
