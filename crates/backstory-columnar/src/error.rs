@@ -118,8 +118,13 @@ impl Error {
         }
     }
 
-    pub(crate) fn parquet(path: &Path) -> impl FnOnce(::parquet::errors::ParquetError) -> Error + '_ {
-        |source| Error::Parquet { path: path.to_owned(), source: Box::new(source) }
+    pub(crate) fn parquet(
+        path: &Path,
+    ) -> impl FnOnce(::parquet::errors::ParquetError) -> Error + '_ {
+        |source| Error::Parquet {
+            path: path.to_owned(),
+            source: Box::new(source),
+        }
     }
 
     pub(crate) fn input(source: backstory_memory::Error) -> Error {

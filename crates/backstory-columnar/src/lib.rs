@@ -12,8 +12,9 @@ mod rows;
 mod session_file;
 
 pub use self::parquet::{
-    ColumnKind, ColumnSchema, ColumnSummary, FolderSummary, RowGroupSummary, Table, TableFileSummary, TableOptions, TableProgress,
-    TableReport, TableSummary, inspect_folder, inspect_table, write_table, write_tables,
+    ColumnKind, ColumnSchema, ColumnSummary, FolderSummary, RowGroupSummary, Table,
+    TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
+    inspect_table, write_table, write_tables,
 };
 pub use error::{Error, Result};
 pub use rows::{

@@ -1,7 +1,9 @@
 //! Rows of the tables of sessions and events.
 
 use ::parquet::data_type::ByteArray;
-use backstory_memory::{EventRecord, Seq, SessionRow, SessionStatus, TimeMs, UsageRecord};
+use backstory_memory::{
+    EventRecord, Seq, SessionRow, SessionStatus, TimeMs, ToolClass, UsageRecord,
+};
 use jiff::Timestamp;
 
 use super::column::Value;
@@ -156,7 +158,7 @@ pub(super) fn event_row(names: &SessionNames, event: &SharedEvent) -> [Value; EV
         event.at.into(),
         text(&record.model),
         text(&record.tool),
-        record.tool_class.map(|class| class.name()).into(),
+        record.tool_class.map(ToolClass::name).into(),
         (&event.text).into(),
         event.command.as_ref().into(),
         event.arguments.as_ref().into(),

@@ -85,7 +85,9 @@ impl TableWriter {
         }
         let rows = self.rows;
         let file = self.writer.into_inner()?;
-        let file = file.into_inner().map_err(|error| error.into_error())?;
+        let file = file
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
         Ok((file, rows))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ::parquet::data_type::ByteArray;
-use backstory_memory::{Kind, Seq, TurnNo};
+use backstory_memory::{Kind, Seq, ToolClass, TurnNo};
 
 use super::column::Value;
 use super::row_values::{SessionNames, SharedEvent};
@@ -65,7 +65,7 @@ impl ToolCalls {
                 turn: record.turn,
                 tool_use_id: record.tool_use_id.clone(),
                 tool: record.tool.clone(),
-                tool_class: record.tool_class.map(|class| class.name()),
+                tool_class: record.tool_class.map(ToolClass::name),
                 arguments: event.arguments.clone(),
                 input_text: event.arguments.is_none().then(|| event.text.clone()),
                 command: event.command.clone(),
@@ -123,7 +123,7 @@ fn tool_call_row(
         duration_ms: None,
         model: None,
     });
-    let class_of_result = || record?.tool_class.map(|class| class.name());
+    let class_of_result = || record?.tool_class.map(ToolClass::name);
     [
         (&names.agent).into(),
         (&names.session).into(),
