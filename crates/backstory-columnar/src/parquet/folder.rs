@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Memory, SessionRow};
+use backstory_memory::{Damage, Memory, SessionRow};
 use serde::Serialize;
 
 use super::export::{TableOptions, TableProgress};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 const MONTH_PREFIX: &str = "month=";
 
 /// What was written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableReport {
     /// Number of files written.
     pub files_written: u64,
@@ -32,6 +32,9 @@ pub struct TableReport {
     pub rows_written: u64,
     /// Size of the files written.
     pub bytes_written: u64,
+    /// Damage that was met in the store: what it concerns is empty in the tables.
+    #[serde(skip)]
+    pub damage: Vec<Damage>,
 }
 
 /// Writes one table of these sessions into a file. A file that is there already must be of the same table, and is replaced if any of its

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use backstory_memory::{Memory, TimeMs};
+use backstory_memory::{Damage, Memory, TimeMs};
 
 use super::export::{TableFiles, TableProgress};
 use super::folder::TableReport;
@@ -25,6 +25,7 @@ enum Step {
     Events(u64),
     Session,
     File { rows: u64, bytes: u64 },
+    Damage(Vec<Damage>),
     Failed(Error),
 }
 
@@ -75,6 +76,7 @@ pub(super) fn write_parts(
                     report.rows_written += rows;
                     report.bytes_written += bytes;
                 }
+                Step::Damage(damage) => report.damage.extend(damage),
                 Step::Failed(error) => {
                     failed.get_or_insert(error);
                     queue.is_stopped.store(true, Ordering::Relaxed);
@@ -102,6 +104,7 @@ impl Queue<'_> {
             if let Err(error) = write_part(memory, plan, totals, now, steps) {
                 let _ = steps.send(Step::Failed(error));
             }
+            let _ = steps.send(Step::Damage(memory.take_damage()));
         }
     }
 }

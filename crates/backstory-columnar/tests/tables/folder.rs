@@ -326,3 +326,28 @@ fn parts_of_a_folder_are_private() {
         assert_eq!(std::fs::metadata(part).unwrap().mode() & 0o777, 0o600);
     }
 }
+
+#[test]
+fn a_second_writer_waits_and_nothing_is_lost() {
+    let logs = Logs::generate(0);
+    let ids: Vec<String> = (0..6).map(|number| format!("session-{number}")).collect();
+    for id in &ids {
+        logs.add_session(id, "2026-03-04", 30);
+    }
+    let folder = logs.path("tables");
+    let memory = logs.memory();
+    std::thread::scope(|scope| {
+        for id in &ids {
+            let reader = memory.open_reader().unwrap().unwrap();
+            let folder = &folder;
+            scope.spawn(move || {
+                let mut sessions = all_sessions(&reader);
+                sessions.retain(|row| row.session == *id);
+                let options = TableOptions::new(NOW);
+                write_tables(&reader, &sessions, folder, &options, &mut |_| {}).unwrap();
+            });
+        }
+    });
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), ids.len());
+    assert_eq!(table_rows(&folder, Table::Events).len(), ids.len() * 31);
+}

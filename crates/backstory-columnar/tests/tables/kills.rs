@@ -33,7 +33,10 @@ fn kills_leave_whole_parts() {
         logs.add_session(&format!("session-{day}"), day, 40);
     }
     let folder = logs.path("tables");
-    for round in 0..20 {
+    let kills: usize =
+        std::env::var("BACKSTORY_TEST_KILLS").map_or(20, |kills| kills.parse().unwrap());
+    let mut rows_before = 0;
+    for round in 0..kills {
         for day in &days {
             logs.add_session(&format!("session-{day}"), day, 41 + round);
         }
@@ -46,7 +49,7 @@ fn kills_leave_whole_parts() {
         let output = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut lines = std::io::BufRead::lines(output).map_while(Result::ok);
         assert!(lines.any(|line| line.contains("export begins")));
-        std::thread::sleep(Duration::from_millis(2 * round as u64));
+        std::thread::sleep(Duration::from_millis(round as u64 * 7 % 150));
         child.kill().unwrap();
         child.wait().unwrap();
         if !folder.join("events").is_dir() {
@@ -59,6 +62,11 @@ fn kills_leave_whole_parts() {
                 .map(|row| (text(row, "session"), number(row, "seq")))
                 .collect();
             assert_eq!(places.len(), rows.len());
+            assert!(
+                rows.len() >= rows_before,
+                "rows of an earlier export are gone"
+            );
+            rows_before = rows.len();
         } else {
             assert!(
                 Table::ALL
