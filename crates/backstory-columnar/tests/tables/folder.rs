@@ -88,7 +88,7 @@ fn tables_have_what_the_library_knows() {
 #[test]
 fn sums_of_usage_are_those_of_the_library() {
     let logs = Logs::generate(2_000_000);
-    logs.add_session("several-models", "2026-03-04", 3);
+    logs.add_session("small", "2026-03-04", 3);
     let memory = logs.memory();
     let folder = logs.path("tables");
     export_all(&memory, &folder);
