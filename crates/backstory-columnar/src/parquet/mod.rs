@@ -6,6 +6,7 @@
 //! could leave behind. The footer of every file names its sessions, each with a fingerprint of the state that was written.
 
 mod column;
+mod columns;
 mod export;
 mod fingerprint;
 mod folder;
