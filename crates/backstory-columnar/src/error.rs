@@ -88,6 +88,26 @@ pub enum Error {
     /// The memory could not be read.
     #[error(transparent)]
     Memory(#[from] backstory_memory::Error),
+    /// The Parquet file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the reader or writer said.
+        source: Box<::parquet::errors::ParquetError>,
+    },
+    /// Replacing a Parquet file would lose rows.
+    #[error("{}: has {count} that would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
+    LostSessions {
+        /// The file.
+        path: PathBuf,
+        /// Number of sessions, with the noun.
+        count: String,
+        /// Id of one of them.
+        example: String,
+        /// Its agent.
+        agent: String,
+    },
     /// The sessions to write could not be had.
     #[error(transparent)]
     Input(Box<dyn std::error::Error + Send + Sync>),
@@ -102,5 +122,18 @@ impl Error {
             path: path.to_owned(),
             source,
         }
+    }
+
+    pub(crate) fn parquet(
+        path: &Path,
+    ) -> impl FnOnce(::parquet::errors::ParquetError) -> Error + '_ {
+        |source| Error::Parquet {
+            path: path.to_owned(),
+            source: Box::new(source),
+        }
+    }
+
+    pub(crate) fn input(source: backstory_memory::Error) -> Error {
+        Error::Input(Box::new(source))
     }
 }

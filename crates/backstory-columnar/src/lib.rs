@@ -2,15 +2,23 @@
 //!
 //! [`SessionFile`] reads them, also those that the package wrote and those that are still growing or were left unclosed. [`write_sessions`]
 //! writes a new file, or rebuilds an existing one beside it and renames it over.
+//!
+//! [`write_tables`] and [`write_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
 mod columns;
 mod error;
 mod export;
 mod hdf5;
 mod import;
+mod parquet;
 mod rows;
 mod session_file;
 
+pub use self::parquet::{
+    ColumnKind, ColumnSchema, ColumnSummary, FolderSummary, RowGroupSummary, Table,
+    TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
+    inspect_table, write_table, write_tables,
+};
 pub use columns::{group_name, read_columns};
 pub use error::{Error, Result};
 pub use export::{ExportProgress, ExportReport, export_file, export_folder, session_path};

@@ -86,8 +86,8 @@ pub use backstory_event::{
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
     FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
-    SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps, StreamRow, Tier,
-    Verification, View, try_lock_file,
+    ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
+    StreamRow, Tier, Verification, View, try_lock_file,
 };
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};

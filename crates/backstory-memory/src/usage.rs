@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use backstory_event::Usage;
-use backstory_store::UsageRow;
+use backstory_event::{SessionName, Usage};
+use backstory_store::{ResponseUsage, UsageRow};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -46,6 +46,12 @@ pub struct UsageTable {
 }
 
 impl Memory {
+    /// Returns what a session used, response by response, with the same sums as [`Memory::usage`]. A response that several models
+    /// answered is there once for each.
+    pub fn response_usage(&self, session: &SessionName) -> Result<Vec<ResponseUsage>> {
+        Ok(self.store.response_usage(&session.agent, &session.id)?)
+    }
+
     /// Tokens used, grouped. Days and months are those of `zone`.
     pub fn usage(&self, by: UsageBy, zone: &TimeZone, agent: Option<&str>) -> Result<UsageTable> {
         let mut groups: BTreeMap<String, BTreeMap<String, Usage>> = BTreeMap::new();

@@ -74,5 +74,5 @@ pub use repair::Rereading;
 pub use sessions::{SessionFilter, SessionHead, SessionRow, StreamRow};
 pub use sources::{ContentHash, Cursor, Fingerprint, SkippedRow};
 pub use telemetry::TelemetryRow;
-pub use usage::{EventUsage, SLOT_MS, UsageRow};
+pub use usage::{EventUsage, ResponseUsage, SLOT_MS, UsageRow};
 pub use vectors::{VectorError, VectorKey, VectorWriter, Vectors};

@@ -54,6 +54,25 @@ pub struct EventUsage {
     pub service_tier: Option<String>,
 }
 
+/// Usage of a response that an event begins, or of all other responses of a quarter of an hour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseUsage {
+    /// The event that begins it, its turn and time, where there is one.
+    pub event: Option<(Seq, Option<TurnNo>, Option<TimeMs>)>,
+    /// Beginning of the quarter of an hour; `None` when the log does not say.
+    pub slot_at: Option<TimeMs>,
+    /// Root of the session's project.
+    pub project: Option<String>,
+    /// The model.
+    pub model: String,
+    /// Git branch, where the log says.
+    pub branch: Option<String>,
+    /// Service tier, where the log says.
+    pub service_tier: Option<String>,
+    /// Tokens and server-side tools.
+    pub usage: Usage,
+}
+
 /// Columns of tokens and requests, in the order of [`usage_from_row`].
 pub(crate) const USAGE_COLUMNS: &str =
     "input, output, cache_read, cache_write, reasoning, cache_write_1h, web_searches, web_fetches";
@@ -93,6 +112,63 @@ impl Store {
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns what a session used, response by response, with the same sums as the roll-up. Responses of which no event is known are
+    /// told apart from copies by the roll-up alone, so there is one for each of its rows at most.
+    pub fn response_usage(&self, agent: &str, session: &str) -> Result<Vec<ResponseUsage>> {
+        let names = "JOIN sessions ON sessions.id = counted.session JOIN names AS models ON models.id = counted.model \
+             LEFT JOIN names AS branches ON branches.id = counted.branch LEFT JOIN billing ON billing.id = counted.billing LEFT JOIN projects ON projects.id = sessions.project";
+        let selected = "slot, counted.model, counted.branch, counted.billing, input, output, cache_read, cache_write, reasoning, \
+             cache_write_1h, web_searches, web_fetches, models.name, branches.name, service_tier, root";
+        let place = "WHERE agent = ?1 AND sessions.session = ?2";
+        let with_events = format!(
+            "SELECT {selected}, counted.seq, events.turn, events.at FROM responses AS counted {names} \
+             LEFT JOIN events ON events.session = counted.session AND events.seq = counted.seq {place} AND counted.seq > 0 \
+             ORDER BY counted.seq, models.name"
+        );
+        let rolled_up = format!(
+            "SELECT {selected}, 0, NULL, NULL FROM usage AS counted {names} {place} ORDER BY slot, models.name"
+        );
+        let mut responses = Vec::new();
+        let mut sums: HashMap<(i64, i64, i64, i64), [i64; COLUMN_COUNT]> = HashMap::new();
+        for query in [with_events, rolled_up] {
+            let mut statement = self.connection.prepare_cached(&query)?;
+            let mut rows = statement.query((agent, session))?;
+            while let Some(row) = rows.next()? {
+                let slot = row.get(0)?;
+                let seq: Seq = row.get(16)?;
+                let bucket = (slot, row.get(1)?, row.get(2)?, row.get(3)?);
+                let mut usage = usage_from_row(row, 4)?;
+                let sum = sums.entry(bucket).or_default();
+                if seq == Seq::ZERO {
+                    usage =
+                        usage_of_columns(std::array::from_fn(|at| columns(&usage)[at] - sum[at]));
+                    if usage == Usage::default() {
+                        continue;
+                    }
+                } else {
+                    for (sum, count) in sum.iter_mut().zip(columns(&usage)) {
+                        *sum += count;
+                    }
+                }
+                responses.push(ResponseUsage {
+                    event: match seq == Seq::ZERO {
+                        true => None,
+                        false => Some((seq, row.get(17)?, row.get(18)?)),
+                    },
+                    slot_at: Some(slot)
+                        .filter(|slot| *slot != NO_SLOT)
+                        .map(|slot| TimeMs::new(slot * SLOT_MS)),
+                    project: row.optional_text(15)?,
+                    model: row.text(12)?,
+                    branch: row.optional_text(13)?,
+                    service_tier: row.optional_text(14)?.filter(|tier| !tier.is_empty()),
+                    usage,
+                });
+            }
+        }
+        Ok(responses)
     }
 
     /// Returns the service tier of a session's first message that names one.
@@ -492,6 +568,30 @@ fn columns(usage: &Usage) -> [i64; COLUMN_COUNT] {
         usage.web_fetches,
     ]
     .map(|count| count.min(1 << 40) as i64)
+}
+
+/// Returns the counts that are in columns.
+fn usage_of_columns(columns: [i64; COLUMN_COUNT]) -> Usage {
+    let [
+        input,
+        output,
+        cache_read,
+        cache_write,
+        reasoning,
+        cache_write_1h,
+        web_searches,
+        web_fetches,
+    ] = columns.map(|count| u64::try_from(count).unwrap_or(0));
+    Usage {
+        input,
+        output,
+        cache_read,
+        cache_write,
+        reasoning,
+        cache_write_1h,
+        web_searches,
+        web_fetches,
+    }
 }
 
 fn stored(connection: &Connection, key: EventKey) -> Result<Option<TalliedResponse>> {

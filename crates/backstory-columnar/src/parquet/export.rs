@@ -1,0 +1,126 @@
+//! One walk through sessions that fills all tables that are asked for.
+
+use backstory_memory::{EventRange, Memory, SessionRow, TimeMs};
+
+use super::column::Value;
+use super::footer::SessionKey;
+use super::part::PartWriter;
+use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
+use super::schema::Table;
+use super::tool_calls::ToolCalls;
+use super::usage_rows::usage_rows;
+use crate::error::{Error, Result};
+
+/// How tables are written.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOptions {
+    /// The time at which it is decided whether a session is still running.
+    pub now: TimeMs,
+    /// Whether tokens of sessions without an event of their own are exported, too: `backstory usage` counts them. For exports of all
+    /// sessions.
+    pub with_unlisted_usage: bool,
+    /// Whether files are written although none of their sessions changed.
+    pub rewrite: bool,
+    /// Whether a file may be replaced by one without some of its sessions, because they are not among those to export any more.
+    pub allow_loss: bool,
+}
+
+impl TableOptions {
+    /// Writes what changed, and loses nothing.
+    pub fn new(now: TimeMs) -> Self {
+        TableOptions {
+            now,
+            with_unlisted_usage: false,
+            rewrite: false,
+            allow_loss: false,
+        }
+    }
+}
+
+/// How far writing is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableProgress {
+    /// Sessions that are to be written.
+    pub sessions_total: u64,
+    /// Those that were.
+    pub sessions_written: u64,
+    /// Events that are to be read.
+    pub events_total: u64,
+    /// Those that were.
+    pub events_read: u64,
+}
+
+/// The files that a walk fills: one a table at most.
+#[derive(Default)]
+pub(super) struct TableFiles {
+    pub(super) parts: Vec<(Table, PartWriter)>,
+}
+
+impl TableFiles {
+    fn part(&mut self, table: Table) -> Option<&mut PartWriter> {
+        self.parts
+            .iter_mut()
+            .find(|(of, _)| *of == table)
+            .map(|(_, part)| part)
+    }
+
+    fn push_row<const N: usize>(
+        &mut self,
+        table: Table,
+        row: impl FnOnce() -> [Value; N],
+    ) -> Result<()> {
+        self.part(table).map_or(Ok(()), |part| part.push_row(row()))
+    }
+
+    /// Writes all rows of a session.
+    pub(super) fn write_session(
+        &mut self,
+        memory: &Memory,
+        session: &SessionRow,
+        now: TimeMs,
+        on_event: &mut dyn FnMut(),
+    ) -> Result<()> {
+        if self.part(Table::Sessions).is_some() {
+            let usage = memory.session_usage(session).map_err(Error::input)?;
+            self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
+        }
+        self.write_usage(memory, &SessionKey::of_row(session), Some(session))?;
+        let has_text = |(table, _): &(Table, _)| matches!(table, Table::Events | Table::ToolCalls);
+        if !self.parts.iter().any(has_text) {
+            return Ok(());
+        }
+        let names = SessionNames::new(&session.agent, &session.session);
+        let mut calls = ToolCalls::default();
+        let walked = memory.session_from_row(session.clone());
+        for record in walked.events(EventRange::All).map_err(Error::input)? {
+            let event = SharedEvent::new(record.map_err(Error::input)?);
+            self.push_row(Table::Events, || event_row(&names, &event))?;
+            if let Some(part) = self.part(Table::ToolCalls)
+                && let Some(row) = calls.take_event(&names, &event)
+            {
+                part.push_row(row)?;
+            }
+            on_event();
+        }
+        while let Some(row) = calls.next_unanswered(&names) {
+            self.push_row(Table::ToolCalls, || row)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what a session used.
+    pub(super) fn write_usage(
+        &mut self,
+        memory: &Memory,
+        key: &SessionKey,
+        session: Option<&SessionRow>,
+    ) -> Result<()> {
+        let Some(part) = self.part(Table::Usage) else {
+            return Ok(());
+        };
+        for row in usage_rows(memory, key, session)? {
+            part.push_row(row)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! Writing tables into a file or a folder.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use backstory_memory::{Damage, Memory, SessionRow};
+use serde::Serialize;
+
+use super::export::{TableOptions, TableProgress};
+use super::footer::{PartContent, read_footer};
+use super::part::WriteLock;
+use super::plan::{OldPart, Planner};
+use super::schema::Table;
+use super::write_parts::write_parts;
+use crate::error::{Error, Result};
+
+/// Beginning of the names of the folders of months, as Hive has it.
+const MONTH_PREFIX: &str = "month=";
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct TableReport {
+    /// Number of files written.
+    pub files_written: u64,
+    /// Number of files that were left alone, because none of their sessions changed.
+    pub files_unchanged: u64,
+    /// Number of sessions in the files written.
+    pub sessions_written: u64,
+    /// Number of rows written.
+    pub rows_written: u64,
+    /// Size of the files written.
+    pub bytes_written: u64,
+    /// Damage that was met in the store: what it concerns is empty in the tables.
+    #[serde(skip)]
+    pub damage: Vec<Damage>,
+}
+
+/// Writes one table of these sessions into a file. A file that is there already must be of the same table, and is replaced if any of its
+/// sessions changed; one with other sessions is an error, unless losing them is allowed.
+pub fn write_table(
+    memory: &Memory,
+    sessions: &[SessionRow],
+    table: Table,
+    file: &Path,
+    options: &TableOptions,
+    progress: &mut dyn FnMut(TableProgress),
+) -> Result<TableReport> {
+    let _lock = WriteLock::wait_for(file)?;
+    let old = existing_part(file, table)?;
+    let mut planner = Planner::new(memory, sessions, options, &[table])?;
+    let mut report = TableReport::default();
+    match planner.plan_file(table, file, old.as_ref())? {
+        Some(plan) => write_parts(memory, vec![plan], options.now, progress, &mut report)?,
+        None => report.files_unchanged += 1,
+    }
+    Ok(report)
+}
+
+/// Writes all tables of these sessions into a folder, which may have some already: of those, only the parts are written whose sessions
+/// changed. Sessions that a part has and that are not among these are read from the memory, too; one that the memory does not have is an
+/// error before anything is written, unless losing it is allowed.
+pub fn write_tables(
+    memory: &Memory,
+    sessions: &[SessionRow],
+    folder: &Path,
+    options: &TableOptions,
+    progress: &mut dyn FnMut(TableProgress),
+) -> Result<TableReport> {
+    create_private_folder(folder)?;
+    let _lock = WriteLock::wait_for(folder)?;
+    let mut old = Vec::new();
+    for table in Table::ALL {
+        for (month, path) in month_folders(&folder.join(table.name()))? {
+            for part in part_files(&path)? {
+                let content = match existing_part(&part, table) {
+                    Err(Error::Damaged { .. }) if options.allow_loss => None,
+                    content => content?,
+                };
+                old.extend(content.map(|content| (month.clone(), part, content)));
+            }
+        }
+    }
+    let mut planner = Planner::new(memory, sessions, options, &Table::ALL)?;
+    let mut report = TableReport::default();
+    // A session that has events now leaves the part of those without before it comes into another one.
+    let unlisted = planner.plan_unlisted(folder, &old)?;
+    let parts = planner.plan_folder(folder, &old)?;
+    let targets = unlisted.iter().chain(&parts).flat_map(|plan| &plan.targets);
+    let replaced: HashSet<&Path> = targets.map(|(_, path)| path.as_path()).collect();
+    let is_kept = |(_, path, _): &&OldPart| !replaced.contains(path.as_path());
+    report.files_unchanged = old.iter().filter(is_kept).count() as u64;
+    for plans in [Vec::from_iter(unlisted), parts] {
+        write_parts(memory, plans, options.now, progress, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn create_private_folder(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(Error::io(folder))
+}
+
+/// Returns what a file has that would be replaced; `None` when there is none.
+fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(path)(error)),
+        Ok(_) => {}
+    }
+    let (metadata, _) = read_footer(path)?;
+    let refuse = |what: String| {
+        Err(Error::BadTarget {
+            path: path.to_owned(),
+            what,
+        })
+    };
+    match PartContent::from_metadata(&metadata) {
+        None => {
+            refuse("is a Parquet file that Backstory did not write: it is not replaced".to_string())
+        }
+        Some(content) if content.table != table => refuse(format!(
+            "has the table {}: write to another file",
+            content.table.name()
+        )),
+        content => Ok(content),
+    }
+}
+
+/// Returns the months of a table with their folders, in order.
+pub(super) fn month_folders(table: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut months = Vec::new();
+    for (name, path) in entries_of(table)? {
+        if let Some(month) = name.strip_prefix(MONTH_PREFIX)
+            && path.is_dir()
+        {
+            months.push((month.to_string(), path));
+        }
+    }
+    Ok(months)
+}
+
+/// Returns the parts in the folder of a month, in order.
+pub(super) fn part_files(month: &Path) -> Result<Vec<PathBuf>> {
+    let is_part = |name: &str| name.starts_with("part-") && name.ends_with(".parquet");
+    let entries = entries_of(month)?.into_iter();
+    Ok(entries
+        .filter(|(name, _)| is_part(name))
+        .map(|(_, path)| path)
+        .collect())
+}
+
+/// Returns where the part of a table lies.
+pub(super) fn part_path(folder: &Path, table: Table, month: &str, part: &str) -> PathBuf {
+    let month = format!("{MONTH_PREFIX}{month}");
+    folder
+        .join(table.name())
+        .join(month)
+        .join(format!("part-{part}.parquet"))
+}
+
+fn entries_of(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let listed = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        listed => listed.map_err(Error::io(folder))?,
+    };
+    let mut entries = Vec::new();
+    for entry in listed {
+        let entry = entry.map_err(Error::io(folder))?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push((name, entry.path()));
+        }
+    }
+    entries.sort();
+    Ok(entries)
+}

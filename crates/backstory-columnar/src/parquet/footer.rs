@@ -1,0 +1,134 @@
+//! Footers: what a Parquet file says of itself.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use ::parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+
+use super::schema::Table;
+use super::thrift::check_schema_depth;
+use crate::error::{Error, Result};
+
+/// Number of the layout. Files of another one are written again.
+pub(super) const LAYOUT: &str = "1";
+
+/// A footer takes no more than that; parsed, it can take twenty times as much memory.
+const MAX_FOOTER_BYTES: u64 = 16 << 20;
+
+/// Length of the footer and `PAR1`.
+const TAIL_BYTES: u64 = 8;
+
+const TABLE_KEY: &str = "backstory.table";
+const LAYOUT_KEY: &str = "backstory.layout";
+const SESSIONS_KEY: &str = "backstory.sessions";
+
+/// A session of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct SessionKey {
+    pub(super) agent: String,
+    pub(super) session: String,
+}
+
+/// What a file that Backstory wrote has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PartContent {
+    pub(super) table: Table,
+    pub(super) is_current_layout: bool,
+    /// Its sessions, each with the fingerprint of the state that was written.
+    pub(super) sessions: Vec<(SessionKey, String)>,
+}
+
+impl PartContent {
+    /// Returns the entries of the footer that [`PartContent::from_metadata`] reads.
+    pub(super) fn to_metadata(&self) -> Vec<KeyValue> {
+        let rows: Vec<[&str; 3]> = self
+            .sessions
+            .iter()
+            .map(|(key, fingerprint)| {
+                [
+                    key.agent.as_str(),
+                    key.session.as_str(),
+                    fingerprint.as_str(),
+                ]
+            })
+            .collect();
+        let sessions = serde_json::to_string(&rows).unwrap_or_default();
+        vec![
+            KeyValue::new(TABLE_KEY.to_string(), self.table.name().to_string()),
+            KeyValue::new(LAYOUT_KEY.to_string(), LAYOUT.to_string()),
+            KeyValue::new(SESSIONS_KEY.to_string(), sessions),
+        ]
+    }
+
+    /// Returns the content of a file that Backstory wrote; `None` for one of another program.
+    pub(super) fn from_metadata(metadata: &ParquetMetaData) -> Option<PartContent> {
+        let entries = metadata.file_metadata().key_value_metadata()?;
+        let value = |key: &str| {
+            entries
+                .iter()
+                .find(|entry| entry.key == key)?
+                .value
+                .as_deref()
+        };
+        let rows: Vec<[String; 3]> = serde_json::from_str(value(SESSIONS_KEY)?).ok()?;
+        let session = |[agent, session, fingerprint]: [String; 3]| {
+            (SessionKey { agent, session }, fingerprint)
+        };
+        Some(PartContent {
+            table: Table::from_name(value(TABLE_KEY)?)?,
+            is_current_layout: value(LAYOUT_KEY)? == LAYOUT,
+            sessions: rows.into_iter().map(session).collect(),
+        })
+    }
+}
+
+/// Reads the footer of a Parquet file. The file may be damaged or made to do harm.
+pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
+    let damaged = |what: &str| Error::Damaged {
+        path: path.to_owned(),
+        place: "footer".to_string(),
+        what: what.to_string(),
+    };
+    let mut file = File::open(path).map_err(Error::io(path))?;
+    let found = file.metadata().map_err(Error::io(path))?;
+    if !found.is_file() {
+        return Err(Error::BadTarget {
+            path: path.to_owned(),
+            what: "is not a file".to_string(),
+        });
+    }
+    let mut read_at = |place: u64, bytes: &mut [u8]| {
+        file.seek(SeekFrom::Start(place))
+            .and_then(|_| file.read_exact(bytes))
+            .map_err(Error::io(path))
+    };
+    let not_parquet = "the file is not Parquet, or was cut off";
+    // Magic bytes stand at both ends.
+    let Some(tail_at) = found.len().checked_sub(TAIL_BYTES).filter(|at| *at >= 4) else {
+        return Err(damaged(not_parquet));
+    };
+    let mut tail = [0; TAIL_BYTES as usize];
+    read_at(tail_at, &mut tail)?;
+    let [a, b, c, d, magic @ ..] = tail;
+    match &magic {
+        b"PAR1" => {}
+        b"PARE" => return Err(damaged("it is encrypted")),
+        _ => return Err(damaged(not_parquet)),
+    }
+    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if length > MAX_FOOTER_BYTES {
+        return Err(damaged(&format!(
+            "it says that it has {length} bytes: at most {MAX_FOOTER_BYTES} are read"
+        )));
+    }
+    let Some(footer_at) = tail_at.checked_sub(length).filter(|at| *at >= 4) else {
+        return Err(damaged("it says that it is longer than the file"));
+    };
+    let mut footer = vec![0; length as usize];
+    read_at(footer_at, &mut footer)?;
+    check_schema_depth(&footer).map_err(damaged)?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&footer)
+        .map_err(|error| damaged(&error.to_string()))?;
+    Ok((metadata, found.len()))
+}

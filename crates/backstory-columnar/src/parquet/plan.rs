@@ -1,0 +1,325 @@
+//! Deciding which files are written, with which sessions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use backstory_memory::{AGENTS, Memory, SessionFilter, SessionRow, TimeMs};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::export::TableOptions;
+use super::fingerprint::session_fingerprint;
+use super::folder::part_path;
+use super::footer::{PartContent, SessionKey};
+use super::schema::Table;
+use super::usage_rows::UsageTotals;
+use crate::error::{Error, Result};
+
+/// Month of sessions whose start is not known: DuckDB and polars read it as null.
+const NO_MONTH: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Part of sessions whose start is not known.
+const NO_DAY_PART: &str = "unknown";
+
+/// Part of sessions that used tokens and have no event of their own.
+const UNLISTED_PART: &str = "unlisted";
+
+/// A part that is there: its month, its path and what it has.
+pub(super) type OldPart = (String, PathBuf, PartContent);
+
+/// Files that are written in one walk through their sessions.
+pub(super) struct PartPlan {
+    pub(super) targets: Vec<(Table, PathBuf)>,
+    pub(super) sessions: Vec<SessionRow>,
+    /// Sessions without an event of their own.
+    pub(super) unlisted: Vec<SessionKey>,
+    /// All of them with their fingerprints.
+    pub(super) content: Vec<(SessionKey, String)>,
+}
+
+impl PartPlan {
+    /// Number of events that are to be read.
+    pub(super) fn event_count(&self) -> u64 {
+        self.sessions
+            .iter()
+            .map(|session| session.events + session.live_events)
+            .sum()
+    }
+}
+
+/// What is known before anything is written.
+pub(super) struct Planner<'a> {
+    memory: &'a Memory,
+    sessions: &'a [SessionRow],
+    options: &'a TableOptions,
+    totals: UsageTotals,
+    /// All sessions of the memory, looked up when they are needed.
+    listed: Option<HashMap<SessionKey, SessionRow>>,
+    fingerprints: HashMap<SessionKey, String>,
+}
+
+impl SessionKey {
+    pub(super) fn of_row(row: &SessionRow) -> Self {
+        SessionKey {
+            agent: row.agent.clone(),
+            session: row.session.clone(),
+        }
+    }
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        memory: &'a Memory,
+        sessions: &'a [SessionRow],
+        options: &'a TableOptions,
+        tables: &[Table],
+    ) -> Result<Self> {
+        let mut agents: BTreeSet<&str> = BTreeSet::new();
+        if tables.contains(&Table::Usage) {
+            agents.extend(sessions.iter().map(|session| session.agent.as_str()));
+            // Those of sessions that an old part has, too.
+            agents.extend(AGENTS.iter().map(|agent| agent.name));
+        }
+        let mut fingerprints = HashMap::new();
+        for session in sessions {
+            let fingerprint = session_fingerprint(memory, session, options.now)?;
+            fingerprints.insert(SessionKey::of_row(session), fingerprint);
+        }
+        Ok(Planner {
+            memory,
+            sessions,
+            options,
+            totals: UsageTotals::of_memory(memory, &agents)?,
+            listed: None,
+            fingerprints,
+        })
+    }
+
+    /// Plans a single file; `None` when it is as it should be.
+    pub(super) fn plan_file(
+        &mut self,
+        table: Table,
+        file: &Path,
+        old: Option<&PartContent>,
+    ) -> Result<Option<PartPlan>> {
+        let mut plan = self.part_plan(self.sessions.to_vec())?;
+        plan.targets = vec![(table, file.to_owned())];
+        if table == Table::Usage && self.options.with_unlisted_usage {
+            for (key, fingerprint) in self.unlisted_sessions()? {
+                plan.unlisted.push(key.clone());
+                plan.content.push((key, fingerprint));
+            }
+        }
+        if let Some(old) = old {
+            let kept: HashSet<&SessionKey> = plan.content.iter().map(|(key, _)| key).collect();
+            let lost = old
+                .sessions
+                .iter()
+                .map(|(key, _)| key)
+                .filter(|key| !kept.contains(key));
+            self.allow_lost(file, lost)?;
+        }
+        Ok((!self.is_current(old, &plan.content)).then_some(plan))
+    }
+
+    /// Plans the part of the sessions without an event of their own.
+    pub(super) fn plan_unlisted(
+        &mut self,
+        folder: &Path,
+        old: &[OldPart],
+    ) -> Result<Option<PartPlan>> {
+        let target = part_path(folder, Table::Usage, NO_MONTH, UNLISTED_PART);
+        let old = old
+            .iter()
+            .find(|(_, path, _)| *path == target)
+            .map(|(_, _, content)| content);
+        if old.is_none() && !self.options.with_unlisted_usage {
+            return Ok(None);
+        }
+        let old_keys: HashSet<&SessionKey> = old
+            .iter()
+            .flat_map(|old| &old.sessions)
+            .map(|(key, _)| key)
+            .collect();
+        let with_all = self.options.with_unlisted_usage;
+        let mut content = self.unlisted_sessions()?;
+        content.retain(|(key, _)| with_all || old_keys.contains(key));
+        let kept: HashSet<&SessionKey> = content.iter().map(|(key, _)| key).collect();
+        let listed = self.listed()?;
+        let lost = old_keys
+            .iter()
+            .filter(|key| !kept.contains(*key) && !listed.contains_key(*key));
+        let lost: Vec<SessionKey> = lost.map(|key| (*key).clone()).collect();
+        self.allow_lost(&target, lost.iter())?;
+        if self.is_current(old, &content) || (old.is_none() && content.is_empty()) {
+            return Ok(None);
+        }
+        Ok(Some(PartPlan {
+            targets: vec![(Table::Usage, target)],
+            sessions: Vec::new(),
+            unlisted: content.iter().map(|(key, _)| key.clone()).collect(),
+            content,
+        }))
+    }
+
+    /// Plans the parts of a folder that have to be written.
+    pub(super) fn plan_folder(&mut self, folder: &Path, old: &[OldPart]) -> Result<Vec<PartPlan>> {
+        let mut old_parts: HashMap<&Path, &PartContent> = HashMap::new();
+        // A session stays in the part that has it, whatever is known of its start now: nowhere else can it be there twice.
+        let mut places: HashMap<&SessionKey, (String, String)> = HashMap::new();
+        for (month, path, content) in old {
+            old_parts.insert(path, content);
+            let name = path
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            let part = name.strip_prefix("part-").unwrap_or_default();
+            if part != UNLISTED_PART {
+                let place = (month.clone(), part.to_string());
+                places.extend(content.sessions.iter().map(|(key, _)| (key, place.clone())));
+            }
+        }
+        let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
+        for session in self.sessions {
+            let known = places.get(&SessionKey::of_row(session)).cloned();
+            let place = known.unwrap_or_else(|| place_of(session.started_at));
+            by_place.entry(place).or_default().push(session.clone());
+        }
+        let mut plans = Vec::new();
+        for ((month, part), mut sessions) in by_place {
+            let tables = Table::ALL.map(|table| (table, part_path(folder, table, &month, &part)));
+            let old_content = |path: &Path| old_parts.get(path).copied();
+            let selected = self.content_of(&sessions)?;
+            let needs_writing = |(_, path): &&(Table, PathBuf)| {
+                let Some(old) = old_content(path) else {
+                    return true;
+                };
+                let old_state: HashMap<_, _> = old
+                    .sessions
+                    .iter()
+                    .map(|(key, state)| (key, state))
+                    .collect();
+                let is_same =
+                    |(key, state): &(SessionKey, String)| old_state.get(key) == Some(&state);
+                self.options.rewrite || !old.is_current_layout || !selected.iter().all(is_same)
+            };
+            let targets: Vec<(Table, PathBuf)> =
+                tables.iter().filter(needs_writing).cloned().collect();
+            if targets.is_empty() {
+                continue;
+            }
+            // The part gets all sessions that any of its tables has.
+            let chosen: HashSet<&SessionKey> = selected.iter().map(|(key, _)| key).collect();
+            let contents = tables.iter().filter_map(|(_, path)| old_content(path));
+            let others = contents
+                .flat_map(|content| &content.sessions)
+                .map(|(key, _)| key);
+            let others: BTreeSet<&SessionKey> =
+                others.filter(|key| !chosen.contains(key)).collect();
+            if !others.is_empty() {
+                let listed = self.listed()?;
+                sessions.extend(others.iter().filter_map(|key| listed.get(*key).cloned()));
+                let lost: Vec<&SessionKey> = others
+                    .into_iter()
+                    .filter(|key| !listed.contains_key(*key))
+                    .collect();
+                let path = targets.first().map_or(folder, |(_, path)| path.as_path());
+                self.allow_lost(path, lost.into_iter())?;
+            }
+            let plan = self.part_plan(sessions)?;
+            plans.push(PartPlan { targets, ..plan });
+        }
+        Ok(plans)
+    }
+
+    fn part_plan(&mut self, mut sessions: Vec<SessionRow>) -> Result<PartPlan> {
+        sessions.sort_by(|a, b| (a.started_at, &a.session).cmp(&(b.started_at, &b.session)));
+        let content = self.content_of(&sessions)?;
+        Ok(PartPlan {
+            targets: Vec::new(),
+            sessions,
+            unlisted: Vec::new(),
+            content,
+        })
+    }
+
+    fn content_of(&mut self, sessions: &[SessionRow]) -> Result<Vec<(SessionKey, String)>> {
+        let mut content = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            let key = SessionKey::of_row(session);
+            let fingerprint = match self.fingerprints.get(&key) {
+                Some(known) => known.clone(),
+                None => session_fingerprint(self.memory, session, self.options.now)?,
+            };
+            content.push((key, fingerprint));
+        }
+        Ok(content)
+    }
+
+    fn is_current(&self, old: Option<&PartContent>, content: &[(SessionKey, String)]) -> bool {
+        let Some(old) = old else { return false };
+        let states = |content: &[(SessionKey, String)]| -> BTreeSet<(SessionKey, String)> {
+            content.iter().cloned().collect()
+        };
+        !self.options.rewrite && old.is_current_layout && states(&old.sessions) == states(content)
+    }
+
+    fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
+        self.listed()?;
+        let listed = self.listed.as_ref();
+        Ok(self
+            .totals
+            .sessions_except(|key| listed.is_some_and(|listed| listed.contains_key(key))))
+    }
+
+    fn listed(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
+        let listed = match self.listed.take() {
+            Some(listed) => listed,
+            None => {
+                let rows = self
+                    .memory
+                    .sessions(&SessionFilter::default())
+                    .map_err(Error::input)?;
+                rows.into_iter()
+                    .map(|row| (SessionKey::of_row(&row), row))
+                    .collect()
+            }
+        };
+        Ok(self.listed.insert(listed))
+    }
+
+    fn allow_lost<'k>(
+        &self,
+        path: &Path,
+        mut lost: impl Iterator<Item = &'k SessionKey>,
+    ) -> Result<()> {
+        match lost.next() {
+            Some(first) if !self.options.allow_loss => {
+                let count = match lost.count() {
+                    0 => "1 session".to_string(),
+                    more => format!("{} sessions", more + 1),
+                };
+                Err(Error::LostSessions {
+                    path: path.to_owned(),
+                    count,
+                    example: first.session.clone(),
+                    agent: first.agent.clone(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Month and day, in UTC, of a session that started at this time.
+fn place_of(started_at: Option<TimeMs>) -> (String, String) {
+    let time = started_at.and_then(|at| Timestamp::from_millisecond(at.get()).ok());
+    let Some(time) = time else {
+        return (NO_MONTH.to_string(), NO_DAY_PART.to_string());
+    };
+    let date = time.to_zoned(TimeZone::UTC).date();
+    (
+        format!("{:04}-{:02}", date.year(), date.month()),
+        date.to_string(),
+    )
+}

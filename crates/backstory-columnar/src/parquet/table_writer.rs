@@ -1,0 +1,93 @@
+//! A table on its way into a file.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use ::parquet::errors::Result;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::writer::SerializedFileWriter;
+
+use super::column::{ColumnBuffer, Value};
+use super::schema::Table;
+
+/// A row group ends when it has so many rows: what DuckDB reads on one thread.
+const MAX_ROW_GROUP_ROWS: u64 = 122_880;
+
+/// A row group ends when its values take so much memory.
+const MAX_ROW_GROUP_BYTES: usize = 24 << 20;
+
+/// Rows between two looks at the size of a page; a page of long texts grows by so many of them at most.
+const PAGE_CHECK_ROWS: usize = 64;
+
+/// Writer of the rows of a table. Not more than a row group is in memory.
+pub(super) struct TableWriter {
+    writer: SerializedFileWriter<BufWriter<File>>,
+    columns: Vec<ColumnBuffer>,
+    buffered_rows: u64,
+    buffered_bytes: usize,
+    rows: u64,
+}
+
+impl TableWriter {
+    pub(super) fn new(table: Table, file: File) -> Result<Self> {
+        let properties = table
+            .writer_properties()?
+            .set_write_batch_size(PAGE_CHECK_ROWS);
+        let schema = table.parquet_schema()?;
+        let properties = Arc::new(properties.build());
+        Ok(TableWriter {
+            writer: SerializedFileWriter::new(
+                BufWriter::with_capacity(1 << 18, file),
+                schema,
+                properties,
+            )?,
+            columns: table.columns().iter().map(ColumnBuffer::new).collect(),
+            buffered_rows: 0,
+            buffered_bytes: 0,
+            rows: 0,
+        })
+    }
+
+    /// Adds a row, its values in the order of the columns.
+    pub(super) fn push_row<const N: usize>(&mut self, row: [Value; N]) -> Result<()> {
+        debug_assert_eq!(N, self.columns.len());
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            self.buffered_bytes += column.push(value);
+        }
+        self.buffered_rows += 1;
+        if self.buffered_rows >= MAX_ROW_GROUP_ROWS || self.buffered_bytes >= MAX_ROW_GROUP_BYTES {
+            self.write_row_group()?;
+        }
+        Ok(())
+    }
+
+    fn write_row_group(&mut self) -> Result<()> {
+        let mut row_group = self.writer.next_row_group()?;
+        for buffer in &mut self.columns {
+            if let Some(column) = row_group.next_column()? {
+                buffer.write(column)?;
+            }
+        }
+        row_group.close()?;
+        self.rows += self.buffered_rows;
+        (self.buffered_rows, self.buffered_bytes) = (0, 0);
+        Ok(())
+    }
+
+    /// Writes what is left and the footer; returns the file and the number of rows.
+    pub(super) fn finish(mut self, metadata: Vec<KeyValue>) -> Result<(File, u64)> {
+        if self.buffered_rows > 0 {
+            self.write_row_group()?;
+        }
+        for entry in metadata {
+            self.writer.append_key_value_metadata(entry);
+        }
+        let rows = self.rows;
+        let file = self.writer.into_inner()?;
+        let file = file
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)?;
+        Ok((file, rows))
+    }
+}

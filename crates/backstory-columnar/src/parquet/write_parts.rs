@@ -1,0 +1,147 @@
+//! Writing files that were planned, several at a time.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use backstory_memory::{Damage, Memory, TimeMs};
+
+use super::export::{TableFiles, TableProgress};
+use super::folder::TableReport;
+use super::footer::PartContent;
+use super::part::PartWriter;
+use super::plan::PartPlan;
+use super::schema::Table;
+use crate::error::{Error, Result};
+
+/// More threads would take more memory: each has a row group of every table.
+const MAX_THREADS: usize = 4;
+
+/// Number of events between two reports of progress.
+const PROGRESS_EVENTS: u64 = 500;
+
+/// What a thread tells the one that waits.
+enum Step {
+    Events(u64),
+    Session,
+    File { rows: u64, bytes: u64 },
+    Damage(Vec<Damage>),
+    Failed(Error),
+}
+
+/// Writes files and adds them to the report.
+pub(super) fn write_parts(
+    memory: &Memory,
+    mut plans: Vec<PartPlan>,
+    now: TimeMs,
+    progress: &mut dyn FnMut(TableProgress),
+    report: &mut TableReport,
+) -> Result<()> {
+    // The largest ones first, so that no thread is left alone with one in the end.
+    plans.sort_by_key(|plan| std::cmp::Reverse(plan.event_count()));
+    let mut state = TableProgress {
+        sessions_total: plans.iter().map(|plan| plan.sessions.len() as u64).sum(),
+        events_total: plans.iter().map(PartPlan::event_count).sum(),
+        ..TableProgress::default()
+    };
+    progress(state);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_THREADS)
+        .min(plans.len());
+    let mut readers = Vec::new();
+    for _ in 0..threads {
+        readers.extend(memory.open_reader().map_err(Error::input)?);
+    }
+    let queue = Queue {
+        plans: &plans,
+        next: AtomicUsize::new(0),
+        is_stopped: AtomicBool::new(false),
+    };
+    let mut failed = None;
+    let (steps, received) = channel();
+    std::thread::scope(|scope| {
+        for reader in readers {
+            let (queue, steps) = (&queue, steps.clone());
+            scope.spawn(move || queue.work(&reader, now, &steps));
+        }
+        drop(steps);
+        for step in received {
+            match step {
+                Step::Events(count) => state.events_read += count,
+                Step::Session => state.sessions_written += 1,
+                Step::File { rows, bytes } => {
+                    report.files_written += 1;
+                    report.rows_written += rows;
+                    report.bytes_written += bytes;
+                }
+                Step::Damage(damage) => report.damage.extend(damage),
+                Step::Failed(error) => {
+                    failed.get_or_insert(error);
+                    queue.is_stopped.store(true, Ordering::Relaxed);
+                }
+            }
+            progress(state);
+        }
+    });
+    report.sessions_written += state.sessions_written;
+    failed.map_or(Ok(()), Err)
+}
+
+struct Queue<'a> {
+    plans: &'a [PartPlan],
+    next: AtomicUsize,
+    is_stopped: AtomicBool,
+}
+
+impl Queue<'_> {
+    fn work(&self, memory: &Memory, now: TimeMs, steps: &Sender<Step>) {
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let Some(plan) = self.plans.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
+            if let Err(error) = write_part(memory, plan, now, steps) {
+                let _ = steps.send(Step::Failed(error));
+            }
+            let _ = steps.send(Step::Damage(memory.take_damage()));
+        }
+    }
+}
+
+/// Writes the files of one plan. The table of sessions comes into place last: what it names is in the others.
+fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step>) -> Result<()> {
+    // A receiver that is gone does not want to know.
+    let tell = |step: Step| drop(steps.send(step));
+    let mut files = TableFiles::default();
+    for (table, path) in &plan.targets {
+        files
+            .parts
+            .push((*table, PartWriter::create(path, *table)?));
+    }
+    for session in &plan.sessions {
+        let mut events = 0;
+        files.write_session(memory, session, now, &mut || {
+            events += 1;
+            if events == PROGRESS_EVENTS {
+                tell(Step::Events(std::mem::take(&mut events)));
+            }
+        })?;
+        tell(Step::Events(events));
+        tell(Step::Session);
+    }
+    for key in &plan.unlisted {
+        files.write_usage(memory, key, None)?;
+    }
+    files
+        .parts
+        .sort_by_key(|(table, _)| *table == Table::Sessions);
+    for (table, part) in files.parts {
+        let content = PartContent {
+            table,
+            is_current_layout: true,
+            sessions: plan.content.clone(),
+        };
+        let (rows, bytes) = part.finish(&content)?;
+        tell(Step::File { rows, bytes });
+    }
+    Ok(())
+}

@@ -1,0 +1,353 @@
+//! Values of the tables, and exporting again.
+
+use std::collections::BTreeMap;
+
+use backstory_columnar::{
+    Error, Table, TableOptions, inspect_folder, inspect_table, write_table, write_tables,
+};
+use backstory_memory::{EventRange, Memory, SessionRow, Usage, UsageBy};
+use jiff::tz::TimeZone;
+use parquet::record::Field;
+
+use crate::support::{
+    Logs, NOW, all_options, all_sessions, export_all, field, number, parts, rows_of, table_rows,
+    table_texts, text,
+};
+
+fn sum_of(rows: &[parquet::record::Row], name: &str) -> i64 {
+    rows.iter().filter_map(|row| number(row, name)).sum()
+}
+
+#[test]
+fn tables_have_what_the_library_knows() {
+    let logs = Logs::generate(2_000_000);
+    let memory = logs.memory();
+    let folder = logs.path("tables");
+    let report = export_all(&memory, &folder);
+    let sessions = all_sessions(&memory);
+    assert_eq!(report.sessions_written, sessions.len() as u64);
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), sessions.len());
+
+    let rows = table_rows(&folder, Table::Events);
+    let by_place: BTreeMap<_, _> = rows
+        .iter()
+        .map(|row| ((text(row, "session"), number(row, "seq")), row))
+        .collect();
+    assert_eq!(by_place.len(), rows.len());
+    let (mut events, mut calls, mut unanswered) = (0, 0, 0);
+    for session in &sessions {
+        let handle = memory.session_from_row(session.clone());
+        let mut open = std::collections::HashSet::new();
+        for event in handle.events(EventRange::All).unwrap() {
+            let event = event.unwrap();
+            let row = by_place[&(
+                Some(session.session.clone()),
+                Some(event.seq.count() as i64),
+            )];
+            assert_eq!(text(row, "text").as_deref(), Some(event.text.as_str()));
+            assert_eq!(text(row, "kind").as_deref(), Some(event.kind));
+            assert_eq!(text(row, "tool"), event.tool);
+            assert_eq!(text(row, "model"), event.model);
+            assert_eq!(text(row, "uuid"), event.uuid);
+            assert_eq!(text(row, "arguments"), event.arguments);
+            assert_eq!(field(row, "error"), &Field::Bool(event.error));
+            assert_eq!(
+                number(row, "source_line"),
+                event.source_line.map(|line| line as i64)
+            );
+            let at = event
+                .timestamp
+                .map(|at| at.parse::<jiff::Timestamp>().unwrap().as_millisecond());
+            assert_eq!(number(row, "timestamp"), at);
+            let Field::ListInternal(files) = field(row, "files") else {
+                panic!("files are no list")
+            };
+            assert_eq!(files.elements().len(), event.files.len());
+            if event.kind == "tool_call" {
+                calls += 1;
+                open.insert(event.seq);
+            } else if event.kind == "tool_result"
+                && !event.call.is_some_and(|call| open.remove(&call))
+            {
+                calls += 1;
+            }
+            events += 1;
+        }
+        unanswered += open.len();
+    }
+    assert_eq!(events, rows.len());
+
+    let rows = table_rows(&folder, Table::ToolCalls);
+    assert_eq!(rows.len(), calls);
+    let without_result = rows
+        .iter()
+        .filter(|row| number(row, "result_seq").is_none());
+    assert_eq!(without_result.count(), unanswered);
+}
+
+#[test]
+fn sums_of_usage_are_those_of_the_library() {
+    let logs = Logs::generate(2_000_000);
+    logs.add_session("small", "2026-03-04", 3);
+    let memory = logs.memory();
+    let folder = logs.path("tables");
+    export_all(&memory, &folder);
+    let rows = table_rows(&folder, Table::Usage);
+    let totals = memory
+        .usage(UsageBy::Model, &TimeZone::UTC, None)
+        .unwrap()
+        .totals;
+    for (name, total) in columns_of(&totals) {
+        assert_eq!(sum_of(&rows, name), total, "{name}");
+    }
+    for (by, column, unknown) in [
+        (UsageBy::Model, "model", Some("unknown")),
+        (UsageBy::Session, "session", None),
+        (UsageBy::Project, "project", Some("unknown")),
+    ] {
+        let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+        for row in &rows {
+            let key = text(row, column).or(unknown.map(str::to_string)).unwrap();
+            *sums.entry(key).or_default() += number(row, "total").unwrap();
+        }
+        let table = memory.usage(by, &TimeZone::UTC, None).unwrap();
+        let expected: BTreeMap<String, i64> = table
+            .entries
+            .into_iter()
+            .map(|entry| (entry.key, entry.usage.total() as i64))
+            .collect();
+        assert_eq!(sums, expected, "{column}");
+    }
+    let mut days: BTreeMap<String, i64> = BTreeMap::new();
+    for row in &rows {
+        let day = match field(row, "day") {
+            Field::Date(day) => jiff::Timestamp::from_second(i64::from(*day) * 86_400)
+                .unwrap()
+                .strftime("%F")
+                .to_string(),
+            _ => "unknown".to_string(),
+        };
+        *days.entry(day).or_default() += number(row, "total").unwrap();
+    }
+    let table = memory.usage(UsageBy::Day, &TimeZone::UTC, None).unwrap();
+    let expected: BTreeMap<String, i64> = table
+        .entries
+        .into_iter()
+        .map(|entry| (entry.key, entry.usage.total() as i64))
+        .collect();
+    assert_eq!(days, expected);
+}
+
+fn columns_of(usage: &Usage) -> [(&'static str, i64); 9] {
+    [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cache_read", usage.cache_read),
+        ("cache_write", usage.cache_write),
+        ("cache_write_5m", usage.cache_write_5m()),
+        ("cache_write_1h", usage.cache_write_1h),
+        ("reasoning", usage.reasoning),
+        ("total", usage.total()),
+        ("web_searches", usage.web_searches),
+    ]
+    .map(|(name, count)| (name, count as i64))
+}
+
+#[test]
+fn only_days_that_changed_are_written() {
+    let logs = Logs::generate(0);
+    for (id, day) in [
+        ("one", "2026-03-04"),
+        ("two", "2026-03-05"),
+        ("three", "2026-04-01"),
+    ] {
+        logs.add_session(id, day, 2);
+    }
+    let folder = logs.path("tables");
+    let memory = logs.memory();
+    let first = export_all(&memory, &folder);
+    assert_eq!((first.files_written, first.files_unchanged), (12, 0));
+    assert_eq!(export_all(&memory, &folder).files_written, 0);
+    // Another store of the same logs is no change, either.
+    let again = export_all(&logs.memory(), &folder);
+    assert_eq!((again.files_written, again.files_unchanged), (0, 12));
+
+    logs.add_session("two", "2026-03-05", 5);
+    logs.add_session("four", "2026-04-01", 1);
+    logs.add_session("five", "2026-05-01", 1);
+    let memory = logs.memory();
+    let grown = export_all(&memory, &folder);
+    assert_eq!(
+        (
+            grown.files_written,
+            grown.files_unchanged,
+            grown.sessions_written
+        ),
+        (12, 4, 4)
+    );
+    let fresh = logs.path("fresh");
+    export_all(&memory, &fresh);
+    assert_eq!(table_texts(&folder), table_texts(&fresh));
+
+    let summary = inspect_folder(&folder).unwrap();
+    let rows: Vec<(Table, u64)> = summary
+        .tables
+        .iter()
+        .map(|table| (table.table, table.rows))
+        .collect();
+    let expected = [
+        (Table::Sessions, 5),
+        (Table::Events, 16),
+        (Table::ToolCalls, 0),
+        (Table::Usage, 11),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(summary.tables[0].months, ["2026-03", "2026-04", "2026-05"]);
+}
+
+#[test]
+fn sessions_of_a_part_that_are_not_exported_again_stay() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 2);
+    logs.add_session("two", "2026-03-04", 2);
+    let folder = logs.path("tables");
+    let memory = logs.memory();
+    let only = |memory: &Memory, id: &str| -> Vec<SessionRow> {
+        all_sessions(memory)
+            .into_iter()
+            .filter(|row| row.session == id)
+            .collect()
+    };
+    let options = TableOptions::new(NOW);
+    for id in ["one", "two"] {
+        write_tables(&memory, &only(&memory, id), &folder, &options, &mut |_| {}).unwrap();
+    }
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
+    // A session that the memory does not have any more cannot be kept, and nothing is written.
+    std::fs::remove_file(logs.path("home/.claude/projects/-home-ada-shop/one.jsonl")).unwrap();
+    logs.add_session("two", "2026-03-04", 3);
+    let memory = logs.memory();
+    let before = table_texts(&folder);
+    let refused = write_tables(
+        &memory,
+        &all_sessions(&memory),
+        &folder,
+        &options,
+        &mut |_| {},
+    );
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message.contains("has 1 session that would be lost, such as \"one\" of claude-code"),
+        "{message}"
+    );
+    assert_eq!(table_texts(&folder), before);
+    let options = TableOptions {
+        allow_loss: true,
+        ..options
+    };
+    write_tables(
+        &memory,
+        &all_sessions(&memory),
+        &folder,
+        &options,
+        &mut |_| {},
+    )
+    .unwrap();
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), 1);
+    assert_eq!(table_rows(&folder, Table::Events).len(), 4);
+}
+
+#[test]
+fn a_file_has_one_table_and_is_replaced_only_without_loss() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 2);
+    logs.add_session("two", "2026-05-04", 2);
+    let memory = logs.memory();
+    let sessions = all_sessions(&memory);
+    let file = logs.path("events.parquet");
+    let write = |sessions: &[SessionRow], table: Table| {
+        write_table(&memory, sessions, table, &file, &all_options(), &mut |_| {})
+    };
+    assert_eq!(
+        write(&sessions[..1], Table::Events).unwrap().rows_written,
+        3
+    );
+    assert_eq!(write(&sessions, Table::Events).unwrap().rows_written, 6);
+    assert_eq!(write(&sessions, Table::Events).unwrap().files_unchanged, 1);
+    assert!(matches!(
+        write(&sessions[..1], Table::Events),
+        Err(Error::LostSessions { .. })
+    ));
+    assert!(matches!(
+        write(&sessions, Table::Usage),
+        Err(Error::BadTarget { .. })
+    ));
+    assert_eq!(rows_of(&file).len(), 6);
+    let summary = inspect_table(&file).unwrap();
+    assert_eq!(
+        (summary.table, summary.sessions, summary.rows),
+        (Some(Table::Events), Some(2), 6)
+    );
+    let names: Vec<&str> = summary
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let expected: Vec<&str> = Table::Events
+        .columns()
+        .iter()
+        .map(|column| column.name)
+        .collect();
+    assert_eq!(names, expected);
+    // Nothing else is left beside it.
+    let left: Vec<_> = std::fs::read_dir(logs.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+
+    std::fs::write(&file, b"a letter").unwrap();
+    assert!(matches!(
+        write(&sessions, Table::Events),
+        Err(Error::Damaged { .. })
+    ));
+    assert_eq!(std::fs::read(&file).unwrap(), b"a letter");
+}
+
+#[test]
+fn parts_of_a_folder_are_private() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 2);
+    let folder = logs.path("tables");
+    export_all(&logs.memory(), &folder);
+    #[cfg(unix)]
+    for part in parts(&folder, Table::Events) {
+        use std::os::unix::fs::MetadataExt;
+        assert_eq!(std::fs::metadata(part).unwrap().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_second_writer_waits_and_nothing_is_lost() {
+    let logs = Logs::generate(0);
+    let ids: Vec<String> = (0..6).map(|number| format!("session-{number}")).collect();
+    for id in &ids {
+        logs.add_session(id, "2026-03-04", 30);
+    }
+    let folder = logs.path("tables");
+    let memory = logs.memory();
+    std::thread::scope(|scope| {
+        for id in &ids {
+            let reader = memory.open_reader().unwrap().unwrap();
+            let folder = &folder;
+            scope.spawn(move || {
+                let mut sessions = all_sessions(&reader);
+                sessions.retain(|row| row.session == *id);
+                let options = TableOptions::new(NOW);
+                write_tables(&reader, &sessions, folder, &options, &mut |_| {}).unwrap();
+            });
+        }
+    });
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), ids.len());
+    assert_eq!(table_rows(&folder, Table::Events).len(), ids.len() * 31);
+}
