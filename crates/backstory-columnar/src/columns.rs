@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use backstory_memory::{
-    EventRange, EventRecord, MessageRecord, Seq, Session, SessionRow, TimeMs, UsageRecord,
+    EventRange, EventRecord, MessageRecord, Seq, Session, SessionRow, TextEmbedder, TimeMs,
+    UsageRecord,
 };
 
 use crate::error::Result;
+use crate::export::ExportOptions;
 use crate::rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
@@ -15,20 +17,26 @@ use crate::rows::{
 /// Attribute that tells what a session was when it was written: one that is still the same is not written again.
 pub(crate) const STATE_ATTRIBUTE: &str = "backstory_state";
 
+/// Messages that are embedded at once.
+const TEXTS_AT_ONCE: usize = 1000;
+
 /// Raised when the same session gives other columns.
 const COLUMNS_VERSION: u32 = 1;
 
 /// Reads everything that a memory has of a session.
-pub fn read_columns(session: &Session<'_>) -> Result<SessionColumns> {
+pub fn read_columns(session: &Session<'_>, options: &ExportOptions<'_>) -> Result<SessionColumns> {
     let row = session.row();
     let mut rows = Rows::default();
     for message in session.messages(EventRange::All)? {
         rows.add(message?);
     }
+    if let Some(embedder) = options.embedder {
+        add_embeddings(&mut rows.messages, embedder)?;
+    }
     let mut logs = Vec::new();
     let stored = session.logs()?;
     for (number, log) in stored.iter().enumerate() {
-        if log.is_whole {
+        if options.with_logs && log.is_whole {
             let mut bytes = Vec::new();
             session.copy_log(log, &mut bytes)?;
             let mut rows = rows.places.remove(&number).unwrap_or_default();
@@ -52,10 +60,10 @@ pub fn read_columns(session: &Session<'_>) -> Result<SessionColumns> {
         permission_mode: row.permission_mode.clone(),
         session_id_original: Some(row.session.clone()),
         missing: missing_parts(row, logs.len() < stored.len()),
-        embedding_model: None,
+        embedding_model: options.embedder.map(|model| model.name().to_string()),
         other: vec![(
             STATE_ATTRIBUTE.to_string(),
-            AttributeValue::Text(session_state(session)?),
+            AttributeValue::Text(session_state(session, options)?),
         )],
     };
     Ok(SessionColumns {
@@ -68,19 +76,36 @@ pub fn read_columns(session: &Session<'_>) -> Result<SessionColumns> {
     })
 }
 
+/// Embeds the text of every message that has one.
+fn add_embeddings(messages: &mut [Message], embedder: &TextEmbedder) -> Result<()> {
+    let has_text = |message: &&mut Message| !message.text.trim().is_empty();
+    let mut with_text: Vec<&mut Message> = messages.iter_mut().filter(has_text).collect();
+    for messages in with_text.chunks_mut(TEXTS_AT_ONCE) {
+        let texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
+        let vectors = embedder.embed_texts(&texts)?;
+        let vectors = vectors.rows.chunks_exact(vectors.dimensions.max(1));
+        for (message, vector) in messages.iter_mut().zip(vectors) {
+            message.embedding = Some(vector.to_vec());
+        }
+    }
+    Ok(())
+}
+
 /// Returns the name of a session's group and of its file: its id.
 pub fn group_name(row: &SessionRow) -> String {
     link_name(&row.session)
 }
 
 /// Returns a text that changes whenever the columns of a session may.
-pub(crate) fn session_state(session: &Session<'_>) -> Result<String> {
+pub(crate) fn session_state(session: &Session<'_>, options: &ExportOptions<'_>) -> Result<String> {
     let row = session.row();
     let logs = session.logs()?;
     let bytes: u64 = logs.iter().map(|log| log.length).sum();
+    let with_logs = if options.with_logs { "with" } else { "without" };
+    let model = options.embedder.map_or("none", TextEmbedder::name);
     let ended = row.ended_at.map_or(0, TimeMs::get);
     Ok(format!(
-        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} logs {} bytes {bytes} title {}",
+        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} {with_logs} logs {} bytes {bytes} model {model} title {}",
         row.events,
         row.live_events,
         row.evicted,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
-use backstory_memory::{Memory, SessionRow};
+use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
 use crate::columns::{STATE_ATTRIBUTE, group_name, read_columns, session_state};
 use crate::error::{Error, Result};
@@ -17,6 +17,17 @@ const SOURCE: &str = "backstory";
 
 /// Sessions with more bytes of logs are written to a folder one after the other, to bound memory.
 const LARGE_LOG_BYTES: u64 = 16 << 20;
+
+/// How sessions are exported.
+#[derive(Clone, Copy)]
+pub struct ExportOptions<'a> {
+    /// Threads that read and compress.
+    pub threads: usize,
+    /// Whether the logs of sessions are written, too. Without them not every detail comes back.
+    pub with_logs: bool,
+    /// Model that embeds the text of every message.
+    pub embedder: Option<&'a TextEmbedder>,
+}
 
 /// What an export did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +55,7 @@ pub fn export_file(
     memory: &Memory,
     sessions: &[SessionRow],
     path: &Path,
-    threads: usize,
+    options: &ExportOptions<'_>,
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
     let states = stored_states(path)?;
@@ -52,7 +63,7 @@ pub fn export_file(
     let mut changed = Vec::new();
     for row in sessions {
         let session = memory.session_from_row(row.clone());
-        if states.get(&group_name(row)) == Some(&session_state(&session)?) {
+        if states.get(&group_name(row)) == Some(&session_state(&session, options)?) {
             report.unchanged += 1;
         } else {
             changed.push(row.clone());
@@ -63,14 +74,14 @@ pub fn export_file(
         // One session is read while the one before it is compressed.
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let (sender, receiver) = mpsc::sync_channel::<Result<SessionColumns>>(0);
-        let options = WriteOptions {
-            threads,
+        let write_options = WriteOptions {
+            threads: options.threads,
             ..WriteOptions::default()
         };
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 for row in changed {
-                    let columns = read_columns(&reader.session_from_row(row));
+                    let columns = read_columns(&reader.session_from_row(row), options);
                     if sender.send(columns).is_err() {
                         return;
                     }
@@ -82,7 +93,7 @@ pub fn export_file(
                     progress(report.unchanged + report.written);
                 }
             });
-            write_sessions(path, SOURCE, received, &options)
+            write_sessions(path, SOURCE, received, &write_options)
         })?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -94,7 +105,7 @@ pub fn export_folder(
     memory: &Memory,
     sessions: &[SessionRow],
     folder: &Path,
-    threads: usize,
+    options: &ExportOptions<'_>,
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
@@ -104,7 +115,7 @@ pub fn export_folder(
     let work = |memory: Memory| {
         while let Some(row) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
             let path = session_path(folder, row);
-            let one = export_one(&memory, row, &path, &large);
+            let one = export_one(&memory, row, &path, options, &large);
             let Ok(mut report) = report.lock() else {
                 return;
             };
@@ -113,7 +124,7 @@ pub fn export_folder(
         }
     };
     let mut readers = Vec::new();
-    for _ in 0..threads.max(1) {
+    for _ in 0..options.threads.max(1) {
         readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
     }
     std::thread::scope(|scope| {
@@ -134,22 +145,23 @@ fn export_one(
     memory: &Memory,
     row: &SessionRow,
     path: &Path,
+    options: &ExportOptions<'_>,
     large: &Mutex<()>,
 ) -> Result<ExportReport> {
     let session = memory.session_from_row(row.clone());
     let mut report = ExportReport::default();
-    if stored_states(path)?.get(&group_name(row)) == Some(&session_state(&session)?) {
+    if stored_states(path)?.get(&group_name(row)) == Some(&session_state(&session, options)?) {
         report.unchanged = 1;
     } else {
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
-        let columns = read_columns(&session)?;
+        let columns = read_columns(&session, options)?;
         report.count(&columns);
-        let options = WriteOptions {
+        let write_options = WriteOptions {
             threads: 1,
             ..WriteOptions::default()
         };
-        write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &options)?;
+        write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     Ok(report)

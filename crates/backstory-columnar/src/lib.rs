@@ -21,7 +21,9 @@ pub use self::parquet::{
 };
 pub use columns::{group_name, read_columns};
 pub use error::{Error, Result};
-pub use export::{ExportProgress, ExportReport, export_file, export_folder, session_path};
+pub use export::{
+    ExportOptions, ExportProgress, ExportReport, export_file, export_folder, session_path,
+};
 pub use import::unpack_logs;
 pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
@@ -30,5 +32,5 @@ pub use rows::{
 pub use session_file::{
     LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub use session_file::{check_bytes, reseal_checksums};

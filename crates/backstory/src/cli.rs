@@ -25,7 +25,7 @@ pub(crate) use blame::BlameArgs;
 pub(crate) use code::{CallsArgs, ChangesArgs, MapArgs, ReportArgs, WhyArgs};
 #[cfg(feature = "columnar")]
 pub(crate) use columnar::{
-    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs,
+    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs, TableName,
 };
 pub(crate) use compress::CompressArgs;
 pub(crate) use context::ContextArgs;
@@ -206,7 +206,7 @@ impl From<Mode> for backstory_memory::Mode {
 }
 
 /// Which sessions.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct FilterArgs {
     /// Only of this agent.
     #[arg(long, value_parser = agent::any_agent())]
@@ -229,6 +229,14 @@ pub(crate) struct FilterArgs {
     /// Only sessions whose agent recorded this, e.g. git.branch=main; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) meta: Vec<String>,
+}
+
+impl FilterArgs {
+    /// Returns whether all sessions are asked for.
+    #[cfg(feature = "columnar")]
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == FilterArgs::default()
+    }
 }
 
 /// List sessions, those active last first.

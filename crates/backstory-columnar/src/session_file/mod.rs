@@ -21,7 +21,7 @@ mod schema;
 mod tests;
 mod write;
 
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, reseal_checksums};
 pub use log::LogInfo;
 pub use open::{SessionFile, SessionSummary};

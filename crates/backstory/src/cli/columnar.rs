@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use backstory_columnar::Table;
 use clap::{Args, ValueEnum};
 
 use super::{FilterArgs, agent};
@@ -55,6 +56,42 @@ pub(crate) struct OutputArgs {
     /// Format of the files in a folder.
     #[arg(long, value_enum, default_value_t = ColumnarFormat::H5)]
     pub(crate) format: ColumnarFormat,
+    /// The table in FILE.parquet; events unless given.
+    #[arg(long, value_enum)]
+    pub(crate) table: Option<TableName>,
+    /// Leave the agents' logs out of HDF5 files: smaller, but `sweep FILE.h5` brings only messages back, not every detail.
+    #[arg(long)]
+    pub(crate) no_log: bool,
+    /// Model that embeds the messages of HDF5 files; the one in use unless given, see `backstory model`.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) embed: Option<String>,
+    /// No embeddings, although a model is in use.
+    #[arg(long, conflicts_with = "embed")]
+    pub(crate) no_embed: bool,
+}
+
+/// A table of a Parquet file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableName {
+    /// A row a session.
+    Sessions,
+    /// A row an event.
+    Events,
+    /// A row a tool call.
+    ToolCalls,
+    /// A row a message that used tokens.
+    Usage,
+}
+
+impl From<TableName> for Table {
+    fn from(name: TableName) -> Self {
+        match name {
+            TableName::Sessions => Table::Sessions,
+            TableName::Events => Table::Events,
+            TableName::ToolCalls => Table::ToolCalls,
+            TableName::Usage => Table::Usage,
+        }
+    }
 }
 
 /// Format of columnar files.
@@ -78,8 +115,8 @@ pub(crate) enum OnOff {
 /// Show what a columnar file holds.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// An HDF5 or Parquet file, also one that is still growing or was left unclosed.
-    #[arg(value_name = "FILE")]
+    /// An HDF5 file, also one that is still growing or was left unclosed; a Parquet file, or a folder of them.
+    #[arg(value_name = "FILE|FOLDER")]
     pub(crate) path: PathBuf,
     /// Print JSON.
     #[arg(long)]

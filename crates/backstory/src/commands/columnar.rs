@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use backstory_columnar::{
-    ExportReport, Message, SessionFile, SessionSummary, TokenUsage, export_file, export_folder,
-    unpack_logs,
+    ExportOptions, ExportReport, Message, SessionFile, SessionSummary, Table, TableOptions,
+    TableProgress, TableReport, TokenUsage, export_file, export_folder, inspect_folder,
+    inspect_table, unpack_logs, write_table, write_tables,
 };
 use backstory_memory::{
-    Memory, Problem, ProvidedLog, SessionFilter, SessionRow, SweepOptions, TemporaryFolder, TimeMs,
-    read_logs,
+    Memory, Problem, ProvidedLog, SessionFilter, SessionRow, SweepOptions, TemporaryFolder,
+    TextEmbedder, TimeMs, read_logs,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,15 +18,15 @@ use super::sessions::session_filter;
 use super::show::print_body;
 use super::sweep;
 use crate::cli::{
-    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs, TailArgs,
+    ColumnarFormat, ConvertArgs, ExportArgs, InspectArgs, OnOff, OutputArgs, TableName, TailArgs,
 };
 use crate::config::Redact;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, progress_bar,
+    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, progress_bar, say,
     short_bytes, stdout, table, warn,
 };
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), Error> {
     let target = Target::of(&arguments.output)?;
@@ -50,7 +51,9 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         return Err(Error::new(ErrorKind::NotFound, "no agent's log is there")
             .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
     }
-    let report = target.write(&logs, &sessions)?;
+    let embedder = open_embedder(setting, &arguments.output)?;
+    let options = export_options(&arguments.output, embedder.as_ref());
+    let written = target.write(&logs, &sessions, true, &options)?;
     tell_problems(&read.problems);
     if read.skipped_records > 0 {
         warn(&format!(
@@ -58,7 +61,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
             counted(read.skipped_records, "record")
         ));
     }
-    print_report(&target, &report, arguments.json)
+    print_written(&written, arguments.json)
 }
 
 pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
@@ -75,48 +78,173 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
     if sessions.is_empty() {
         return Err(Error::new(ErrorKind::NotFound, "no session matches"));
     }
-    let report = target.write(&memory, &sessions)?;
-    print_report(&target, &report, arguments.json)
+    let embedder = open_embedder(setting, &arguments.output)?;
+    let options = export_options(&arguments.output, embedder.as_ref());
+    let is_everything = arguments.sessions.is_empty() && arguments.filter.is_empty();
+    let written = target.write(&memory, &sessions, is_everything, &options)?;
+    print_written(&written, arguments.json)
+}
+
+/// Opens the model that was asked for, or the one in use, if there is one.
+fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEmbedder>, Error> {
+    let in_use = setting.config.model.as_deref().filter(|_| !output.no_embed);
+    let Some(model) = output.embed.as_deref().or(in_use) else {
+        return Ok(None);
+    };
+    let opened = setting
+        .memory()
+        .and_then(|memory| Ok(memory.open_embedder(Some(model))?));
+    match opened {
+        // Nobody asked for it here.
+        Err(_) if output.embed.is_none() => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn export_options<'a>(
+    output: &OutputArgs,
+    embedder: Option<&'a TextEmbedder>,
+) -> ExportOptions<'a> {
+    ExportOptions {
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        with_logs: !output.no_log,
+        embedder,
+    }
 }
 
 /// Where and how columnar files are written.
 enum Target {
     H5File(PathBuf),
     H5Folder(PathBuf),
+    Table(PathBuf, Table),
+    Tables(PathBuf),
+}
+
+/// What was written, as text and as JSON.
+struct Written {
+    text: String,
+    json: Value,
+    failed: Vec<(String, String)>,
 }
 
 impl Target {
     fn of(output: &OutputArgs) -> Result<Self, Error> {
         let path = output.output.clone();
         let extension = path.extension().and_then(|extension| extension.to_str());
-        match (extension, output.format) {
-            (Some("h5" | "hdf5"), _) if !path.is_dir() => Ok(Target::H5File(path)),
-            (None, ColumnarFormat::H5) if !path.is_file() => Ok(Target::H5Folder(path)),
-            (Some(_), ColumnarFormat::H5) if path.is_dir() => Ok(Target::H5Folder(path)),
-            _ => Err(
-                Error::usage(format!("{} is no file that can be written", path.display()))
-                    .hint("give FILE.h5, FILE.parquet or a folder to -o"),
-            ),
+        let extension = extension.filter(|_| !path.is_dir());
+        let target = match (extension, output.format) {
+            (Some("h5" | "hdf5"), _) => Target::H5File(path),
+            (Some("parquet"), _) => {
+                let table = output.table.unwrap_or(TableName::Events);
+                return Ok(Target::Table(path, table.into()));
+            }
+            (None, ColumnarFormat::H5) if !path.is_file() => Target::H5Folder(path),
+            (None, ColumnarFormat::Parquet) if !path.is_file() => Target::Tables(path),
+            _ => {
+                let message = format!("{} has no name of a columnar file", path.display());
+                return Err(Error::usage(message).hint(
+                    "give FILE.h5, FILE.parquet or a folder without a dot in its name to -o",
+                ));
+            }
+        };
+        match output.table {
+            Some(_) => Err(Error::usage("--table is for FILE.parquet only")
+                .hint("a folder with --format parquet has all tables")),
+            None => Ok(target),
         }
     }
 
-    fn path(&self) -> &Path {
-        match self {
-            Target::H5File(path) | Target::H5Folder(path) => path,
-        }
-    }
-
-    fn write(&self, memory: &Memory, sessions: &[SessionRow]) -> Result<ExportReport, Error> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    fn write(
+        &self,
+        memory: &Memory,
+        sessions: &[SessionRow],
+        is_everything: bool,
+        options: &ExportOptions<'_>,
+    ) -> Result<Written, Error> {
         let bar = progress_bar("{msg} [{bar:30}] {pos}/{len} sessions, {eta} left");
         bar.set_length(sessions.len() as u64);
         let progress = |done: u64| bar.set_position(done);
-        let report = match self {
-            Target::H5File(path) => export_file(memory, sessions, path, threads, &progress),
-            Target::H5Folder(path) => export_folder(memory, sessions, path, threads, &progress),
+        let mut table_progress = |progress: TableProgress| {
+            bar.set_length(progress.sessions_total);
+            bar.set_position(progress.sessions_written);
+        };
+        let tables = TableOptions {
+            with_unlisted_usage: is_everything,
+            ..TableOptions::new(now())
+        };
+        let written = match self {
+            Target::H5File(path) => {
+                export_file(memory, sessions, path, options, &progress).map(of_files(path))
+            }
+            Target::H5Folder(path) => {
+                export_folder(memory, sessions, path, options, &progress).map(of_files(path))
+            }
+            Target::Table(path, table) => {
+                write_table(memory, sessions, *table, path, &tables, &mut table_progress)
+                    .map(of_tables(path))
+            }
+            Target::Tables(path) => {
+                write_tables(memory, sessions, path, &tables, &mut table_progress)
+                    .map(of_tables(path))
+            }
         };
         bar.finish_and_clear();
-        Ok(report?)
+        Ok(written?)
+    }
+}
+
+fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
+    move |report| {
+        let failed = report.failed.iter();
+        let failed = failed.map(|(session, reason)| json!({"session": session, "reason": reason}));
+        Written {
+            text: format!(
+                "{}: {} written, {} unchanged, {}, {}, {}",
+                path.display(),
+                counted(report.written, "session"),
+                report.unchanged,
+                counted(report.messages, "message"),
+                counted(report.tool_calls, "tool call"),
+                short_bytes(report.bytes),
+            ),
+            json: json!({
+                "output": path,
+                "written": report.written,
+                "unchanged": report.unchanged,
+                "messages": report.messages,
+                "tool_calls": report.tool_calls,
+                "bytes": report.bytes,
+                "failed": failed.collect::<Vec<_>>(),
+            }),
+            failed: report.failed,
+        }
+    }
+}
+
+fn of_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
+    move |report| {
+        let damage = report.damage.iter();
+        let damage = damage.map(|damage| ("damage".to_string(), damage.to_string()));
+        Written {
+            text: format!(
+                "{}: {} written, {} unchanged, {}, {}, {}",
+                path.display(),
+                counted(report.files_written, "file"),
+                report.files_unchanged,
+                counted(report.sessions_written, "session"),
+                counted(report.rows_written, "row"),
+                short_bytes(report.bytes_written),
+            ),
+            json: json!({
+                "output": path,
+                "files_written": report.files_written,
+                "files_unchanged": report.files_unchanged,
+                "sessions_written": report.sessions_written,
+                "rows_written": report.rows_written,
+                "bytes_written": report.bytes_written,
+            }),
+            failed: damage.collect(),
+        }
     }
 }
 
@@ -126,45 +254,31 @@ fn tell_problems(problems: &[Problem]) {
     }
 }
 
-fn print_report(target: &Target, report: &ExportReport, as_json: bool) -> Result<(), Error> {
-    for (session, reason) in &report.failed {
-        warn(&format!("{session}: {reason}"));
+fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
+    for (session, reason) in &written.failed {
+        warn(&format!("{}: {reason}", one_line(session)));
     }
     if as_json {
-        let failed: Vec<Value> = (report.failed.iter())
-            .map(|(session, reason)| json!({"session": session, "reason": reason}))
-            .collect();
-        print_json(&json!({
-            "output": target.path(),
-            "written": report.written,
-            "unchanged": report.unchanged,
-            "messages": report.messages,
-            "tool_calls": report.tool_calls,
-            "bytes": report.bytes,
-            "failed": failed,
-        }))?;
+        print_json(&written.json)?;
     } else {
-        let mut out = stdout();
-        writeln!(
-            out,
-            "{}: {} written, {} unchanged, {}, {}, {}",
-            target.path().display(),
-            counted(report.written, "session"),
-            report.unchanged,
-            counted(report.messages, "message"),
-            counted(report.tool_calls, "tool call"),
-            short_bytes(report.bytes),
-        )?;
-        out.flush()?;
+        say(&written.text)?;
     }
-    match report.failed.is_empty() {
+    match written.failed.is_empty() {
         true => Ok(()),
         false => Err(Error::silent()),
     }
 }
 
 pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
-    let file = SessionFile::open(&arguments.path)?;
+    let path = &arguments.path;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if path.is_dir() {
+        return inspect_tables(path, arguments.json);
+    }
+    if extension == Some("parquet") {
+        return inspect_one_table(path, arguments.json);
+    }
+    let file = SessionFile::open(path)?;
     let sessions = file.sessions()?;
     if arguments.json {
         let mut listed = Map::new();
@@ -211,6 +325,56 @@ pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
         );
     }
     let mut out = stdout();
+    print_table(&mut out, &columns)?;
+    Ok(out.flush()?)
+}
+
+fn inspect_tables(path: &Path, as_json: bool) -> Result<(), Error> {
+    let folder = inspect_folder(path)?;
+    if as_json {
+        return print_json(&folder);
+    }
+    let mut columns = table(&["table", "months", "files", "sessions", "rows", "size"]);
+    columns.align_numbers();
+    for table in &folder.tables {
+        columns.add_row([
+            table.table.name().to_string(),
+            table.months.len().to_string(),
+            table.files.to_string(),
+            table.sessions.to_string(),
+            table.rows.to_string(),
+            short_bytes(table.bytes),
+        ]);
+    }
+    let mut out = stdout();
+    print_table(&mut out, &columns)?;
+    Ok(out.flush()?)
+}
+
+fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
+    let file = inspect_table(path)?;
+    if as_json {
+        return print_json(&file);
+    }
+    let mut out = stdout();
+    let name = file.table.map_or("not a table of ours", Table::name);
+    writeln!(
+        out,
+        "{name}: {}, {}, {}",
+        counted(file.rows, "row"),
+        counted(file.row_groups.len() as u64, "row group"),
+        short_bytes(file.bytes),
+    )?;
+    let mut columns = table(&["column", "type", "size", "uncompressed"]);
+    columns.align_numbers();
+    for column in &file.columns {
+        columns.add_row([
+            one_line(&column.name),
+            one_line(&column.type_name),
+            short_bytes(column.bytes),
+            short_bytes(column.uncompressed_bytes),
+        ]);
+    }
     print_table(&mut out, &columns)?;
     Ok(out.flush()?)
 }

@@ -160,6 +160,70 @@ fn every_session_comes_back_from_a_file() {
 }
 
 #[test]
+fn tables_have_the_tokens_that_usage_counts() {
+    let environment = Environment::new();
+    environment.write_all(sample::story(STORY_END));
+    environment.sweep();
+    let folder = output(&environment, "tables");
+    let export = ["export", "-o", &folder, "--format", "parquet"];
+    let report = environment.json(&export);
+    assert!(report["files_written"].as_u64() > Some(0), "{report}");
+    assert_eq!(environment.json(&export)["files_written"], 0);
+    let shown = environment.json(&["inspect", &folder]);
+    let rows = |name: &str| {
+        let tables = shown["tables"].as_array().unwrap();
+        let table = tables.iter().find(|table| table["table"] == name);
+        table.unwrap()["rows"].clone()
+    };
+    let listed = environment.json(&["sessions", "--limit", "0"]);
+    let listed = listed["sessions"].as_array().unwrap();
+    assert_eq!(rows("sessions"), listed.len());
+    let events: u64 = listed
+        .iter()
+        .map(|session| session["events"].as_u64().unwrap())
+        .sum();
+    assert_eq!(rows("events"), events);
+    let file = output(&environment, "usage.parquet");
+    environment.json(&["export", "-o", &file, "--table", "usage"]);
+    assert_eq!(environment.json(&["inspect", &file])["rows"], rows("usage"));
+    let outcome = environment.run(&["export", "-o", &folder, "--table", "usage"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_file_without_logs_is_smaller_and_brings_messages_back() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), [turn(1), turn(2)].concat());
+    let (with, without) = (
+        output(&environment, "with.h5"),
+        output(&environment, "without.h5"),
+    );
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &with]);
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &without, "--no-log"]);
+    let size = |file: &str| std::fs::metadata(file).unwrap().len();
+    assert!(size(&without) < size(&with));
+    let other = Environment::new();
+    other.json(&["sweep", &without]);
+    let session = other.json(&["sessions"])["sessions"][0].clone();
+    assert_eq!(
+        (&session["session"], &session["turns"]),
+        (&json!(claude_id(1)), &json!(2))
+    );
+    assert_eq!(session["usage"]["total"], 52);
+    let shown = other.json(&["show", &claude_id(1)]);
+    let kinds: Vec<&str> = shown["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["prompt", "reply", "tool_call", "tool_result"].repeat(2)
+    );
+}
+
+#[test]
 fn secrets_stay_out_of_files() {
     let environment = Environment::new();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
