@@ -1,10 +1,10 @@
-//! The examples of `docs/columnar.md`, run by a Python with DuckDB and polars.
+//! The examples of `docs/columnar.md`, run by a Python with h5py, DuckDB and polars.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use backstory_columnar::Table;
+use backstory_columnar::{ExportOptions, Table, export_file};
 use backstory_memory::{EventRange, UsageBy};
 use jiff::tz::TimeZone;
 
@@ -14,7 +14,9 @@ use crate::support::{Logs, all_sessions, export_all};
 /// Runs a program in a folder; `None` when there is no Python for it.
 fn run_python(folder: &Path, program: &str) -> Option<String> {
     let Some(python) = std::env::var_os("BACKSTORY_TEST_PYTHON") else {
-        println!("skipped: BACKSTORY_TEST_PYTHON does not name a python with duckdb and polars");
+        println!(
+            "skipped: BACKSTORY_TEST_PYTHON does not name a python with h5py, duckdb and polars"
+        );
         return None;
     };
     let run = Command::new(python)
@@ -63,6 +65,25 @@ fn examples_of_the_document_give_the_sums_of_usage() {
         usage.total(),
     ];
     let expected = totals.map(|total| total.to_string()).join(" ");
+    let options = ExportOptions {
+        threads: 2,
+        with_logs: true,
+        embedder: None,
+    };
+    let file = logs.path("all.h5");
+    export_file(&memory, &all_sessions(&memory), &file, &options, &|_| {}).unwrap();
+    let columns = [
+        usage.input,
+        usage.output,
+        usage.cache_write,
+        usage.cache_read,
+    ];
+    let columns = columns.map(|total| total.to_string()).join(" ");
+    let program = document_block("h5py") + "\nprint(*totals)\n";
+    let Some(output) = run_python(logs.folder.path(), &program) else {
+        return;
+    };
+    assert_eq!(last_line(&output), columns, "h5py");
     for heading in ["DuckDB", "polars"] {
         let program = document_block(heading) + "\nprint(*totals)\n";
         let Some(output) = run_python(logs.folder.path(), &program) else {
