@@ -7,16 +7,14 @@ use std::sync::{Mutex, mpsc};
 
 use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
-use crate::columns::{STATE_ATTRIBUTE, group_name, read_columns, session_state};
+use crate::columns::{STATE_ATTRIBUTE, group_name, session_state};
 use crate::error::{Error, Result};
+use crate::read_ahead::{LargeSession, ReadAhead};
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
 /// Attribute `source` of the files that are written.
 const SOURCE: &str = "backstory";
-
-/// Sessions with more bytes of logs are written to a folder one after the other, to bound memory.
-const LARGE_LOG_BYTES: u64 = 16 << 20;
 
 /// How sessions are exported.
 #[derive(Clone, Copy)]
@@ -71,22 +69,22 @@ pub fn export_file(
     }
     progress(report.unchanged);
     if !changed.is_empty() || states.is_empty() {
-        // One session is read while the one before it is compressed.
-        let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
-        let (sender, receiver) = mpsc::sync_channel::<Result<SessionColumns>>(0);
+        let mut readers = Vec::new();
+        for _ in 0..options.threads.max(1) {
+            readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
+        }
         let write_options = WriteOptions {
             threads: options.threads,
             ..WriteOptions::default()
         };
+        let read_ahead = ReadAhead::new(&changed, options);
+        let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::scope(|scope| {
-            scope.spawn(move || {
-                for row in changed {
-                    let columns = read_columns(&reader.session_from_row(row), options);
-                    if sender.send(columns).is_err() {
-                        return;
-                    }
-                }
-            });
+            for reader in readers {
+                let (read_ahead, sender) = (&read_ahead, sender.clone());
+                scope.spawn(move || read_ahead.read_sessions(&reader, &sender));
+            }
+            drop(sender);
             let received = receiver.into_iter().inspect(|columns| {
                 if let Ok(columns) = columns {
                     report.count(columns);
@@ -111,7 +109,7 @@ pub fn export_folder(
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let next = AtomicUsize::new(0);
     let report = Mutex::new(ExportReport::default());
-    let large = Mutex::new(());
+    let large = LargeSession::default();
     let work = |memory: Memory| {
         while let Some(row) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
             let path = session_path(folder, row);
@@ -140,28 +138,27 @@ pub fn session_path(folder: &Path, row: &SessionRow) -> PathBuf {
     folder.join(format!("{}.h5", group_name(row)))
 }
 
-/// Writes one session to a file of its own. `large` is held while that takes much memory.
+/// Writes one session to a file of its own.
 fn export_one(
     memory: &Memory,
     row: &SessionRow,
     path: &Path,
     options: &ExportOptions<'_>,
-    large: &Mutex<()>,
+    large: &LargeSession,
 ) -> Result<ExportReport> {
     let session = memory.session_from_row(row.clone());
     let mut report = ExportReport::default();
     if stored_states(path)?.get(&group_name(row)) == Some(&session_state(&session, options)?) {
         report.unchanged = 1;
     } else {
-        let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
-        let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
-        let columns = read_columns(&session, options)?;
-        report.count(&columns);
         let write_options = WriteOptions {
             threads: 1,
             ..WriteOptions::default()
         };
-        write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
+        large.read(&session, options, |columns| {
+            let columns = columns.inspect(|columns| report.count(columns));
+            write_sessions(path, SOURCE, std::iter::once(columns), &write_options)
+        })??;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     Ok(report)

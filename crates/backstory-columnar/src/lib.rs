@@ -11,6 +11,7 @@ mod export;
 mod hdf5;
 mod import;
 mod parquet;
+mod read_ahead;
 mod rows;
 mod session_file;
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 
+use super::save_files::pack_logs;
 use super::schema::{
     ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CHUNK_BYTES, CHUNK_ROWS, CONTENT_FIELDS, LOG,
     MESSAGE_TEXTS, MESSAGES, RESULT_DATA, ROWS_USED, TOOL_CALLS, range_type, usage_type,
@@ -46,24 +47,28 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         session: &SessionColumns,
         carried: CarriedMembers,
     ) -> io::Result<u64> {
-        let mut links = carried.session;
-        let messages = self.write_messages(&session.messages, carried.messages)?;
-        links.push((MESSAGES.into(), messages));
-        let calls =
-            self.write_calls(&session.tool_calls, carried.tool_calls, carried.result_data)?;
-        links.push((TOOL_CALLS.into(), calls));
-        links.push((
-            ARTIFACTS.into(),
-            self.write_artifacts(&session.artifacts, carried.artifacts)?,
-        ));
-        if !session.logs.is_empty() {
+        // What takes longest is done beside the rest.
+        let threads = self.out.threads();
+        std::thread::scope(|scope| {
+            let packing = scope.spawn(|| pack_logs(&session.logs, &session.messages, threads));
+            let mut links = carried.session;
+            let messages = self.write_messages(&session.messages, carried.messages)?;
+            links.push((MESSAGES.into(), messages));
+            let calls =
+                self.write_calls(&session.tool_calls, carried.tool_calls, carried.result_data)?;
+            links.push((TOOL_CALLS.into(), calls));
             links.push((
-                LOG.into(),
-                self.write_logs(&session.logs, &session.messages)?,
+                ARTIFACTS.into(),
+                self.write_artifacts(&session.artifacts, carried.artifacts)?,
             ));
-        }
-        let attributes = self.session_attributes(&session.attributes)?;
-        self.out.write_group(&links, &attributes)
+            let packed = packing.join();
+            let packed = packed.map_err(|_| io::Error::other("a thread ended too early"))??;
+            if !packed.is_empty() {
+                links.push((LOG.into(), self.write_logs(&session.logs, &packed)?));
+            }
+            let attributes = self.session_attributes(&session.attributes)?;
+            self.out.write_group(&links, &attributes)
+        })
     }
 
     fn session_attributes(

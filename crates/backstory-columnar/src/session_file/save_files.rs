@@ -59,31 +59,9 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         self.out.write_dataset(&layout, pieces, attributes)
     }
 
-    pub(super) fn write_logs(&mut self, logs: &[LogFile], messages: &[Message]) -> io::Result<u64> {
-        let content_ends: Vec<u64> = messages
-            .iter()
-            .scan(0, |end, row| {
-                *end += (row.text.len() + row.json.len()) as u64;
-                Some(*end)
-            })
-            .collect();
+    pub(super) fn write_logs(&mut self, logs: &[LogFile], packed: &[PackedLog]) -> io::Result<u64> {
         let mut links = Vec::new();
-        for (number, log) in logs.iter().enumerate() {
-            let plans = plan_frames(log, &content_ends);
-            let frames = map_in_order(self.out.threads(), &plans, |plan| {
-                pack_frame(log, plan, messages, &content_ends)
-            })?;
-            let mut index = Vec::new();
-            for (plan, (packed, prefix)) in plans.iter().zip(&frames) {
-                for value in [
-                    plan.raw.len() as u64,
-                    packed.len() as u64,
-                    prefix.start,
-                    prefix.end - prefix.start,
-                ] {
-                    index.extend_from_slice(&value.to_le_bytes());
-                }
-            }
+        for (number, (log, packed)) in logs.iter().zip(packed).enumerate() {
             let values = [
                 ("path", AttributeValue::Text(log.path.clone())),
                 ("agent", AttributeValue::Text(log.agent.clone())),
@@ -93,17 +71,58 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
                 .iter()
                 .map(|(name, value)| self.out.encode_attribute(name, value))
                 .collect::<io::Result<_>>()?;
-            let packed: Vec<&[u8]> = frames.iter().map(|(packed, _)| packed.as_slice()).collect();
-            let length = packed.iter().map(|frame| frame.len()).sum();
+            let frames: Vec<&[u8]> = packed.frames.iter().map(Vec::as_slice).collect();
+            let length = frames.iter().map(|frame| frame.len()).sum();
             links.push((
                 number.to_string(),
-                self.write_bytes(integer_type(1, false), length, &packed, &attributes)?,
+                self.write_bytes(integer_type(1, false), length, &frames, &attributes)?,
             ));
             links.push((
                 format!("{number}_index"),
-                self.write_bytes(frame_type(), frames.len(), &[&index], &[])?,
+                self.write_bytes(frame_type(), frames.len(), &[&packed.index], &[])?,
             ));
         }
         self.out.write_group(&links, &[])
     }
+}
+
+/// Frames of a log, and the rows that tell where they lie.
+pub(super) struct PackedLog {
+    frames: Vec<Vec<u8>>,
+    index: Vec<u8>,
+}
+
+/// Packs logs into frames that refer to the contents of these messages.
+pub(super) fn pack_logs(
+    logs: &[LogFile],
+    messages: &[Message],
+    threads: usize,
+) -> io::Result<Vec<PackedLog>> {
+    let content_ends: Vec<u64> = messages
+        .iter()
+        .scan(0, |end, row| {
+            *end += (row.text.len() + row.json.len()) as u64;
+            Some(*end)
+        })
+        .collect();
+    let pack_log = |log: &LogFile| {
+        let plans = plan_frames(log, &content_ends);
+        let packed = map_in_order(threads, &plans, |plan| {
+            pack_frame(log, plan, messages, &content_ends)
+        })?;
+        let mut index = Vec::new();
+        for (plan, (frame, prefix)) in plans.iter().zip(&packed) {
+            for value in [
+                plan.raw.len() as u64,
+                frame.len() as u64,
+                prefix.start,
+                prefix.end - prefix.start,
+            ] {
+                index.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        let frames = packed.into_iter().map(|(frame, _)| frame).collect();
+        Ok(PackedLog { frames, index })
+    };
+    logs.iter().map(pack_log).collect()
 }
