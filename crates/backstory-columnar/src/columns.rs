@@ -36,7 +36,7 @@ pub fn read_columns(session: &Session<'_>, options: &ExportOptions<'_>) -> Resul
     let mut logs = Vec::new();
     let stored = session.logs()?;
     for (number, log) in stored.iter().enumerate() {
-        if options.with_logs && log.is_whole {
+        if log.is_whole {
             let mut bytes = Vec::new();
             session.copy_log(log, &mut bytes)?;
             let mut rows = rows.places.remove(&number).unwrap_or_default();
@@ -101,11 +101,15 @@ pub(crate) fn session_state(session: &Session<'_>, options: &ExportOptions<'_>) 
     let row = session.row();
     let logs = session.logs()?;
     let bytes: u64 = logs.iter().map(|log| log.length).sum();
-    let with_logs = if options.with_logs { "with" } else { "without" };
+    let redacted = if options.is_redacted {
+        "redacted"
+    } else {
+        "as it was"
+    };
     let model = options.embedder.map_or("none", TextEmbedder::name);
     let ended = row.ended_at.map_or(0, TimeMs::get);
     Ok(format!(
-        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} {with_logs} logs {} bytes {bytes} model {model} title {}",
+        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} {redacted} logs {} bytes {bytes} model {model} title {}",
         row.events,
         row.live_events,
         row.evicted,

@@ -21,8 +21,8 @@ const SOURCE: &str = "backstory";
 pub struct ExportOptions<'a> {
     /// Threads that read and compress.
     pub threads: usize,
-    /// Whether the logs of sessions are written, too. Without them not every detail comes back.
-    pub with_logs: bool,
+    /// Whether secrets were taken out: a file that has a session with them is written again.
+    pub is_redacted: bool,
     /// Model that embeds the text of every message.
     pub embedder: Option<&'a TextEmbedder>,
 }

@@ -17,8 +17,8 @@ const DEFAULT_AGENT: &str = "claude-code";
 /// Rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
 
-/// Unpacks the logs of all sessions of a file into `folder`, which must be private. A session without logs is written down as a log made
-/// of its rows. Returns the logs, and the sessions that have neither.
+/// Unpacks the logs of all sessions of a file into `folder`, which must be private. A session without logs, and rows that others
+/// added to one with logs, are written down as a log. Returns the logs, and the sessions that have neither.
 pub fn unpack_logs(path: &Path, folder: &Path) -> Result<(Vec<ProvidedLog>, Vec<String>)> {
     let container = std::path::absolute(path).map_err(Error::io(path))?;
     let file = SessionFile::open(path)?;
@@ -38,19 +38,24 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<(Vec<ProvidedLog>, Vec<
                 file: to,
             });
         }
-        if !stored.is_empty() {
-            continue;
-        }
+        let rows = match stored.is_empty() {
+            true => RowChoice::All,
+            false if has_appended_rows(&session)? => RowChoice::Appended,
+            false => continue,
+        };
         if !matches!(attributes.agent.as_str(), "" | DEFAULT_AGENT) {
             without.push(id);
             continue;
         }
         let to = folder.join(logs.len().to_string());
-        write_file(&to, |out| write_rows(&session, &attributes, out))?;
+        write_file(&to, |out| write_rows(&session, &attributes, rows, out))?;
         logs.push(ProvidedLog {
             agent: DEFAULT_AGENT.to_string(),
             container: container.clone(),
-            path: format!("/{id}.jsonl"),
+            path: match rows {
+                RowChoice::All => format!("/{id}.jsonl"),
+                RowChoice::Appended => format!("/{id}-appended.jsonl"),
+            },
             file: to,
         });
     }
@@ -63,10 +68,24 @@ fn write_file(path: &PathBuf, write: impl FnOnce(&mut dyn Write) -> Result<()>) 
     out.flush().map_err(Error::io(path))
 }
 
-/// Writes the rows of a session as lines of a log.
+/// Which rows of a session are written down as a log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RowChoice {
+    All,
+    /// Those that others added to a file of ours: no log has them.
+    Appended,
+}
+
+/// Returns whether others added rows to a session: those have no number of an event.
+fn has_appended_rows(session: &Session<'_>) -> Result<bool> {
+    Ok(session.tail(1)?.iter().any(|message| message.seq == 0))
+}
+
+/// Writes rows of a session as lines of a log.
 fn write_rows(
     session: &Session<'_>,
     attributes: &SessionAttributes,
+    choice: RowChoice,
     out: &mut dyn Write,
 ) -> Result<()> {
     let rows = session.message_count()?;
@@ -75,6 +94,9 @@ fn write_rows(
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
         for message in session.messages(from..to)? {
+            if choice == RowChoice::Appended && message.seq > 0 {
+                continue;
+            }
             response.add(&message);
             let line = log_line(session.id(), attributes, &message, &response.id);
             writeln!(out, "{line}").map_err(Error::io(Path::new(session.id())))?;

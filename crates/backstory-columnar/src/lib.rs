@@ -31,7 +31,8 @@ pub use rows::{
     ToolCall, link_name,
 };
 pub use session_file::{
-    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, is_in_use,
+    write_sessions,
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub use session_file::{check_bytes, reseal_checksums};

@@ -51,13 +51,30 @@ pub(super) fn resolve_target(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Returns whether another program writes a file, or has it open in h5py: whoever writes it now waits.
+pub fn is_in_use(path: &Path) -> bool {
+    let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    let Ok(target) = resolve_target(path) else {
+        return false;
+    };
+    let files = [new_version_path(&target), target];
+    files
+        .iter()
+        .any(|path| File::open(path).is_ok_and(is_locked))
+}
+
+/// Returns the path at which a new version of a file is written.
+fn new_version_path(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(NEW_VERSION_SUFFIX);
+    target.with_file_name(name)
+}
+
 impl NewVersion {
     /// Locks `target`, a resolved path, and creates an empty new version. Without `wait`, a locked file is an error.
     pub(super) fn create(target: &Path, wait: bool) -> Result<NewVersion> {
-        let mut name = std::ffi::OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(NEW_VERSION_SUFFIX);
-        let path = target.with_file_name(name);
+        let path = new_version_path(target);
         loop {
             let mode = fs::metadata(target).ok();
             let file = open_new(&path, mode.as_ref())?;
@@ -153,9 +170,8 @@ fn open_new(path: &Path, old: Option<&fs::Metadata>) -> Result<File> {
         .create(true)
         .truncate(false)
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-    if let Some(old) = old {
-        options.mode(old.mode() & 0o777);
-    }
+    // Whole logs are in it: nobody else needs to read a new one.
+    options.mode(old.map_or(0o600, |old| old.mode() & 0o777));
     let file = options.open(path).map_err(Error::io(path))?;
     let found = file.metadata().map_err(Error::io(path))?;
     if !found.is_file() || found.nlink() > 1 {

@@ -23,6 +23,7 @@ mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, reseal_checksums};
+pub use lock::is_in_use;
 pub use log::LogInfo;
 pub use open::{SessionFile, SessionSummary};
 pub use read::Session;

@@ -67,7 +67,7 @@ fn examples_of_the_document_give_the_sums_of_usage() {
     let expected = totals.map(|total| total.to_string()).join(" ");
     let options = ExportOptions {
         threads: 2,
-        with_logs: true,
+        is_redacted: true,
         embedder: None,
     };
     let file = logs.path("all.h5");

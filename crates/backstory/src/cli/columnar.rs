@@ -53,15 +53,12 @@ pub(crate) struct OutputArgs {
     /// FILE.h5, FILE.parquet, or a folder.
     #[arg(short, long, value_name = "FILE|FOLDER")]
     pub(crate) output: PathBuf,
-    /// Format of the files in a folder.
-    #[arg(long, value_enum, default_value_t = ColumnarFormat::H5)]
-    pub(crate) format: ColumnarFormat,
+    /// Format of the files in a folder; HDF5 unless given.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ColumnarFormat>,
     /// The table in FILE.parquet; events unless given.
     #[arg(long, value_enum)]
     pub(crate) table: Option<TableName>,
-    /// Leave the agents' logs out of HDF5 files: smaller, but `sweep FILE.h5` brings only messages back, not every detail.
-    #[arg(long)]
-    pub(crate) no_log: bool,
     /// Model that embeds the messages of HDF5 files; the one in use unless given, see `backstory model`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) embed: Option<String>,
@@ -115,7 +112,7 @@ pub(crate) enum OnOff {
 /// Show what a columnar file holds.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// An HDF5 file, also one that is still growing or was left unclosed; a Parquet file, or a folder of them.
+    /// An HDF5 file, also one that is still growing or was left unclosed; a Parquet file; or a folder of such files.
     #[arg(value_name = "FILE|FOLDER")]
     pub(crate) path: PathBuf,
     /// Print JSON.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstory_columnar::{
     ExportOptions, ExportReport, Message, SessionFile, SessionSummary, Table, TableOptions,
     TableProgress, TableReport, TokenUsage, export_file, export_folder, inspect_folder,
-    inspect_table, unpack_logs, write_table, write_tables,
+    inspect_table, is_in_use, unpack_logs, write_table, write_tables,
 };
 use backstory_memory::{
     Memory, Problem, ProvidedLog, SessionFilter, SessionRow, SweepOptions, TemporaryFolder,
@@ -27,6 +27,9 @@ use crate::output::{
     short_bytes, stdout, table, warn,
 };
 use crate::setting::{Setting, now};
+
+/// Bytes of memory that adding to a session takes for each byte of its logs. Measured: 4.1 with 200 MB, 4.7 with 50 MB.
+const MEMORY_PER_LOG_BYTE: u64 = 5;
 
 pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), Error> {
     let target = Target::of(&arguments.output)?;
@@ -52,7 +55,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
             .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
-    let options = export_options(&arguments.output, embedder.as_ref());
+    let options = export_options(redact, embedder.as_ref());
     let written = target.write(&logs, &sessions, true, &options)?;
     tell_problems(&read.problems);
     if read.skipped_records > 0 {
@@ -79,7 +82,8 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
         return Err(Error::new(ErrorKind::NotFound, "no session matches"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
-    let options = export_options(&arguments.output, embedder.as_ref());
+    let redact = setting.config.redact == Redact::On;
+    let options = export_options(redact, embedder.as_ref());
     let is_everything = arguments.sessions.is_empty() && arguments.filter.is_empty();
     let written = target.write(&memory, &sessions, is_everything, &options)?;
     print_written(&written, arguments.json)
@@ -101,13 +105,10 @@ fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEm
     }
 }
 
-fn export_options<'a>(
-    output: &OutputArgs,
-    embedder: Option<&'a TextEmbedder>,
-) -> ExportOptions<'a> {
+fn export_options(is_redacted: bool, embedder: Option<&TextEmbedder>) -> ExportOptions<'_> {
     ExportOptions {
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        with_logs: !output.no_log,
+        is_redacted,
         embedder,
     }
 }
@@ -132,20 +133,24 @@ impl Target {
         let path = output.output.clone();
         let extension = path.extension().and_then(|extension| extension.to_str());
         let extension = extension.filter(|_| !path.is_dir());
+        let refuse = |message: String| {
+            let hint = "give FILE.h5, FILE.parquet or a folder without a dot in its name to -o";
+            Err(Error::usage(message).hint(hint))
+        };
         let target = match (extension, output.format) {
-            (Some("h5" | "hdf5"), _) => Target::H5File(path),
-            (Some("parquet"), _) => {
+            (Some("h5" | "hdf5"), None | Some(ColumnarFormat::H5)) => Target::H5File(path),
+            (Some("parquet"), None | Some(ColumnarFormat::Parquet)) => {
                 let table = output.table.unwrap_or(TableName::Events);
                 return Ok(Target::Table(path, table.into()));
             }
-            (None, ColumnarFormat::H5) if !path.is_file() => Target::H5Folder(path),
-            (None, ColumnarFormat::Parquet) if !path.is_file() => Target::Tables(path),
-            _ => {
-                let message = format!("{} has no name of a columnar file", path.display());
-                return Err(Error::usage(message).hint(
-                    "give FILE.h5, FILE.parquet or a folder without a dot in its name to -o",
-                ));
+            (Some("h5" | "hdf5" | "parquet"), Some(_)) => {
+                return refuse(format!("{} is not of that --format", path.display()));
             }
+            (None, None | Some(ColumnarFormat::H5)) if is_folder_name(&path) => {
+                Target::H5Folder(path)
+            }
+            (None, Some(ColumnarFormat::Parquet)) if is_folder_name(&path) => Target::Tables(path),
+            _ => return refuse(format!("{} is no name of a columnar file", path.display())),
         };
         match output.table {
             Some(_) => Err(Error::usage("--table is for FILE.parquet only")
@@ -161,6 +166,17 @@ impl Target {
         is_everything: bool,
         options: &ExportOptions<'_>,
     ) -> Result<Written, Error> {
+        if let Target::H5File(path) = self
+            && is_in_use(path)
+        {
+            warn(&format!(
+                "waiting until no other program has {} open",
+                path.display()
+            ));
+        }
+        if let Target::H5File(_) | Target::H5Folder(_) = self {
+            warn_of_memory(memory, sessions)?;
+        }
         let bar = progress_bar("{msg} [{bar:30}] {pos}/{len} sessions, {eta} left");
         bar.set_length(sessions.len() as u64);
         let progress = |done: u64| bar.set_position(done);
@@ -191,6 +207,41 @@ impl Target {
         bar.finish_and_clear();
         Ok(written?)
     }
+}
+
+/// Returns whether files can be written into a folder of this name.
+fn is_folder_name(path: &Path) -> bool {
+    !path.is_file() && path.as_os_str() != "-"
+}
+
+/// Says so if the largest session needs more than half of the machine's memory, as far as the system tells how much there is.
+fn warn_of_memory(memory: &Memory, sessions: &[SessionRow]) -> Result<(), Error> {
+    let Some(total) = total_memory() else {
+        return Ok(());
+    };
+    let mut largest = 0;
+    for row in sessions {
+        let logs = memory.session_from_row(row.clone()).logs()?;
+        largest = largest.max(logs.iter().map(|log| log.length).sum());
+    }
+    let needed = largest.saturating_mul(MEMORY_PER_LOG_BYTE);
+    if needed > total / 2 {
+        warn(&format!(
+            "the largest session has logs of {} and takes about {} of memory, more than half of what there is",
+            short_bytes(largest),
+            short_bytes(needed)
+        ));
+    }
+    Ok(())
+}
+
+fn total_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
@@ -272,14 +323,24 @@ fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
 pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let extension = path.extension().and_then(|extension| extension.to_str());
-    if path.is_dir() {
+    let files = session_files(path);
+    if path.is_dir() && files.is_empty() {
         return inspect_tables(path, arguments.json);
     }
     if extension == Some("parquet") {
         return inspect_one_table(path, arguments.json);
     }
-    let file = SessionFile::open(path)?;
-    let sessions = file.sessions()?;
+    let mut sessions = Vec::new();
+    let mut source = String::new();
+    for path in if files.is_empty() {
+        vec![path.clone()]
+    } else {
+        files
+    } {
+        let file = SessionFile::open(&path)?;
+        sessions.extend(file.sessions()?);
+        source = file.source()?;
+    }
     if arguments.json {
         let mut listed = Map::new();
         for session in &sessions {
@@ -287,7 +348,7 @@ pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
         }
         return print_json(&json!({
             "schema_version": 1,
-            "source": file.source()?,
+            "source": source,
             "sessions": listed,
         }));
     }
@@ -415,6 +476,19 @@ fn summary_json(session: &SessionSummary) -> Value {
     })
 }
 
+/// Returns the HDF5 files that a path names: itself, or those in the folder.
+pub(super) fn session_files(path: &Path) -> Vec<PathBuf> {
+    let is_file = |path: &Path| path.to_str().and_then(session_file).is_some();
+    if is_file(path) {
+        return vec![path.to_path_buf()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| is_file(path));
+    files.sort();
+    files
+}
+
 /// Returns the path of an HDF5 file, if this text is one.
 pub(super) fn session_file(text: &str) -> Option<&Path> {
     let path = Path::new(text);
@@ -432,7 +506,7 @@ pub(super) struct UnpackedLogs {
 
 /// Unpacks the logs of those paths that are HDF5 files.
 pub(super) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
-    let files = paths.iter().filter_map(|path| session_file(path.to_str()?));
+    let files = paths.iter().flat_map(|path| session_files(path));
     let mut unpacked = UnpackedLogs::default();
     for path in files {
         let folder = match &mut unpacked._folder {
@@ -441,7 +515,7 @@ pub(super) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
         };
         let folder = folder.path().join(unpacked.logs.len().to_string());
         std::fs::create_dir(&folder)?;
-        let (logs, without) = unpack_logs(path, &folder)?;
+        let (logs, without) = unpack_logs(&path, &folder)?;
         for session in without {
             warn(&format!(
                 "{}: session {session} has no log to import",
@@ -451,6 +525,23 @@ pub(super) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
         unpacked.logs.extend(logs);
     }
     Ok(unpacked)
+}
+
+/// Refuses to take the name of a columnar file for a session.
+pub(super) fn check_no_file(arguments: &TailArgs) -> Result<(), Error> {
+    let path = Path::new(&arguments.session);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("h5" | "hdf5") => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no file {}", path.display()),
+        )),
+        Some("parquet") => Err(Error::usage(format!("{} is not HDF5", path.display()))
+            .hint("DuckDB and polars read Parquet, see docs/columnar.md")),
+        _ if arguments.session_in_file.is_some() => Err(Error::usage("two sessions are given")
+            .hint("give one session, or FILE.h5 and a session in it")),
+        _ => Ok(()),
+    }
 }
 
 /// Prints the end of a session in a file.

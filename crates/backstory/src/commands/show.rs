@@ -65,6 +65,8 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     if let Some(path) = super::columnar::session_file(&arguments.session) {
         return super::columnar::tail(path, arguments);
     }
+    #[cfg(feature = "columnar")]
+    super::columnar::check_no_file(arguments)?;
     let memory = setting.memory()?;
     let session = memory.session(&arguments.session)?;
     let events = memory.tail(&session, arguments.count)?;

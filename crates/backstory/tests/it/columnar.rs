@@ -118,6 +118,11 @@ fn only_changed_sessions_of_a_folder_are_written() {
     );
     assert_ne!(modified(1), before.0);
     assert_eq!(modified(2), before.1);
+    let shown = environment.json(&["inspect", &folder]);
+    assert_eq!(shown["sessions"].as_object().unwrap().len(), 2);
+    let other = Environment::new();
+    other.json(&["sweep", &folder]);
+    assert_eq!(sessions_of(&other), sessions_of(&environment));
     let one = output(&environment, "one.h5");
     environment.json(&["export", &claude_id(2)[..8], "-o", &one]);
     let shown = environment.json(&["inspect", &one]);
@@ -191,39 +196,6 @@ fn tables_have_the_tokens_that_usage_counts() {
 }
 
 #[test]
-fn a_file_without_logs_is_smaller_and_brings_messages_back() {
-    let environment = Environment::new();
-    let log = environment.write(&claude_path(1), [turn(1), turn(2)].concat());
-    let (with, without) = (
-        output(&environment, "with.h5"),
-        output(&environment, "without.h5"),
-    );
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &with]);
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &without, "--no-log"]);
-    let size = |file: &str| std::fs::metadata(file).unwrap().len();
-    assert!(size(&without) < size(&with));
-    let other = Environment::new();
-    other.json(&["sweep", &without]);
-    let session = other.json(&["sessions"])["sessions"][0].clone();
-    assert_eq!(
-        (&session["session"], &session["turns"]),
-        (&json!(claude_id(1)), &json!(2))
-    );
-    assert_eq!(session["usage"]["total"], 52);
-    let shown = other.json(&["show", &claude_id(1)]);
-    let kinds: Vec<&str> = shown["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|event| event["kind"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        kinds,
-        ["prompt", "reply", "tool_call", "tool_result"].repeat(2)
-    );
-}
-
-#[test]
 fn secrets_stay_out_of_files() {
     let environment = Environment::new();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
@@ -249,6 +221,17 @@ fn secrets_stay_out_of_files() {
     };
     assert!(!shows_secret(&on));
     assert!(shows_secret(&off));
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &off]);
+    assert!(!shows_secret(&off), "written again without it");
+    let other = Environment::new();
+    other.write(".config/backstory/config.toml", "redact = \"off\"\n");
+    other.json(&["sweep", &off]);
+    assert!(
+        !other
+            .run(&["show", &claude_id(1), "--full"])
+            .stdout
+            .contains(&secret)
+    );
 }
 
 #[test]
@@ -271,6 +254,18 @@ fn what_is_no_columnar_file_is_refused_clearly() {
         );
     }
     assert_eq!(std::fs::read(text).unwrap(), b"no columns here");
-    let outcome = environment.run(&["inspect", "nothing.h5"]);
-    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    for arguments in [&["inspect", "nothing.h5"][..], &["tail", "nothing.h5"]] {
+        let outcome = environment.run(arguments);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    }
+    environment.claude(1, &[turn(1)]);
+    environment.sweep();
+    for output in [
+        &["-o", "-"][..],
+        &["-o", "a.h5", "--format", "parquet"],
+        &["-o", "a.txt"],
+    ] {
+        let outcome = environment.run(&[&["export"], output].concat());
+        assert_eq!(outcome.code, 2, "{output:?}: {}", outcome.stderr);
+    }
 }
