@@ -1,6 +1,6 @@
 //! A session of a memory as columns.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backstory_memory::{
     EventRange, EventRecord, MessageRecord, Seq, Session, SessionRow, TextEmbedder, TimeMs,
@@ -23,8 +23,12 @@ const TEXTS_AT_ONCE: usize = 1000;
 /// Raised when the same session gives other columns.
 const COLUMNS_VERSION: u32 = 1;
 
-/// Reads everything that a memory has of a session.
-pub fn read_columns(session: &Session<'_>, options: &ExportOptions<'_>) -> Result<SessionColumns> {
+/// Reads everything that a memory has of a session; `name` is that of its group.
+pub fn read_columns(
+    session: &Session<'_>,
+    name: &str,
+    options: &ExportOptions<'_>,
+) -> Result<SessionColumns> {
     let row = session.row();
     let mut rows = Rows::default();
     for message in session.messages(EventRange::All)? {
@@ -67,7 +71,7 @@ pub fn read_columns(session: &Session<'_>, options: &ExportOptions<'_>) -> Resul
         )],
     };
     Ok(SessionColumns {
-        id: group_name(row),
+        id: name.to_string(),
         attributes,
         messages: rows.messages,
         tool_calls: rows.tool_calls,
@@ -91,9 +95,30 @@ fn add_embeddings(messages: &mut [Message], embedder: &TextEmbedder) -> Result<(
     Ok(())
 }
 
-/// Returns the name of a session's group and of its file: its id.
-pub fn group_name(row: &SessionRow) -> String {
-    link_name(&row.session)
+/// A session, and the name of its group and of its file.
+pub(crate) struct NamedSession {
+    pub(crate) row: SessionRow,
+    pub(crate) name: String,
+}
+
+/// Names sessions by their ids. Where several would have the same name, all but the first, by agent and id, have the agent and a number, too.
+pub(crate) fn name_sessions(rows: &[SessionRow]) -> Vec<NamedSession> {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| (&a.agent, &a.session).cmp(&(&b.agent, &b.session)));
+    let mut taken = HashSet::new();
+    let mut named = Vec::new();
+    for row in rows {
+        let plain = link_name(&row.session);
+        let mut name = plain.clone();
+        let mut number = 1;
+        // Names of files may not differ in case on every system.
+        while !taken.insert(name.to_lowercase()) {
+            number += 1;
+            name = format!("{plain}-{}-{number}", row.agent);
+        }
+        named.push(NamedSession { row, name });
+    }
+    named
 }
 
 /// Returns a text that changes whenever the columns of a session may.

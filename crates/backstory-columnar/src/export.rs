@@ -1,14 +1,15 @@
 //! Sessions of a memory as one HDF5 file, or as a file each in a folder.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
-use crate::columns::{STATE_ATTRIBUTE, group_name, session_state};
+use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, session_state};
 use crate::error::{Error, Result};
+use crate::parquet::create_private_folder;
 use crate::read_ahead::{LargeSession, ReadAhead};
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
@@ -59,12 +60,12 @@ pub fn export_file(
     let states = stored_states(path)?;
     let mut report = ExportReport::default();
     let mut changed = Vec::new();
-    for row in sessions {
-        let session = memory.session_from_row(row.clone());
-        if states.get(&group_name(row)) == Some(&session_state(&session, options)?) {
+    for named in name_sessions(sessions) {
+        let session = memory.session_from_row(named.row.clone());
+        if states.get(&named.name) == Some(&session_state(&session, options)?) {
             report.unchanged += 1;
         } else {
-            changed.push(row.clone());
+            changed.push(named);
         }
     }
     progress(report.unchanged);
@@ -106,18 +107,19 @@ pub fn export_folder(
     options: &ExportOptions<'_>,
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    create_private_folder(folder)?;
+    let sessions = name_sessions(sessions);
     let next = AtomicUsize::new(0);
     let report = Mutex::new(ExportReport::default());
     let large = LargeSession::default();
     let work = |memory: Memory| {
-        while let Some(row) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let path = session_path(folder, row);
-            let one = export_one(&memory, row, &path, options, &large);
+        while let Some(named) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let path = folder.join(file_name(&named.name));
+            let one = export_one(&memory, named, &path, options, &large);
             let Ok(mut report) = report.lock() else {
                 return;
             };
-            report.add(row, one);
+            report.add(&named.row, one);
             progress(report.written + report.unchanged + report.failed.len() as u64);
         }
     };
@@ -133,29 +135,35 @@ pub fn export_folder(
     Ok(report.into_inner().unwrap_or_default())
 }
 
-/// Returns the file of a session in a folder.
-pub fn session_path(folder: &Path, row: &SessionRow) -> PathBuf {
-    folder.join(format!("{}.h5", group_name(row)))
+/// Returns the name of a session's file: no shell takes it for an option, and no listing hides it.
+fn file_name(name: &str) -> String {
+    let name = name.replace(char::is_control, "_");
+    let mark = if name.starts_with(['-', '.']) {
+        "_"
+    } else {
+        ""
+    };
+    format!("{mark}{name}.h5")
 }
 
 /// Writes one session to a file of its own.
 fn export_one(
     memory: &Memory,
-    row: &SessionRow,
+    named: &NamedSession,
     path: &Path,
     options: &ExportOptions<'_>,
     large: &LargeSession,
 ) -> Result<ExportReport> {
-    let session = memory.session_from_row(row.clone());
+    let session = memory.session_from_row(named.row.clone());
     let mut report = ExportReport::default();
-    if stored_states(path)?.get(&group_name(row)) == Some(&session_state(&session, options)?) {
+    if stored_states(path)?.get(&named.name) == Some(&session_state(&session, options)?) {
         report.unchanged = 1;
     } else {
         let write_options = WriteOptions {
             threads: 1,
             ..WriteOptions::default()
         };
-        large.read(&session, options, |columns| {
+        large.read(&session, &named.name, options, |columns| {
             let columns = columns.inspect(|columns| report.count(columns));
             write_sessions(path, SOURCE, std::iter::once(columns), &write_options)
         })??;
@@ -169,13 +177,13 @@ fn stored_states(path: &Path) -> Result<HashMap<String, String>> {
     match SessionFile::open(path) {
         Ok(file) => {
             let mut states = HashMap::new();
-            for id in file.session_ids()? {
-                let attributes = file.session(&id)?.attributes()?;
+            for session in file.all_sessions()? {
+                let attributes = session.attributes()?;
                 let mut other = attributes.other.into_iter();
                 if let Some((_, AttributeValue::Text(state))) =
                     other.find(|(name, _)| name == STATE_ATTRIBUTE)
                 {
-                    states.insert(id, state);
+                    states.insert(session.id().to_string(), state);
                 }
             }
             Ok(states)

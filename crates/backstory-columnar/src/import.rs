@@ -17,55 +17,128 @@ const DEFAULT_AGENT: &str = "claude-code";
 /// Rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
 
+/// Bytes of logs that a file may hold for each of its own: no compressor gains more on real logs.
+const MAX_UNPACKED_RATIO: u64 = 1040;
+
+/// Bytes of logs that any file may hold.
+const MIN_UNPACKED_BYTES: u64 = 64 << 20;
+
+/// Logs out of a session file.
+#[derive(Debug, Default)]
+pub struct UnpackedLogs {
+    /// The logs.
+    pub logs: Vec<ProvidedLog>,
+    /// Sessions of which nothing can be imported, each with the reason.
+    pub failed: Vec<(String, String)>,
+}
+
 /// Unpacks the logs of all sessions of a file into `folder`, which must be private. A session without logs, and rows that others
-/// added to one with logs, are written down as a log. Returns the logs, and the sessions that have neither.
-pub fn unpack_logs(path: &Path, folder: &Path) -> Result<(Vec<ProvidedLog>, Vec<String>)> {
-    let container = std::path::absolute(path).map_err(Error::io(path))?;
+/// added to one with logs, are written down as a log.
+pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
     let file = SessionFile::open(path)?;
-    let mut logs = Vec::new();
-    let mut without = Vec::new();
-    for id in file.session_ids()? {
-        let session = file.session(&id)?;
+    let bytes = std::fs::metadata(path).map_err(Error::io(path))?.len();
+    let mut unpacker = Unpacker {
+        container: std::path::absolute(path).map_err(Error::io(path))?,
+        folder,
+        bytes_left: bytes
+            .saturating_mul(MAX_UNPACKED_RATIO)
+            .saturating_add(MIN_UNPACKED_BYTES),
+        unpacked: UnpackedLogs::default(),
+    };
+    for session in file.all_sessions()? {
+        if let Err(error) = unpacker.unpack_session(&session) {
+            let id = session.id().to_string();
+            unpacker.unpacked.failed.push((id, error.to_string()));
+        }
+        if unpacker.bytes_left == 0 {
+            return Err(Error::Damaged {
+                path: path.to_owned(),
+                place: "its logs".to_string(),
+                what: "they are too long for a file of this size".to_string(),
+            });
+        }
+    }
+    Ok(unpacker.unpacked)
+}
+
+struct Unpacker<'a> {
+    container: PathBuf,
+    folder: &'a Path,
+    bytes_left: u64,
+    unpacked: UnpackedLogs,
+}
+
+impl Unpacker<'_> {
+    fn unpack_session(&mut self, session: &Session<'_>) -> Result<()> {
+        let id = session.id();
         let stored = session.logs()?;
         let attributes = session.attributes()?;
         for log in &stored {
-            let to = folder.join(logs.len().to_string());
-            write_file(&to, |out| session.unpack_log(log, out).map(|_| ()))?;
-            logs.push(ProvidedLog {
-                agent: log.agent.clone(),
-                container: container.clone(),
-                path: log.path.clone(),
-                file: to,
-            });
+            self.add(&log.agent, &log.path, |out| {
+                session.unpack_log(log, out).map(|_| ())
+            })?;
         }
         let rows = match stored.is_empty() {
             true => RowChoice::All,
-            false if has_appended_rows(&session)? => RowChoice::Appended,
-            false => continue,
+            false if has_appended_rows(session)? => RowChoice::Appended,
+            false => return Ok(()),
         };
         if !matches!(attributes.agent.as_str(), "" | DEFAULT_AGENT) {
-            without.push(id);
-            continue;
+            let reason = "it has rows without a log".to_string();
+            self.unpacked.failed.push((id.to_string(), reason));
+            return Ok(());
         }
-        let to = folder.join(logs.len().to_string());
-        write_file(&to, |out| write_rows(&session, &attributes, rows, out))?;
-        logs.push(ProvidedLog {
-            agent: DEFAULT_AGENT.to_string(),
-            container: container.clone(),
-            path: match rows {
-                RowChoice::All => format!("/{id}.jsonl"),
-                RowChoice::Appended => format!("/{id}-appended.jsonl"),
-            },
-            file: to,
-        });
+        let path = match rows {
+            RowChoice::All => format!("/{id}.jsonl"),
+            RowChoice::Appended => format!("/{id}-appended.jsonl"),
+        };
+        self.add(DEFAULT_AGENT, &path, |out| {
+            write_rows(session, &attributes, rows, out)
+        })
     }
-    Ok((logs, without))
+
+    fn add(
+        &mut self,
+        agent: &str,
+        path: &str,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        let file = self.folder.join(self.unpacked.logs.len().to_string());
+        let out = File::create(&file).map_err(Error::io(&file))?;
+        let mut out = LimitedWriter {
+            out: BufWriter::new(out),
+            bytes_left: &mut self.bytes_left,
+        };
+        write(&mut out)?;
+        out.flush().map_err(Error::io(&file))?;
+        self.unpacked.logs.push(ProvidedLog {
+            agent: agent.to_string(),
+            container: self.container.clone(),
+            path: path.to_string(),
+            file,
+        });
+        Ok(())
+    }
 }
 
-fn write_file(path: &PathBuf, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let mut out = BufWriter::new(File::create_new(path).map_err(Error::io(path))?);
-    write(&mut out)?;
-    out.flush().map_err(Error::io(path))
+/// Writes at most so many bytes.
+struct LimitedWriter<'a, W> {
+    out: W,
+    bytes_left: &'a mut u64,
+}
+
+impl<W: Write> Write for LimitedWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        *self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
+        if *self.bytes_left == 0 {
+            return Err(std::io::Error::other("more than such a file can hold"));
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Which rows of a session are written down as a log.

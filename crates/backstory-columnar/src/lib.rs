@@ -20,12 +20,10 @@ pub use self::parquet::{
     TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
     inspect_table, write_table, write_tables,
 };
-pub use columns::{group_name, read_columns};
+pub use columns::read_columns;
 pub use error::{Error, Result};
-pub use export::{
-    ExportOptions, ExportProgress, ExportReport, export_file, export_folder, session_path,
-};
-pub use import::unpack_logs;
+pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, export_folder};
+pub use import::{UnpackedLogs, unpack_logs};
 pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex};
 
-use backstory_memory::{Memory, Session, SessionRow};
+use backstory_memory::{Memory, Session};
 
-use crate::columns::read_columns;
+use crate::columns::{NamedSession, read_columns};
 use crate::error::Result;
 use crate::export::ExportOptions;
 use crate::rows::SessionColumns;
@@ -23,18 +23,19 @@ impl LargeSession {
     pub(crate) fn read<T>(
         &self,
         session: &Session<'_>,
+        name: &str,
         options: &ExportOptions<'_>,
         pass_on: impl FnOnce(Result<SessionColumns>) -> T,
     ) -> Result<T> {
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| self.0.lock());
-        Ok(pass_on(read_columns(session, options)))
+        Ok(pass_on(read_columns(session, name, options)))
     }
 }
 
 /// Sessions that are read, each by one of several threads, and sent in their order.
 pub(crate) struct ReadAhead<'a> {
-    rows: &'a [SessionRow],
+    rows: &'a [NamedSession],
     options: &'a ExportOptions<'a>,
     next: AtomicUsize,
     /// The session whose turn it is to be sent.
@@ -44,7 +45,7 @@ pub(crate) struct ReadAhead<'a> {
 }
 
 impl<'a> ReadAhead<'a> {
-    pub(crate) fn new(rows: &'a [SessionRow], options: &'a ExportOptions<'a>) -> Self {
+    pub(crate) fn new(rows: &'a [NamedSession], options: &'a ExportOptions<'a>) -> Self {
         ReadAhead {
             rows,
             options,
@@ -66,9 +67,9 @@ impl<'a> ReadAhead<'a> {
             let Some(row) = self.rows.get(number) else {
                 return;
             };
-            let session = memory.session_from_row(row.clone());
+            let session = memory.session_from_row(row.row.clone());
             let send = |columns| self.send_in_turn(number, columns, sender);
-            let sent = match self.large.read(&session, self.options, send) {
+            let sent = match self.large.read(&session, &row.name, self.options, send) {
                 Ok(sent) => sent,
                 Err(error) => self.send_in_turn(number, Err(error), sender),
             };

@@ -97,7 +97,8 @@ pub fn write_tables(
     Ok(report)
 }
 
-fn create_private_folder(folder: &Path) -> Result<()> {
+/// Creates a folder that nobody else can read, unless it is there.
+pub(crate) fn create_private_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }

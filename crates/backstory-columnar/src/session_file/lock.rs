@@ -174,7 +174,8 @@ fn open_new(path: &Path, old: Option<&fs::Metadata>) -> Result<File> {
     options.mode(old.map_or(0o600, |old| old.mode() & 0o777));
     let file = options.open(path).map_err(Error::io(path))?;
     let found = file.metadata().map_err(Error::io(path))?;
-    if !found.is_file() || found.nlink() > 1 {
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    if !found.is_file() || found.nlink() > 1 || !is_own {
         return Err(Error::BadTarget {
             path: path.to_owned(),
             what: "is in the way of the new version: remove it".into(),

@@ -46,14 +46,15 @@ pub struct SessionSummary {
 impl SessionFile {
     /// Opens a file. One that is being written, or was left unclosed, is read as far as it is written.
     pub fn open(path: &Path) -> Result<SessionFile> {
-        let file = File::open(path).map_err(Error::io(path))?;
-        let kind = file.metadata().map_err(Error::io(path))?;
-        if !kind.is_file() {
+        // Before it is opened: a pipe would wait for a writer.
+        let found = std::fs::metadata(path).map_err(Error::io(path))?;
+        if !found.is_file() {
             return Err(Error::BadTarget {
                 path: path.to_owned(),
                 what: "not a regular file".into(),
             });
         }
+        let file = File::open(path).map_err(Error::io(path))?;
         Self::from_file(path, file)
     }
 
@@ -132,6 +133,14 @@ impl SessionFile {
             .into_iter()
             .map(|(id, group)| Session::new(self, id, group).summary())
             .collect()
+    }
+
+    /// Returns all sessions, sorted by name.
+    pub fn all_sessions(&self) -> Result<Vec<Session<'_>>> {
+        let groups = self.session_groups()?.into_iter();
+        Ok(groups
+            .map(|(id, group)| Session::new(self, id, group))
+            .collect())
     }
 
     /// Returns the session with this name.

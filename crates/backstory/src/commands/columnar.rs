@@ -515,14 +515,15 @@ pub(super) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
         };
         let folder = folder.path().join(unpacked.logs.len().to_string());
         std::fs::create_dir(&folder)?;
-        let (logs, without) = unpack_logs(&path, &folder)?;
-        for session in without {
+        let found = unpack_logs(&path, &folder)?;
+        for (session, reason) in found.failed {
             warn(&format!(
-                "{}: session {session} has no log to import",
-                path.display()
+                "{}: session {} is not imported: {reason}",
+                path.display(),
+                one_line(&session)
             ));
         }
-        unpacked.logs.extend(logs);
+        unpacked.logs.extend(found.logs);
     }
     Ok(unpacked)
 }
@@ -626,10 +627,10 @@ fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
 /// Returns the session of a file that began last.
 fn newest_id(file: &SessionFile) -> Result<String, Error> {
     let mut newest: Option<(f64, String)> = None;
-    for id in file.session_ids()? {
-        let created_at = file.session(&id)?.attributes()?.created_at;
+    for session in file.all_sessions()? {
+        let created_at = session.attributes()?.created_at;
         if newest.as_ref().is_none_or(|(at, _)| created_at >= *at) {
-            newest = Some((created_at, id));
+            newest = Some((created_at, session.id().to_string()));
         }
     }
     let none = || Error::new(ErrorKind::NotFound, "the file has no session");
