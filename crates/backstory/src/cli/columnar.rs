@@ -115,6 +115,9 @@ pub(crate) struct InspectArgs {
     /// An HDF5 file, also one that is still growing or was left unclosed; a Parquet file; or a folder of such files.
     #[arg(value_name = "FILE|FOLDER")]
     pub(crate) path: PathBuf,
+    /// Only this session of an HDF5 file: its id or the beginning of it.
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -324,6 +324,11 @@ pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let extension = path.extension().and_then(|extension| extension.to_str());
     let files = session_files(path);
+    if arguments.session.is_some() && (path.is_dir() || extension == Some("parquet")) {
+        return Err(Error::usage(
+            "a session is given, which only HDF5 files are asked for",
+        ));
+    }
     if path.is_dir() && files.is_empty() {
         return inspect_tables(path, arguments.json);
     }
@@ -338,7 +343,10 @@ pub(super) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
         files
     } {
         let file = SessionFile::open(&path)?;
-        sessions.extend(file.sessions()?);
+        match &arguments.session {
+            Some(prefix) => sessions.push(file.session(&find_id(&file, prefix)?)?.summary()?),
+            None => sessions.extend(file.sessions()?),
+        }
         source = file.source()?;
     }
     if arguments.json {

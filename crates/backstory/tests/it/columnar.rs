@@ -64,6 +64,8 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
         json!({"input_tokens": 6, "output_tokens": 10, "cache_creation_input_tokens": 14, "cache_read_input_tokens": 22})
     );
     assert_eq!(session["git_branch"], "main");
+    let one = environment.json(&["inspect", &file, &claude_id(1)[..8]]);
+    assert_eq!(one, shown);
     let tail = environment.json(&["tail", &file, "-n", "2"]);
     assert_eq!(tail["messages"][0]["uuid"], "a2");
     assert_eq!(tail["messages"][0]["text"], "I look.");
