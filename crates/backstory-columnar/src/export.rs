@@ -7,15 +7,17 @@ use std::sync::{Mutex, mpsc};
 
 use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
-use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, session_state};
+use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state};
 use crate::error::{Error, Result};
-use crate::parquet::create_private_folder;
-use crate::read_ahead::{LargeSession, ReadAhead};
+use crate::private_folder::create_private_folder;
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
 /// Attribute `source` of the files that are written.
 const SOURCE: &str = "backstory";
+
+/// Sessions with more bytes of logs are written to a folder one after the other, to bound memory.
+const LARGE_LOG_BYTES: u64 = 16 << 20;
 
 /// How sessions are exported.
 #[derive(Clone, Copy)]
@@ -57,35 +59,36 @@ pub fn export_file(
     options: &ExportOptions<'_>,
     progress: ExportProgress<'_>,
 ) -> Result<ExportReport> {
-    let states = stored_states(path)?;
+    let stored = StoredSessions::read(path)?;
     let mut report = ExportReport::default();
     let mut changed = Vec::new();
     for named in name_sessions(sessions) {
-        let session = memory.session_from_row(named.row.clone());
-        if states.get(&named.name) == Some(&session_state(&session, options)?) {
-            report.unchanged += 1;
-        } else {
-            changed.push(named);
+        match stored.has_unchanged(memory, &named, options)? {
+            true => report.unchanged += 1,
+            false => changed.push(named),
         }
     }
     progress(report.unchanged);
-    if !changed.is_empty() || states.is_empty() {
-        let mut readers = Vec::new();
-        for _ in 0..options.threads.max(1) {
-            readers.push(memory.open_reader()?.ok_or(Error::NoStore)?);
-        }
+    if !changed.is_empty() || stored.sessions.is_empty() {
+        // Sessions are read while those before them are compressed. More readers gain nothing that is worth their memory.
+        let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = WriteOptions {
             threads: options.threads,
             ..WriteOptions::default()
         };
-        let read_ahead = ReadAhead::new(&changed, options);
         let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::scope(|scope| {
-            for reader in readers {
-                let (read_ahead, sender) = (&read_ahead, sender.clone());
-                scope.spawn(move || read_ahead.read_sessions(&reader, &sender));
-            }
-            drop(sender);
+            scope.spawn(move || {
+                for named in changed {
+                    let session = reader.session_from_row(named.row);
+                    if sender
+                        .send(read_columns(&session, &named.name, options))
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+            });
             let received = receiver.into_iter().inspect(|columns| {
                 if let Ok(columns) = columns {
                     report.count(columns);
@@ -111,7 +114,7 @@ pub fn export_folder(
     let sessions = name_sessions(sessions);
     let next = AtomicUsize::new(0);
     let report = Mutex::new(ExportReport::default());
-    let large = LargeSession::default();
+    let large = Mutex::new(());
     let work = |memory: Memory| {
         while let Some(named) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
             let path = folder.join(file_name(&named.name));
@@ -146,52 +149,101 @@ fn file_name(name: &str) -> String {
     format!("{mark}{name}.h5")
 }
 
-/// Writes one session to a file of its own.
+/// Writes one session to a file of its own. `large` is held while that takes much memory.
 fn export_one(
     memory: &Memory,
     named: &NamedSession,
     path: &Path,
     options: &ExportOptions<'_>,
-    large: &LargeSession,
+    large: &Mutex<()>,
 ) -> Result<ExportReport> {
-    let session = memory.session_from_row(named.row.clone());
     let mut report = ExportReport::default();
-    if stored_states(path)?.get(&named.name) == Some(&session_state(&session, options)?) {
+    if StoredSessions::read(path)?.has_unchanged(memory, named, options)? {
         report.unchanged = 1;
     } else {
+        let session = memory.session_from_row(named.row.clone());
         let write_options = WriteOptions {
             threads: 1,
             ..WriteOptions::default()
         };
-        large.read(&session, &named.name, options, |columns| {
-            let columns = columns.inspect(|columns| report.count(columns));
-            write_sessions(path, SOURCE, std::iter::once(columns), &write_options)
-        })??;
+        let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
+        let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
+        let columns = read_columns(&session, &named.name, options)?;
+        report.count(&columns);
+        write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     Ok(report)
 }
 
-/// Returns what the sessions of a file were when they were written; nothing when there is no file.
-fn stored_states(path: &Path) -> Result<HashMap<String, String>> {
-    match SessionFile::open(path) {
-        Ok(file) => {
-            let mut states = HashMap::new();
-            for session in file.all_sessions()? {
-                let attributes = session.attributes()?;
-                let mut other = attributes.other.into_iter();
-                if let Some((_, AttributeValue::Text(state))) =
-                    other.find(|(name, _)| name == STATE_ATTRIBUTE)
-                {
-                    states.insert(session.id().to_string(), state);
+/// A session as a file has it.
+struct StoredSession {
+    agent: String,
+    id: Option<String>,
+    state: Option<String>,
+}
+
+/// Sessions that a file has, by name.
+struct StoredSessions<'a> {
+    path: &'a Path,
+    sessions: HashMap<String, StoredSession>,
+}
+
+impl<'a> StoredSessions<'a> {
+    /// Reads what a file has; nothing when there is no file.
+    fn read(path: &'a Path) -> Result<Self> {
+        let mut sessions = HashMap::new();
+        match SessionFile::open(path) {
+            Ok(file) => {
+                for session in file.all_sessions()? {
+                    let attributes = session.attributes()?;
+                    let mut other = attributes.other.into_iter();
+                    let state = other.find_map(|(name, value)| match value {
+                        AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
+                        _ => None,
+                    });
+                    let stored = StoredSession {
+                        agent: attributes.agent,
+                        id: attributes.session_id_original,
+                        state,
+                    };
+                    sessions.insert(session.id().to_string(), stored);
                 }
             }
-            Ok(states)
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(HashMap::new())
+        Ok(StoredSessions { path, sessions })
+    }
+
+    /// Returns whether the file has a session as it is now. One of the same name that is another session is an error: its rows would be
+    /// mixed with those of this one.
+    fn has_unchanged(
+        &self,
+        memory: &Memory,
+        named: &NamedSession,
+        options: &ExportOptions<'_>,
+    ) -> Result<bool> {
+        let Some(stored) = self.sessions.get(&named.name) else {
+            return Ok(false);
+        };
+        // Files of others name no agent, and not always the id.
+        let has_other_agent = !stored.agent.is_empty() && stored.agent != named.row.agent;
+        let has_other_id = stored
+            .id
+            .as_ref()
+            .is_some_and(|id| *id != named.row.session);
+        if has_other_agent || has_other_id {
+            return Err(Error::BadTarget {
+                path: self.path.to_owned(),
+                what: format!(
+                    "has another session named \"{}\": write to a new file",
+                    named.name
+                ),
+            });
         }
-        Err(error) => Err(error),
+        let session = memory.session_from_row(named.row.clone());
+        Ok(stored.state == Some(session_state(&session, options)?))
     }
 }
 

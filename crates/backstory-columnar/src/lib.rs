@@ -11,7 +11,7 @@ mod export;
 mod hdf5;
 mod import;
 mod parquet;
-mod read_ahead;
+mod private_folder;
 mod rows;
 mod session_file;
 

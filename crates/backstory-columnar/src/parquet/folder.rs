@@ -15,6 +15,7 @@ use super::plan::{OldPart, Planner};
 use super::schema::Table;
 use super::write_parts::write_parts;
 use crate::error::{Error, Result};
+use crate::private_folder::create_private_folder;
 
 /// Beginning of the names of the folders of months, as Hive has it.
 const MONTH_PREFIX: &str = "month=";
@@ -95,18 +96,6 @@ pub fn write_tables(
         write_parts(memory, plans, options.now, progress, &mut report)?;
     }
     Ok(report)
-}
-
-/// Creates a folder that nobody else can read, unless it is there.
-pub(crate) fn create_private_folder(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(Error::io(folder))
 }
 
 /// Returns what a file has that would be replaced; `None` when there is none.

@@ -23,7 +23,6 @@ mod usage_rows;
 mod write_parts;
 
 pub use self::export::{TableOptions, TableProgress};
-pub(crate) use self::folder::create_private_folder;
 pub use self::folder::{TableReport, write_table, write_tables};
 pub use self::inspect::{
     ColumnSummary, FolderSummary, RowGroupSummary, TableFileSummary, TableSummary, inspect_folder,

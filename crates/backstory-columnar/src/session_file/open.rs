@@ -12,7 +12,6 @@ use super::read::Session;
 use super::schema::{MESSAGES, SCHEMA_VERSION, SESSIONS, TOOL_CALLS};
 use crate::error::{Error, Result};
 use crate::hdf5::SharedSource;
-use crate::hdf5::chunks::map_in_order;
 use crate::rows::{SessionAttributes, TokenUsage};
 
 /// Bytes that reading one object may take beyond twice the file.
@@ -131,10 +130,7 @@ impl SessionFile {
     /// Returns a summary of every session, sorted by name. Content is not read.
     pub fn sessions(&self) -> Result<Vec<SessionSummary>> {
         let sessions = self.all_sessions()?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let summaries = map_in_order(threads, &sessions, |session| Ok(session.summary()));
-        let summaries = summaries.map_err(Error::io(&self.path))?;
-        summaries.into_iter().collect()
+        sessions.iter().map(Session::summary).collect()
     }
 
     /// Returns all sessions, sorted by name.

@@ -70,11 +70,7 @@ fn find_no_logs(
     let mut problems = Vec::new();
     for path in &arguments.paths {
         #[cfg(feature = "columnar")]
-        if path
-            .to_str()
-            .and_then(super::columnar::session_file)
-            .is_some()
-        {
+        if !super::columnar::session_files(path).is_empty() {
             continue;
         }
         // Folders are walked twice only if nothing was found in any.

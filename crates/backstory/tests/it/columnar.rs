@@ -198,6 +198,45 @@ fn tables_have_the_tokens_that_usage_counts() {
 }
 
 #[test]
+fn sessions_of_the_same_name_are_not_mixed() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    let id = claude_id(1);
+    let line = |kind: &str, payload: Value| {
+        format!(
+            "{}\n",
+            json!({"timestamp": "2026-02-03T04:05:06.000Z", "type": kind, "payload": payload})
+        )
+    };
+    let content = json!([{"type": "input_text", "text": "asked of Codex"}]);
+    let rollout = [
+        line(
+            "session_meta",
+            json!({"id": id, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "message", "role": "user", "content": content}),
+        ),
+    ];
+    let path = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-06-{id}.jsonl");
+    environment.write(&path, rollout.concat());
+    environment.sweep();
+    let all = output(&environment, "all.h5");
+    assert_eq!(environment.json(&["export", "-o", &all])["written"], 2);
+    let shown = environment.json(&["inspect", &all]);
+    assert_eq!(shown["sessions"][&id]["messages"], 3);
+    assert_eq!(shown["sessions"][format!("{id}-codex-2")]["messages"], 1);
+    let outcome = environment.run(&["export", "--agent", "codex", "-o", &all]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("another session"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
 fn secrets_stay_out_of_files() {
     let environment = Environment::new();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));

@@ -1,0 +1,178 @@
+//! `inspect`.
+
+use std::io::Write;
+use std::path::Path;
+
+use backstory_columnar::{
+    SessionFile, SessionSummary, Table, TokenUsage, inspect_folder, inspect_table,
+};
+use serde_json::{Map, Value, json};
+
+use super::session_file::{find_id, session_files};
+use crate::cli::InspectArgs;
+use crate::error::Error;
+use crate::output::{counted, one_line, print_json, print_table, short_bytes, stdout, table};
+
+pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
+    let path = &arguments.path;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let files = session_files(path);
+    if arguments.session.is_some() && (path.is_dir() || extension == Some("parquet")) {
+        return Err(Error::usage(
+            "a session is given, which only HDF5 files are asked for",
+        ));
+    }
+    if path.is_dir() && files.is_empty() {
+        return inspect_tables(path, arguments.json);
+    }
+    if extension == Some("parquet") {
+        return inspect_one_table(path, arguments.json);
+    }
+    let mut sessions = Vec::new();
+    let mut source = String::new();
+    for path in if files.is_empty() {
+        vec![path.clone()]
+    } else {
+        files
+    } {
+        let file = SessionFile::open(&path)?;
+        match &arguments.session {
+            Some(prefix) => sessions.push(file.session(&find_id(&file, prefix)?)?.summary()?),
+            None => sessions.extend(file.sessions()?),
+        }
+        source = file.source()?;
+    }
+    if arguments.json {
+        let mut listed = Map::new();
+        for session in &sessions {
+            listed.insert(session.id.clone(), summary_json(session));
+        }
+        return print_json(&json!({
+            "schema_version": 1,
+            "source": source,
+            "sessions": listed,
+        }));
+    }
+    let mut columns = table(&[
+        "session",
+        "agent",
+        "messages",
+        "calls",
+        "model",
+        "cwd",
+        "branch",
+        "version",
+        "input",
+        "output",
+        "cache write",
+        "cache read",
+    ]);
+    columns.align_numbers();
+    for session in &sessions {
+        let attributes = &session.attributes;
+        let usage = &session.usage;
+        columns.add_row(
+            [
+                one_line(&session.id),
+                one_line(&attributes.agent),
+                session.messages.to_string(),
+                session.tool_calls.to_string(),
+                one_line(&attributes.model),
+                one_line(&attributes.cwd),
+                one_line(&attributes.git_branch),
+                one_line(&attributes.agent_version),
+            ]
+            .into_iter()
+            .chain(token_columns(usage).map(|(_, tokens)| tokens.to_string())),
+        );
+    }
+    let mut out = stdout();
+    print_table(&mut out, &columns)?;
+    Ok(out.flush()?)
+}
+
+fn inspect_tables(path: &Path, as_json: bool) -> Result<(), Error> {
+    let folder = inspect_folder(path)?;
+    if as_json {
+        return print_json(&folder);
+    }
+    let mut columns = table(&["table", "months", "files", "sessions", "rows", "size"]);
+    columns.align_numbers();
+    for table in &folder.tables {
+        columns.add_row([
+            table.table.name().to_string(),
+            table.months.len().to_string(),
+            table.files.to_string(),
+            table.sessions.to_string(),
+            table.rows.to_string(),
+            short_bytes(table.bytes),
+        ]);
+    }
+    let mut out = stdout();
+    print_table(&mut out, &columns)?;
+    Ok(out.flush()?)
+}
+
+fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
+    let file = inspect_table(path)?;
+    if as_json {
+        return print_json(&file);
+    }
+    let mut out = stdout();
+    let name = file.table.map_or("not a table of ours", Table::name);
+    writeln!(
+        out,
+        "{name}: {}, {}, {}",
+        counted(file.rows, "row"),
+        counted(file.row_groups.len() as u64, "row group"),
+        short_bytes(file.bytes),
+    )?;
+    let mut columns = table(&["column", "type", "size", "uncompressed"]);
+    columns.align_numbers();
+    for column in &file.columns {
+        columns.add_row([
+            one_line(&column.name),
+            one_line(&column.type_name),
+            short_bytes(column.bytes),
+            short_bytes(column.uncompressed_bytes),
+        ]);
+    }
+    print_table(&mut out, &columns)?;
+    Ok(out.flush()?)
+}
+
+pub(super) fn token_columns(usage: &TokenUsage) -> [(&'static str, i64); 4] {
+    [
+        ("input_tokens", usage.input_tokens),
+        ("output_tokens", usage.output_tokens),
+        (
+            "cache_creation_input_tokens",
+            usage.cache_creation_input_tokens,
+        ),
+        ("cache_read_input_tokens", usage.cache_read_input_tokens),
+    ]
+}
+
+fn summary_json(session: &SessionSummary) -> Value {
+    let attributes = &session.attributes;
+    let tokens: Map<String, Value> = token_columns(&session.usage)
+        .into_iter()
+        .map(|(name, tokens)| (name.to_string(), json!(tokens)))
+        .collect();
+    json!({
+        "agent": attributes.agent,
+        "messages": session.messages,
+        "tool_calls": session.tool_calls,
+        "artifacts": session.artifacts,
+        "logs": session.logs,
+        "model": attributes.model,
+        "cwd": attributes.cwd,
+        "git_branch": attributes.git_branch,
+        "agent_version": attributes.agent_version,
+        "permission_mode": attributes.permission_mode,
+        "created_at": attributes.created_at,
+        "summary": attributes.summary,
+        "missing": attributes.missing,
+        "tokens": tokens,
+    })
+}

@@ -1,0 +1,122 @@
+//! `convert` and `export`; `inspect`, and what other commands do with HDF5 files.
+
+mod inspect;
+mod session_file;
+mod target;
+
+use backstory_columnar::ExportOptions;
+use backstory_memory::{Problem, SessionFilter, SweepOptions, TextEmbedder, read_logs};
+
+pub(super) use self::inspect::inspect;
+pub(super) use self::session_file::{check_no_file, session_file, session_files, tail, unpack};
+use self::target::{Target, Written};
+use super::sessions::session_filter;
+use super::sweep;
+use crate::cli::{ConvertArgs, ExportArgs, OnOff, OutputArgs};
+use crate::config::Redact;
+use crate::error::{Error, ErrorKind};
+use crate::output::{counted, one_line, print_json, say, warn};
+use crate::setting::Setting;
+
+pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), Error> {
+    let target = Target::of(&arguments.output)?;
+    let redact = match arguments.redact {
+        Some(choice) => choice == OnOff::On,
+        None => setting.config.redact == Redact::On,
+    };
+    let options = SweepOptions {
+        redact,
+        ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
+    };
+    let bar = sweep::Bar::new();
+    let logs = read_logs(&std::env::temp_dir(), &options, &mut |progress| {
+        bar.show(progress);
+    });
+    bar.finish();
+    let logs = logs?;
+    let read = logs.report();
+    let sessions = logs.sessions(&SessionFilter::default())?;
+    if read.discovered == 0 || sessions.is_empty() {
+        tell_problems(&read.problems);
+        return Err(Error::new(ErrorKind::NotFound, "no agent's log is there")
+            .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
+    }
+    let embedder = open_embedder(setting, &arguments.output)?;
+    let options = export_options(redact, embedder.as_ref());
+    let written = target.write(&logs, &sessions, true, &options)?;
+    tell_problems(&read.problems);
+    if read.skipped_records > 0 {
+        warn(&format!(
+            "{} could not be read and are not in the file",
+            counted(read.skipped_records, "record")
+        ));
+    }
+    print_written(&written, arguments.json)
+}
+
+pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
+    let target = Target::of(&arguments.output)?;
+    let memory = setting.memory()?;
+    let mut sessions = memory.sessions(&session_filter(&arguments.filter)?)?;
+    if !arguments.sessions.is_empty() {
+        let mut named = Vec::new();
+        for prefix in &arguments.sessions {
+            named.push(memory.session(prefix)?.id);
+        }
+        sessions.retain(|session| named.contains(&session.id));
+    }
+    if sessions.is_empty() {
+        return Err(Error::new(ErrorKind::NotFound, "no session matches"));
+    }
+    let embedder = open_embedder(setting, &arguments.output)?;
+    let redact = setting.config.redact == Redact::On;
+    let options = export_options(redact, embedder.as_ref());
+    let is_everything = arguments.sessions.is_empty() && arguments.filter.is_empty();
+    let written = target.write(&memory, &sessions, is_everything, &options)?;
+    print_written(&written, arguments.json)
+}
+
+/// Opens the model that was asked for, or the one in use, if there is one.
+fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEmbedder>, Error> {
+    let in_use = setting.config.model.as_deref().filter(|_| !output.no_embed);
+    let Some(model) = output.embed.as_deref().or(in_use) else {
+        return Ok(None);
+    };
+    let opened = setting
+        .memory()
+        .and_then(|memory| Ok(memory.open_embedder(Some(model))?));
+    match opened {
+        // Nobody asked for it here.
+        Err(_) if output.embed.is_none() => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+fn export_options(is_redacted: bool, embedder: Option<&TextEmbedder>) -> ExportOptions<'_> {
+    ExportOptions {
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        is_redacted,
+        embedder,
+    }
+}
+
+fn tell_problems(problems: &[Problem]) {
+    for problem in problems {
+        warn(&format!("{}: {}", problem.path.display(), problem.reason));
+    }
+}
+
+fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
+    for (session, reason) in &written.failed {
+        warn(&format!("{}: {reason}", one_line(session)));
+    }
+    if as_json {
+        print_json(&written.json)?;
+    } else {
+        say(&written.text)?;
+    }
+    match written.failed.is_empty() {
+        true => Ok(()),
+        false => Err(Error::silent()),
+    }
+}

@@ -1,0 +1,175 @@
+//! HDF5 files in place of sessions and logs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use backstory_columnar::{Message, SessionFile, unpack_logs};
+use backstory_memory::{ProvidedLog, TemporaryFolder, TimeMs};
+use serde_json::{Map, Value, json};
+
+use super::inspect::token_columns;
+use crate::cli::TailArgs;
+use crate::commands::show::print_body;
+use crate::error::{Error, ErrorKind};
+use crate::output::{BOLD, DIM, harmless, local_time, one_line, print_json, stdout, warn};
+
+/// Returns the HDF5 files that a path names: itself, or those in the folder.
+pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
+    let is_file = |path: &Path| path.to_str().and_then(session_file).is_some();
+    if is_file(path) {
+        return vec![path.to_path_buf()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| is_file(path));
+    files.sort();
+    files
+}
+
+/// Returns the path of an HDF5 file, if this text is one.
+pub(in crate::commands) fn session_file(text: &str) -> Option<&Path> {
+    let path = Path::new(text);
+    let has_name = |extension| matches!(extension, "h5" | "hdf5");
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    (extension.is_some_and(has_name) && path.is_file()).then_some(path)
+}
+
+/// Logs out of HDF5 files, in a folder that goes when this is dropped.
+#[derive(Default)]
+pub(in crate::commands) struct UnpackedLogs {
+    pub(in crate::commands) logs: Vec<ProvidedLog>,
+    _folder: Option<TemporaryFolder>,
+}
+
+/// Unpacks the logs of those paths that are HDF5 files.
+pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
+    let files = paths.iter().flat_map(|path| session_files(path));
+    let mut unpacked = UnpackedLogs::default();
+    for path in files {
+        let folder = match &mut unpacked._folder {
+            Some(folder) => folder,
+            none => none.insert(TemporaryFolder::create(&std::env::temp_dir())?),
+        };
+        let folder = folder.path().join(unpacked.logs.len().to_string());
+        std::fs::create_dir(&folder)?;
+        let found = unpack_logs(&path, &folder)?;
+        for (session, reason) in found.failed {
+            warn(&format!(
+                "{}: session {} is not imported: {reason}",
+                path.display(),
+                one_line(&session)
+            ));
+        }
+        unpacked.logs.extend(found.logs);
+    }
+    Ok(unpacked)
+}
+
+/// Refuses to take the name of a columnar file for a session.
+pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Error> {
+    let path = Path::new(&arguments.session);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("h5" | "hdf5") => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no file {}", path.display()),
+        )),
+        Some("parquet") => Err(Error::usage(format!("{} is not HDF5", path.display()))
+            .hint("DuckDB and polars read Parquet, see docs/columnar.md")),
+        _ if arguments.session_in_file.is_some() => Err(Error::usage("two sessions are given")
+            .hint("give one session, or FILE.h5 and a session in it")),
+        _ => Ok(()),
+    }
+}
+
+/// Prints the end of a session in a file.
+pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(), Error> {
+    let file = SessionFile::open(path)?;
+    let id = match &arguments.session_in_file {
+        Some(prefix) => find_id(&file, prefix)?,
+        None => newest_id(&file)?,
+    };
+    let session = file.session(&id)?;
+    let messages = session.tail(arguments.count)?;
+    if arguments.json {
+        let messages: Vec<Value> = messages.iter().map(message_json).collect();
+        return print_json(&json!({ "session": id, "messages": messages }));
+    }
+    let mut out = stdout();
+    writeln!(out, "{BOLD}{}{BOLD:#}", one_line(&id))?;
+    for message in &messages {
+        let time = TimeMs::new((message.timestamp * 1000.0) as i64);
+        let model = match message.model.as_str() {
+            "" => String::new(),
+            model => format!(" {}", one_line(model)),
+        };
+        writeln!(
+            out,
+            "\n{BOLD}{}{BOLD:#}  {DIM}{}{model}{DIM:#}",
+            one_line(&message.role),
+            local_time((message.timestamp > 0.0).then_some(time)),
+        )?;
+        let text = if message.text.is_empty() {
+            &message.json
+        } else {
+            &message.text
+        };
+        print_body(&mut out, &harmless(text), arguments.full)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn message_json(message: &Message) -> Value {
+    let tokens: Map<String, Value> = token_columns(&message.usage)
+        .into_iter()
+        .map(|(name, tokens)| (name.to_string(), json!(tokens)))
+        .collect();
+    json!({
+        "uuid": message.uuid,
+        "parent_uuid": message.parent_uuid,
+        "type": message.kind,
+        "role": message.role,
+        "model": message.model,
+        "timestamp": message.timestamp,
+        "usage": tokens,
+        "text": message.text,
+        "content": serde_json::from_str(&message.json).unwrap_or_else(|_| json!(message.json)),
+    })
+}
+
+/// Finds the session of a file whose id begins with this text.
+pub(super) fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
+    let mut ids = file.session_ids()?;
+    if ids.iter().any(|id| id == prefix) {
+        return Ok(prefix.to_string());
+    }
+    ids.retain(|id| id.starts_with(prefix));
+    match (ids.pop(), ids.is_empty()) {
+        (Some(id), true) => Ok(id),
+        (Some(_), false) => Err(Error::usage(format!(
+            "several sessions of the file begin with {prefix:?}"
+        ))
+        .hint("write more of the id")),
+        (None, _) => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("no session of the file begins with {prefix:?}"),
+        )
+        .hint(format!(
+            "`backstory inspect {}` lists them",
+            file.path().display()
+        ))),
+    }
+}
+
+/// Returns the session of a file that began last.
+fn newest_id(file: &SessionFile) -> Result<String, Error> {
+    let mut newest: Option<(f64, String)> = None;
+    for session in file.all_sessions()? {
+        let created_at = session.attributes()?.created_at;
+        if newest.as_ref().is_none_or(|(at, _)| created_at >= *at) {
+            newest = Some((created_at, session.id().to_string()));
+        }
+    }
+    let none = || Error::new(ErrorKind::NotFound, "the file has no session");
+    newest.map(|(_, id)| id).ok_or_else(none)
+}
