@@ -187,8 +187,11 @@ struct Response {
 }
 
 impl Response {
-    /// Goes on to a row: rows of the model one after the other that took the same input are one response.
+    /// Goes on to a row: rows of the model that took the same input are one response, also with results of tools between them.
     fn add(&mut self, message: &Message) {
+        if message.kind == "user" && message.json.contains("\"tool_result\"") {
+            return;
+        }
         let usage = message.usage;
         let input = (
             usage.input_tokens,
