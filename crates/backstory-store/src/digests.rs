@@ -6,30 +6,15 @@ use rusqlite::{OptionalExtension, TransactionBehavior};
 use crate::blocks::{Packer, decompress};
 use crate::checksums::{Scope, check_unit};
 use crate::error::{Error, Result};
-use crate::index;
 use crate::ingest::TitleRank;
+use crate::lag::{ConsumerId, Lag, clear_lag, mark_title};
 use crate::open::Store;
-
-/// A session whose digest lacks its last events.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undigested {
-    /// The session's row.
-    pub session: SessionId,
-    /// The agent.
-    pub agent: String,
-    /// Its events up to this one are in the digest.
-    pub digested: Seq,
-    /// How many it has.
-    pub events: u64,
-}
 
 /// What was noted of a session, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestRow {
     /// The session's row.
     pub session: SessionId,
-    /// Events up to this seq are in it.
-    pub events: Seq,
     /// How the session ended.
     pub outcome: String,
     /// What people recognise the session by, if it has no title but its first line.
@@ -39,26 +24,9 @@ pub struct DigestRow {
 }
 
 impl Store {
-    /// Sessions that have events which their digest lacks, and that are not gone.
-    pub fn undigested(&self) -> Result<Vec<Undigested>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, agent, COALESCE(digests.events, 0), sessions.events FROM sessions \
-             LEFT JOIN digests ON digests.session = sessions.id WHERE sessions.events > MAX(COALESCE(digests.events, 0), evicted) ORDER BY id",
-        )?;
-        let rows = statement.query_map([], |row| {
-            Ok(Undigested {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                digested: row.get(2)?,
-                events: row.get(3)?,
-            })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
     /// What was noted of a session.
     pub fn digest(&self, session: SessionId) -> Result<Option<DigestRow>> {
-        let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) WHERE session = ?1";
+        let query = "SELECT session, outcome, notes FROM digests JOIN notes USING (session) WHERE session = ?1";
         let mut statement = self.connection.prepare_cached(query)?;
         statement
             .query_row([session], digest_from_row)
@@ -70,7 +38,7 @@ impl Store {
     /// Calls `each` with what was noted of every session, in their order. Damaged notes are left out and named by
     /// [`Store::take_damage`].
     pub fn digests(&self, mut each: impl FnMut(DigestRow)) -> Result<()> {
-        let query = "SELECT session, events, outcome, notes FROM digests JOIN notes USING (session) ORDER BY session";
+        let query = "SELECT session, outcome, notes FROM digests JOIN notes USING (session) ORDER BY session";
         let mut statement = self.connection.prepare_cached(query)?;
         for row in statement.query_map([], digest_from_row)? {
             match self.unpack_notes(row?) {
@@ -90,9 +58,14 @@ impl Store {
         })
     }
 
-    /// Stores what was noted of sessions.
-    pub fn save_digests(&mut self, digests: &[DigestRow]) -> Result<()> {
-        if digests.is_empty() {
+    /// Stores what was noted of sessions, and that `consumer` has seen what it lacked of them.
+    pub fn save_digests(
+        &mut self,
+        digests: &[DigestRow],
+        consumer: ConsumerId,
+        seen: &[Lag],
+    ) -> Result<()> {
+        if digests.is_empty() && seen.is_empty() {
             return Ok(());
         }
         let mut packer = Packer::for_notes()?;
@@ -101,8 +74,7 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut insert = transaction.prepare_cached(
-                "INSERT INTO digests (session, events, outcome) VALUES (?1, ?2, ?3) ON CONFLICT (session) \
-                 DO UPDATE SET events = excluded.events, outcome = excluded.outcome",
+                "INSERT INTO digests (session, outcome) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET outcome = excluded.outcome",
             )?;
             let mut note = transaction.prepare_cached(
                 "INSERT INTO notes (session, notes) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET notes = excluded.notes",
@@ -112,17 +84,18 @@ impl Store {
             )?;
             for digest in digests {
                 let notes = packer.compress(&digest.notes)?;
-                insert.execute((digest.session, digest.events, &digest.outcome))?;
+                insert.execute((digest.session, &digest.outcome))?;
                 note.execute((digest.session, notes))?;
                 let Some(title) = &digest.title else { continue };
                 let renamed: Option<Seq> = entitle
                     .query_row((digest.session, title, TitleRank::Prompt), |row| row.get(0))
                     .optional()?;
                 if let Some(events) = renamed {
-                    index::mark_changed(&transaction, digest.session, events.next())?;
+                    mark_title(&transaction, digest.session, events.next())?;
                 }
             }
         }
+        clear_lag(&transaction, consumer, seen)?;
         Ok(transaction.commit()?)
     }
 }
@@ -130,9 +103,8 @@ impl Store {
 fn digest_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<DigestRow> {
     Ok(DigestRow {
         session: row.get(0)?,
-        events: row.get(1)?,
-        outcome: row.get(2)?,
+        outcome: row.get(1)?,
         title: None,
-        notes: row.get(3)?,
+        notes: row.get(2)?,
     })
 }

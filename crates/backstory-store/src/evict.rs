@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::blocks::parse_cuts;
 use crate::error::Result;
-use crate::index;
+use crate::lag::{mark_evicted, mark_lag};
 use crate::observations;
 use crate::open::Store;
 use crate::schema::{Lifetime, delete_rows};
@@ -41,7 +41,7 @@ pub struct Evictable {
     pub events: u64,
     /// About how many bytes of the database only it needs.
     pub bytes: u64,
-    /// Whether its digest has all its events.
+    /// Whether every consumer has seen its events whose results stay.
     pub analysed: bool,
     /// Whether it is never evicted.
     pub pinned: bool,
@@ -57,12 +57,11 @@ impl Store {
                (SELECT MAX(modified_ns) / 1000000 FROM session_streams JOIN streams ON streams.id = session_streams.stream \
                 JOIN source_files ON source_files.id = streams.source WHERE session_streams.session = sessions.id), \
                sessions.events - sessions.evicted, sessions.pinned, \
-               MIN(COALESCE(digests.events, 0), sessions.coded) >= sessions.events AND (sessions.events > 0 OR NOT EXISTS \
-                 (SELECT 1 FROM sessions AS parent LEFT JOIN digests AS known ON known.session = parent.id \
-                  WHERE parent.agent = sessions.agent AND parent.session = sessions.parent \
-                  AND COALESCE(known.events, 0) < parent.events)), \
+               NOT EXISTS (SELECT 1 FROM lag JOIN consumers ON consumers.id = consumer WHERE before_eviction \
+                 AND lag.session = IIF(sessions.events > 0, sessions.id, \
+                   (SELECT id FROM sessions AS parent WHERE parent.agent = sessions.agent AND parent.session = sessions.parent))), \
                sessions.evicted_at IS NOT NULL \
-             FROM sessions LEFT JOIN digests ON digests.session = sessions.id ORDER BY sessions.id",
+             FROM sessions ORDER BY sessions.id",
         )?;
         let rows = statement.query_map([], |row| {
             let session: SessionId = row.get(0)?;
@@ -185,22 +184,6 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Evicted sessions that have no vectors of a model, as far as the database knows.
-    pub fn evicted_without_vectors(&self, model: &str) -> Result<Vec<SessionId>> {
-        let mut statement = self.connection.prepare(
-            "SELECT id FROM sessions WHERE evicted > 0 \
-             AND NOT EXISTS (SELECT 1 FROM embedded WHERE model = ?1 AND embedded.session = sessions.id)",
-        )?;
-        let rows = statement.query_map([model], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Whether the full-text index still has events that were evicted.
-    pub fn index_has_evicted(&self) -> Result<bool> {
-        let query = "SELECT EXISTS (SELECT 1 FROM unindexed JOIN sessions ON sessions.id = unindexed.session WHERE first_seq <= evicted)";
-        Ok(self.connection.query_row(query, [], |row| row.get(0))?)
-    }
-
     /// Bytes of the database that are in use, without pages that wait to be given back.
     pub fn used_bytes(&self) -> Result<u64> {
         let number = |name| {
@@ -262,7 +245,7 @@ pub(crate) fn remove_rows(
          head_length = 0, head_hash = zeroblob(32) WHERE id IN (SELECT source FROM streams JOIN session_streams ON stream = streams.id WHERE session = ?1)",
         [session],
     )?;
-    index::mark(connection, session, Seq::FIRST)
+    mark_lag(connection, session, Seq::FIRST)
 }
 
 /// Evicts sessions, one transaction each.
@@ -295,7 +278,7 @@ impl Evictor<'_> {
         transaction
             .prepare_cached("UPDATE sessions SET evicted = events, evicted_at = ?2 WHERE id = ?1")?
             .execute((session, now))?;
-        index::mark(&transaction, session, Seq::FIRST)?;
+        mark_evicted(&transaction, session)?;
         let mut unused: HashMap<i64, u64> = HashMap::new();
         for stream in only_of(&transaction, session)? {
             for table in ["block_lines", "backfill"] {

@@ -12,7 +12,6 @@ mod checksums;
 mod code;
 mod compress;
 mod digests;
-mod embedded;
 mod error;
 mod event_log;
 mod events;
@@ -21,6 +20,7 @@ mod forget;
 mod index;
 mod ingest;
 mod journal;
+mod lag;
 mod lossy;
 mod meta;
 mod observations;
@@ -45,24 +45,24 @@ pub use checksums::{AnswerRows, Damage, DamagedPiece, Verification};
 pub use code::{
     Answered, CallRecord, CallRow, ChangeType, CodeFile, Coding, FileSnapshot, FunctionRow,
     LastSnapshot, NewCall, NewSnapshot, NewSymbol, PlacedSymbol, PriorSymbol, RunEdge,
-    SnapshotFilter, SymbolChanges, SymbolFilter, SymbolRecord, SymbolRow, Uncoded, WriteRow,
+    SnapshotFilter, SymbolChanges, SymbolFilter, SymbolRecord, SymbolRow, WorkPlace, WriteRow,
 };
 pub use compress::{
     Compression, CompressionState, MetCap, NewCompression, ObservationRow, Reserved, Scores,
     Settled, Spending, SpendingCaps, SummaryRow, Tier, Uncompressed, Written,
 };
-pub use digests::{DigestRow, Undigested};
-pub use embedded::{Embedded, Unembedded};
+pub use digests::DigestRow;
 pub use error::{Error, Result};
 pub use event_log::{LogCursor, LoggedEvent, LoggedRun};
 pub use events::{ChangeRow, EventRange};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingFacts, RemainingStream};
 pub use index::{
-    IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter,
-    Unindexed, Word, words,
+    IndexError, IndexSegment, IndexedEvent, Part, Place, Seal, TextIndex, TextIndexWriter, Word,
+    words,
 };
 pub use ingest::{Batch, Chunk, Counts, Project, Rewrite, Stored, Taken, TitleRank};
+pub use lag::{ConsumerId, ConsumerInfo, Lag, LagOrder, LagTable};
 pub use meta::{MetaEquals, MetaPlace};
 pub use open::{Store, View, is_store_entry, lock_file, try_lock_file};
 pub use queue::{

@@ -14,7 +14,7 @@ use crate::private::{self, ExpectedType};
 use crate::schema;
 
 /// Numbered from 1, append-only: never change or remove one that has shipped.
-pub(crate) const MIGRATIONS: [&str; 13] = [
+pub(crate) const MIGRATIONS: [&str; 14] = [
     include_str!("schema/0001_foundation.sql"),
     include_str!("schema/0002_search.sql"),
     include_str!("schema/0003_distilled.sql"),
@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: [&str; 13] = [
     include_str!("schema/0011_complete_events.sql"),
     include_str!("schema/0012_snapshots.sql"),
     include_str!("schema/0013_event_log.sql"),
+    include_str!("schema/0014_lag.sql"),
 ];
 
 /// Older versions can corrupt a write-ahead log that several processes share.

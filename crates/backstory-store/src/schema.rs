@@ -30,15 +30,17 @@ const TABLES: [(&str, Lifetime); 42] = [
     ("code_files", Lifetime::Shared),
     // What was spent stays spent: the session is in `about`, which `forget.rs` clears.
     ("compressions", Lifetime::Shared),
+    ("consumers", Lifetime::Shared),
     ("damaged", Lifetime::Forgetting),
     ("digests", Lifetime::Repair),
-    ("embedded", Lifetime::Eviction),
     ("event_keys", Lifetime::Rereading),
     ("events", Lifetime::Eviction),
     ("forgotten", Lifetime::Shared),
     ("kept_observations", Lifetime::Forgetting),
     // The session is in `session_id`, as its agent names it; `forget.rs` deletes by that and by what the data says.
     ("logged_events", Lifetime::Shared),
+    // Eviction marks it anew: `lag.rs`.
+    ("lag", Lifetime::Forgetting),
     ("loose_titles", Lifetime::Shared),
     ("names", Lifetime::Shared),
     ("notes", Lifetime::Repair),
@@ -65,7 +67,6 @@ const TABLES: [(&str, Lifetime); 42] = [
     ("symbol_changes", Lifetime::Forgetting),
     ("telemetry", Lifetime::Eviction),
     ("touches", Lifetime::Eviction),
-    ("unindexed", Lifetime::Forgetting),
     ("usage", Lifetime::Rereading),
 ];
 

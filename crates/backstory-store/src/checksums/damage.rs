@@ -178,7 +178,7 @@ pub(crate) fn rows(connection: &Connection, scope: Scope, unit: i64) -> Result<D
         | Scope::Notes
         | Scope::Summaries
         | Scope::KeptObservations
-        | Scope::SearchState => u32::try_from(unit).ok().map(SessionId::from),
+        | Scope::Lag => u32::try_from(unit).ok().map(SessionId::from),
         Scope::Observations => {
             let query = "SELECT session FROM observations WHERE id = ?1";
             connection

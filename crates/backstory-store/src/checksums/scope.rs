@@ -28,8 +28,9 @@ pub(crate) enum Scope {
     LooseTitles = 21,
     EventKeys = 22,
     Responses = 23,
-    SearchState = 24,
+    Lag = 24,
     Billing = 25,
+    Consumers = 26,
 }
 
 /// How the rows of a scope are divided into units.
@@ -76,7 +77,7 @@ const SESSION_PARTS: &[Part] = &[
     Part {
         table: "sessions",
         columns: "id, agent, session, parent, parent_kind, parent_seq, title, title_rank, project, cwd, branch, started_at, ended_at, \
-             turns, events, machine, pinned, evicted, evicted_at, coded, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, \
+             turns, events, machine, pinned, evicted, evicted_at, captured_at, closed_at, transcript, compressed, agent_version, permission_mode, \
              context_window, tokens_injected",
         condition: "id = ?1",
     },
@@ -113,7 +114,7 @@ const SESSION_PARTS: &[Part] = &[
     },
     Part {
         table: "digests",
-        columns: "session, events, outcome",
+        columns: "session, outcome",
         condition: SESSION,
     },
     Part {
@@ -134,19 +135,6 @@ const EVENT_PARTS: &[Part] = &[
         table: "touches",
         columns: "path, session, seq, action",
         condition: "session = ?1 AND seq > ?2 AND seq <= ?3",
-    },
-];
-
-const SEARCH_PARTS: &[Part] = &[
-    Part {
-        table: "embedded",
-        columns: "model, session, events, stale",
-        condition: SESSION,
-    },
-    Part {
-        table: "unindexed",
-        columns: "session, first_seq, changes",
-        condition: SESSION,
     },
 ];
 
@@ -200,7 +188,7 @@ macro_rules! one_part {
 const NUMBERED: &str = "id > ?2 AND id <= ?3";
 
 impl Scope {
-    pub(crate) const ALL: [Scope; 25] = [
+    pub(crate) const ALL: [Scope; 26] = [
         Scope::Sessions,
         Scope::Events,
         Scope::Blocks,
@@ -224,8 +212,9 @@ impl Scope {
         Scope::LooseTitles,
         Scope::EventKeys,
         Scope::Responses,
-        Scope::SearchState,
+        Scope::Lag,
         Scope::Billing,
+        Scope::Consumers,
     ];
 
     /// What people call the rows.
@@ -254,8 +243,9 @@ impl Scope {
             Scope::LooseTitles => "titles",
             Scope::EventKeys => "event keys",
             Scope::Responses => "API responses",
-            Scope::SearchState => "search state",
+            Scope::Lag => "what indexes lack",
             Scope::Billing => "billing of responses",
+            Scope::Consumers => "list of indexes",
         }
     }
 
@@ -267,7 +257,7 @@ impl Scope {
             grows: true,
         };
         match self {
-            Scope::Sessions | Scope::SearchState => Units::Session,
+            Scope::Sessions | Scope::Lag => Units::Session,
             Scope::Events => Units::SessionEvents,
             Scope::Notes | Scope::Summaries | Scope::KeptObservations => Units::Row("session"),
             Scope::Snapshots => Units::Chunk {
@@ -293,9 +283,11 @@ impl Scope {
                 shift: 3,
                 grows: false,
             },
-            Scope::Settings | Scope::Forgotten | Scope::LooseTitles | Scope::Billing => {
-                Units::Whole
-            }
+            Scope::Settings
+            | Scope::Forgotten
+            | Scope::LooseTitles
+            | Scope::Billing
+            | Scope::Consumers => Units::Whole,
             Scope::EventKeys | Scope::Responses => Units::Running,
         }
     }
@@ -317,7 +309,7 @@ impl Scope {
         match self {
             Scope::Sessions => SESSION_PARTS,
             Scope::Events => EVENT_PARTS,
-            Scope::SearchState => SEARCH_PARTS,
+            Scope::Lag => one_part!("lag", "session, consumer, from_seq, changes", SESSION),
             Scope::Streams => STREAM_PARTS,
             Scope::Blocks => {
                 one_part!("blocks", "id, stream, start, length, cuts, data", "id = ?1")
@@ -354,7 +346,7 @@ impl Scope {
             Scope::CodeFiles => one_part!("code_files", "id, project, name, moved_from", NUMBERED),
             Scope::RunEdges => one_part!(
                 "run_edges",
-                "file, caller, callee, seen, session, seq, at",
+                "file, caller, callee, session, turn, seen, seq, at",
                 "file > ?2 AND file <= ?3"
             ),
             Scope::EventLog => one_part!(
@@ -374,6 +366,11 @@ impl Scope {
             Scope::Billing => one_part!(
                 "billing",
                 "id, service_tier, speed, inference_geo, context_tier",
+                "1"
+            ),
+            Scope::Consumers => one_part!(
+                "consumers",
+                "id, name, version, before_eviction, follows_titles",
                 "1"
             ),
             Scope::EventKeys => one_part!("event_keys", "key, session, seq", "1"),

@@ -71,12 +71,9 @@ CREATE TEMP TRIGGER IF NOT EXISTS event_keys_update AFTER UPDATE ON main.event_k
 CREATE TEMP TRIGGER IF NOT EXISTS event_keys_delete AFTER DELETE ON main.event_keys BEGIN DELETE FROM checksums WHERE scope = 22 AND unit = 0; END;
 CREATE TEMP TRIGGER IF NOT EXISTS responses_update AFTER UPDATE ON main.responses BEGIN DELETE FROM checksums WHERE scope = 23 AND unit = 0; END;
 CREATE TEMP TRIGGER IF NOT EXISTS responses_delete AFTER DELETE ON main.responses BEGIN DELETE FROM checksums WHERE scope = 23 AND unit = 0; END;
-CREATE TEMP TRIGGER IF NOT EXISTS embedded_insert AFTER INSERT ON main.embedded BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = NEW.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS embedded_update AFTER UPDATE ON main.embedded BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS embedded_delete AFTER DELETE ON main.embedded BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS unindexed_insert AFTER INSERT ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = NEW.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS unindexed_update AFTER UPDATE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
-CREATE TEMP TRIGGER IF NOT EXISTS unindexed_delete AFTER DELETE ON main.unindexed BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS lag_insert AFTER INSERT ON main.lag BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = NEW.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS lag_update AFTER UPDATE ON main.lag BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
+CREATE TEMP TRIGGER IF NOT EXISTS lag_delete AFTER DELETE ON main.lag BEGIN DELETE FROM checksums WHERE scope = 24 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS session_meta_update AFTER UPDATE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS session_meta_delete AFTER DELETE ON main.session_meta BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
 CREATE TEMP TRIGGER IF NOT EXISTS telemetry_update AFTER UPDATE ON main.telemetry BEGIN DELETE FROM checksums WHERE scope = 1 AND unit = OLD.session; END;
@@ -89,3 +86,6 @@ CREATE TEMP TRIGGER IF NOT EXISTS backfill_delete AFTER DELETE ON main.backfill 
 CREATE TEMP TRIGGER IF NOT EXISTS billing_insert AFTER INSERT ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
 CREATE TEMP TRIGGER IF NOT EXISTS billing_update AFTER UPDATE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
 CREATE TEMP TRIGGER IF NOT EXISTS billing_delete AFTER DELETE ON main.billing BEGIN DELETE FROM checksums WHERE scope = 25 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS consumers_insert AFTER INSERT ON main.consumers BEGIN DELETE FROM checksums WHERE scope = 26 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS consumers_update AFTER UPDATE ON main.consumers BEGIN DELETE FROM checksums WHERE scope = 26 AND unit = 0; END;
+CREATE TEMP TRIGGER IF NOT EXISTS consumers_delete AFTER DELETE ON main.consumers BEGIN DELETE FROM checksums WHERE scope = 26 AND unit = 0; END;

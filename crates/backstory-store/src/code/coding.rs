@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use backstory_event::{FileId, Seq, SessionId, TimeMs, TurnNo, UnknownNumber};
+use backstory_event::{FileId, SessionId, TimeMs, TurnNo, UnknownNumber};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
@@ -14,6 +14,7 @@ use super::{RunEdge, StoredTurn, SymbolRow, symbol_from_row};
 use crate::blocks::Packer;
 use crate::error::{Error, Result};
 use crate::ingest::{Project, project_row};
+use crate::lag::{ConsumerId, Lag, clear_lag};
 use crate::open::Store;
 
 impl Store {
@@ -219,23 +220,37 @@ impl Coding<'_> {
 
     /// Counts a call that was seen in a stack trace.
     pub fn count_call(&self, edge: &RunEdge) -> Result<()> {
-        let insert = "INSERT INTO run_edges (file, caller, callee, seen, session, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT (file, caller, callee) DO UPDATE SET seen = seen + excluded.seen, \
-             session = excluded.session, seq = excluded.seq, at = excluded.at";
+        let insert = "INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+             ON CONFLICT (file, caller, callee, session, turn) DO UPDATE SET seen = seen + excluded.seen, seq = excluded.seq, at = excluded.at";
         self.transaction.prepare_cached(insert)?.execute((
             edge.file,
             &edge.caller,
             &edge.callee,
-            edge.seen,
             edge.session,
+            edge.turn,
+            edge.seen,
             edge.seq,
             edge.at,
         ))?;
         Ok(())
     }
 
-    /// Takes note that the events of a session were looked at up to this seq. What was seen live is told by them now.
-    pub fn finish(&self, session: SessionId, coded: Seq) -> Result<()> {
+    /// Removes the calls that were seen in a session from a turn on: they are counted anew.
+    pub fn remove_calls(&self, session: SessionId, from: TurnNo) -> Result<()> {
+        let delete = "DELETE FROM run_edges WHERE session = ?1 AND turn >= ?2";
+        self.transaction
+            .prepare_cached(delete)?
+            .execute((session, from))?;
+        Ok(())
+    }
+
+    /// Takes note that a consumer has seen what it lacked.
+    pub fn clear_lag(&self, consumer: ConsumerId, seen: &[Lag]) -> Result<()> {
+        clear_lag(&self.transaction, consumer, seen)
+    }
+
+    /// Removes what was seen live of a session: its events tell it now.
+    pub fn remove_live(&self, session: SessionId) -> Result<()> {
         let query = "SELECT DISTINCT file FROM symbol_changes WHERE session = ?1 AND turn = ?2";
         let mut statement = self.transaction.prepare_cached(query)?;
         let seen_live = statement.query_map((session, StoredTurn(None)), |row| row.get(0))?;
@@ -249,10 +264,6 @@ impl Coding<'_> {
         self.transaction
             .prepare_cached(delete)?
             .execute((session, StoredTurn(None)))?;
-        let update = "UPDATE sessions SET coded = ?2 WHERE id = ?1";
-        self.transaction
-            .prepare_cached(update)?
-            .execute((session, coded))?;
         Ok(())
     }
 

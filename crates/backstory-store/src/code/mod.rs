@@ -51,9 +51,9 @@ impl FromSql for StoredTurn {
     }
 }
 
-/// A session with events that were not looked at for what they did to source files.
+/// Where a session worked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uncoded {
+pub struct WorkPlace {
     /// The session's row.
     pub session: SessionId,
     /// The agent.
@@ -62,10 +62,6 @@ pub struct Uncoded {
     pub cwd: Option<String>,
     /// Its project.
     pub project: Option<Project>,
-    /// Events up to this seq were looked at.
-    pub coded: Seq,
-    /// How many it has.
-    pub events: u64,
 }
 
 /// A tool call that was answered, and names a file that it writes or a command that may move one.
@@ -137,6 +133,8 @@ pub struct RunEdge {
     pub seen: u64,
     /// The session where it was seen last.
     pub session: SessionId,
+    /// The turn there.
+    pub turn: TurnNo,
     /// The event there.
     pub seq: Seq,
     /// When.
@@ -155,25 +153,20 @@ pub struct SymbolFilter {
 }
 
 impl Store {
-    /// Sessions whose last events were not looked at, those that began first, first.
-    pub fn uncoded(&self) -> Result<Vec<Uncoded>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT sessions.id, agent, cwd, root, remote, coded, events FROM sessions LEFT JOIN projects ON projects.id = sessions.project \
-             WHERE events > MAX(coded, evicted) ORDER BY started_at, sessions.id",
-        )?;
-        let rows = statement.query_map([], |row| {
-            let root: Option<String> = row.get(3)?;
-            let remote = row.get(4)?;
-            Ok(Uncoded {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                cwd: row.get(2)?,
+    /// Returns where a session worked.
+    pub fn work_place(&self, session: SessionId) -> Result<WorkPlace> {
+        let query = "SELECT agent, cwd, root, remote FROM sessions LEFT JOIN projects ON projects.id = sessions.project WHERE sessions.id = ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row([session], |row| {
+            let root: Option<String> = row.get(2)?;
+            let remote = row.get(3)?;
+            Ok(WorkPlace {
+                session,
+                agent: row.get(0)?,
+                cwd: row.get(1)?,
                 project: root.map(|root| Project { root, remote }),
-                coded: row.get(5)?,
-                events: row.get(6)?,
             })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?)
     }
 
     /// Calls that were answered without an error after this seq and write files or may move some, in the order of the answers.
@@ -296,23 +289,35 @@ impl Store {
     /// Calls that were seen in stack traces, those of the given files only.
     pub fn run_edges(&self, files: &[FileId]) -> Result<Vec<RunEdge>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT file, caller, callee, seen, session, seq, at FROM run_edges WHERE file = ?1",
+            "SELECT file, caller, callee, session, turn, seen, seq, at FROM run_edges WHERE file = ?1 \
+             ORDER BY caller, callee, at, session, turn",
         )?;
-        let mut edges = Vec::new();
+        let mut edges: Vec<RunEdge> = Vec::new();
         for file in files {
             let rows = statement.query_map([file], |row| {
                 Ok(RunEdge {
                     file: row.get(0)?,
                     caller: row.get(1)?,
                     callee: row.get(2)?,
-                    seen: row.get(3)?,
-                    session: row.get(4)?,
-                    seq: row.get(5)?,
-                    at: row.get(6)?,
+                    session: row.get(3)?,
+                    turn: row.get(4)?,
+                    seen: row.get(5)?,
+                    seq: row.get(6)?,
+                    at: row.get(7)?,
                 })
             })?;
             for row in rows {
-                edges.push(row?);
+                let edge = row?;
+                let call = |edge: &RunEdge| (edge.file, edge.caller.clone(), edge.callee.clone());
+                match edges.last_mut().filter(|last| call(last) == call(&edge)) {
+                    Some(last) => {
+                        *last = RunEdge {
+                            seen: last.seen.saturating_add(edge.seen),
+                            ..edge
+                        }
+                    }
+                    None => edges.push(edge),
+                }
             }
         }
         Ok(edges)

@@ -20,8 +20,7 @@ use tantivy::schema::{
 };
 
 pub use read::{IndexSegment, TextIndex};
-pub use seal::{Seal, Unindexed};
-pub(crate) use seal::{mark, mark_changed};
+pub use seal::Seal;
 pub use words::{Word, words};
 pub use write::TextIndexWriter;
 

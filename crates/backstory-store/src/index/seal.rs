@@ -1,15 +1,14 @@
-//! What the database knows of the index: the seal, and what is not indexed yet.
+//! What the database knows of the index: the seal.
 
-use backstory_event::{Seq, SessionId};
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::{IndexError, LAYOUT, generation_folder};
 use crate::error::Result;
+use crate::lag::{ConsumerId, Lag, clear_lag};
 use crate::open::Store;
 use crate::private;
 use crate::settings::keep;
@@ -40,33 +39,6 @@ struct SealedFile {
     changed_ns: i128,
     #[serde(default)]
     inode: u64,
-}
-
-/// Events of a session that the index does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unindexed {
-    /// The session's row.
-    pub session: SessionId,
-    /// Its first event that the index does not have, or not as it is now.
-    pub first_seq: Seq,
-    /// How many events the session has.
-    pub events: u64,
-    /// Those up to this one are gone.
-    evicted: Seq,
-    changes: i64,
-}
-
-impl Unindexed {
-    /// How many events the index does not have.
-    pub fn count(&self) -> u64 {
-        let before = self.first_seq.previous().max(self.evicted);
-        self.events.saturating_sub(before.count())
-    }
-
-    /// Whether the index may have events that are evicted.
-    pub fn is_evicted(&self) -> bool {
-        self.first_seq <= self.evicted
-    }
 }
 
 impl Seal {
@@ -196,73 +168,17 @@ impl Store {
         Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
     }
 
-    /// What the index does not have.
-    pub fn unindexed(&self) -> Result<Vec<Unindexed>> {
-        self.pending(
-            "unindexed CROSS JOIN sessions ON sessions.id = unindexed.session",
-            "first_seq",
-            "changes",
-        )
-    }
-
-    /// Everything, as if there were no index.
-    pub fn indexable(&self) -> Result<Vec<Unindexed>> {
-        self.pending(
-            "sessions LEFT JOIN unindexed ON unindexed.session = sessions.id",
-            "1",
-            "COALESCE(changes, -1)",
-        )
-    }
-
-    fn pending(&self, tables: &str, first_seq: &str, changes: &str) -> Result<Vec<Unindexed>> {
-        let query = format!(
-            "SELECT sessions.id, {first_seq}, events, evicted, {changes} FROM {tables} WHERE events > 0 ORDER BY sessions.id"
-        );
-        let mut statement = self.connection.prepare_cached(&query)?;
-        let rows = statement.query_map([], |row| {
-            Ok(Unindexed {
-                session: row.get(0)?,
-                first_seq: row.get(1)?,
-                events: row.get(2)?,
-                evicted: row.get(3)?,
-                changes: row.get(4)?,
-            })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    }
-
     /// Takes note that the index of this seal has these sessions, except for what changed meanwhile.
-    pub fn settle_index(&mut self, seal: &Seal, indexed: &[Unindexed]) -> Result<()> {
+    pub fn settle_index(
+        &mut self,
+        seal: &Seal,
+        consumer: ConsumerId,
+        indexed: &[Lag],
+    ) -> Result<()> {
         let transaction = self.connection.transaction()?;
-        let settle = "DELETE FROM unindexed WHERE session = ?1 AND changes = ?2";
-        for pending in indexed {
-            transaction
-                .prepare_cached(settle)?
-                .execute((pending.session, pending.changes))?;
-        }
+        clear_lag(&transaction, consumer, indexed)?;
         let value = serde_json::to_vec(seal).unwrap_or_default();
         keep(&transaction, SETTING, &value)?;
         Ok(transaction.commit()?)
     }
-}
-
-/// Takes note that a session's events from `first_seq` on are new.
-pub(crate) fn mark(connection: &Connection, session: SessionId, first_seq: Seq) -> Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO unindexed (session, first_seq) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE \
-             SET first_seq = MIN(first_seq, excluded.first_seq), changes = changes + 1",
-        )?
-        .execute((session, first_seq))?;
-    Ok(())
-}
-
-/// Takes note that an event is not what it was.
-pub(crate) fn mark_changed(connection: &Connection, session: SessionId, seq: Seq) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE embedded SET events = ?2 - 1, stale = 1 WHERE session = ?1 AND events >= ?2",
-        )?
-        .execute((session, seq))?;
-    mark(connection, session, seq)
 }

@@ -604,9 +604,9 @@ impl Store {
             [TitleRank::Generated],
         )?;
         transaction.execute_batch(
-            "INSERT INTO unindexed (session, first_seq) SELECT event_keys.session, sessions.events + 1 FROM loose_titles \
-               JOIN event_keys ON event_keys.key = loose_titles.key JOIN sessions ON sessions.id = event_keys.session WHERE true \
-               ON CONFLICT (session) DO UPDATE SET changes = changes + 1; \
+            "INSERT INTO lag (session, consumer, from_seq) SELECT event_keys.session, consumers.id, sessions.events + 1 FROM loose_titles \
+               JOIN event_keys ON event_keys.key = loose_titles.key JOIN sessions ON sessions.id = event_keys.session \
+               JOIN consumers ON follows_titles WHERE true ON CONFLICT (session, consumer) DO UPDATE SET changes = changes + 1; \
              DELETE FROM loose_titles WHERE key IN (SELECT key FROM event_keys);",
         )?;
         Ok(transaction.commit()?)

@@ -9,7 +9,7 @@ use super::{Batch, TitleRank};
 use crate::blocks::{self, BlockReader};
 use crate::error::{Error, Result};
 use crate::forget::mark_unclean;
-use crate::index;
+use crate::lag::mark_lag;
 
 /// Number of consecutive bytes of a part of a secret that a text must have in common with it to be a quotation.
 const MIN_QUOTED_BYTES: usize = 8;
@@ -104,15 +104,7 @@ impl Batch<'_> {
     /// Takes note that the text of a stored event is not what it was.
     pub(super) fn mark_text_changed(&mut self, session: SessionId, seq: Seq) -> Result<()> {
         self.taken.extended.insert(session);
-        self.transaction
-            .prepare_cached(
-                "UPDATE digests SET events = ?2 - 1 WHERE session = ?1 AND events >= ?2",
-            )?
-            .execute((session, seq))?;
-        self.transaction
-            .prepare_cached("UPDATE sessions SET coded = ?2 - 1 WHERE id = ?1 AND coded >= ?2")?
-            .execute((session, seq))?;
-        index::mark_changed(&self.transaction, session, seq)
+        mark_lag(&self.transaction, session, seq)
     }
 
     /// Takes a title away that is the beginning of a prompt. The digest gives the session another one.

@@ -10,7 +10,7 @@ use backstory_event::{
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::index;
+use crate::lag::{mark_lag, mark_title};
 use crate::queue::Untold;
 
 /// The longest title, in characters.
@@ -42,7 +42,7 @@ pub(crate) struct Session {
     pub(crate) changed: bool,
     /// The stream that the last event came from.
     pub(super) stream: StreamId,
-    /// The first event that the full-text index does not have yet; just past the last one when only the title is new.
+    /// The first event that consumers lack; just past the last one when only the title is new.
     pub(super) first_new: Option<Seq>,
     /// What hooks captured of it, until its log tells the same.
     pub(super) untold: Untold,
@@ -128,8 +128,10 @@ impl Session {
                 .prepare_cached("INSERT INTO open_calls (session, call, seq) VALUES (?1, ?2, ?3)")?
                 .execute((self.id, without_nul(call), seq))?;
         }
-        if let Some(first) = self.first_new {
-            index::mark(connection, self.id, first)?;
+        match self.first_new {
+            Some(first) if first > self.events => mark_title(connection, self.id, first)?,
+            Some(first) => mark_lag(connection, self.id, first)?,
+            None => {}
         }
         for model in &self.models {
             connection
