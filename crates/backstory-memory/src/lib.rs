@@ -30,6 +30,7 @@ mod capture;
 mod code;
 mod compress;
 mod context;
+mod derive;
 mod digest;
 mod discover;
 mod error;

@@ -1,20 +1,22 @@
 //! One sweep: discover, read, redact, store, index, retain.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_event::EventKey;
 use backstory_redact::Redactor;
 use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
 
-use crate::code::{self, FileScan, Runs};
-use crate::digest::Digester;
+use crate::code::FileScan;
+use crate::derive::{self, Consumers, Prepared};
 use crate::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::error::Result;
 use crate::pipeline::{ContentHasher, Done, Job, run, stored_end};
 use crate::random::random_key;
 use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::retain::{RetainOptions, RetainReport};
-use crate::search::{IndexReport, IndexUpdate};
+use crate::search::IndexReport;
 use crate::sweep_log::{PassTimer, SweepPass};
 use crate::trusted::open_log;
 use crate::{Memory, disk_bytes};
@@ -100,6 +102,10 @@ pub struct SweepReport {
     pub code_seconds: f64,
     /// What each pass did and how long it took, in their order.
     pub passes: Vec<SweepPass>,
+    /// Events whose edits were at hand when code history was made of them.
+    pub edits_at_hand: u64,
+    /// Events whose edits had to be read back for that.
+    pub edits_read_back: u64,
     /// Source files that were parsed, those of the last sessions.
     pub scans: Vec<FileScan>,
     /// What was done to keep within the caps, and what the store takes on disk now.
@@ -163,10 +169,12 @@ impl Memory {
         let TakenIn {
             mut report,
             mut under_way,
-            index,
-            digester,
-            runs,
+            consumers,
         } = taken;
+        let mut consumers = match consumers {
+            Some(consumers) => consumers,
+            None => Consumers::open(&self.home, &self.store, redactor.as_ref(), false)?,
+        };
         self.update_unread_logs(
             &options.sources,
             &discovery,
@@ -179,27 +187,30 @@ impl Memory {
         self.store.finish_rereading()?;
         // Also when nothing was new: the sweep before may have been stopped right here.
         self.store.settle_titles()?;
-        report.analyzed = digester.finish(&mut self.store)?;
+        report.analyzed = consumers.finish_notes(&mut self.store)?;
         report.backfill_bytes_left = self.backfill()?;
         timer.end("digest");
-        let mut looked_at = |done: usize, total: usize| {
-            under_way.sessions_to_look_at = total as u64;
-            under_way.sessions_looked_at = done as u64;
-            progress(under_way);
+        let mut looked_at = |step: derive::Progress| {
+            if let derive::Progress::Sessions(done, total) = step {
+                under_way.sessions_to_look_at = total as u64;
+                under_way.sessions_looked_at = done as u64;
+                progress(under_way);
+            }
         };
-        let redactor = redactor.as_ref();
-        let scans = code::renew(&self.home, &mut self.store, runs, redactor, &mut looked_at)?;
+        consumers.finish_code(&mut self.store, &mut looked_at)?;
+        let scans = std::mem::take(&mut consumers.code.consumer.scans);
         let pass = timer.end("code");
         pass.files = Some(scans.total());
         report.code_seconds = pass.seconds;
         report.scans = scans.named_scans(&self.store)?;
-        let indexed = match index {
+        (report.edits_at_hand, report.edits_read_back) = consumers.code.consumer.edit_counts;
+        let indexed = match consumers.fulltext {
             // A secret that was completed now was stored, and maybe indexed, by halves before.
-            _ if self.store.is_unclean()? => {
+            index if self.store.is_unclean()? => {
                 drop(index);
                 self.clean_up().map(|_| IndexReport::default())
             }
-            Some(index) => index.finish(&mut self.store, false, &mut |_, _| {}),
+            Some(index) => index.finish(&mut self.store, false, &mut |_| {}),
             None => self.refresh_index(false, &mut |_, _| {}),
         };
         if let Some(resumed) = resumed {
@@ -256,7 +267,7 @@ impl Memory {
         if bytes > most_bytes {
             return Ok(false);
         }
-        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), true, &mut |_| {})?;
+        let mut taken = self.take_in(options, &discovery, redactor.as_ref(), false, &mut |_| {})?;
         let (sources, problems) = (&options.sources, &taken.report.problems);
         self.update_unread_logs(
             sources,
@@ -284,14 +295,14 @@ impl Memory {
     }
 
     /// Reads, redacts and stores all that was discovered, and if it is wanted begins to derive from it.
-    fn take_in(
+    fn take_in<'r>(
         &mut self,
         options: &SweepOptions,
         discovery: &Discovery,
-        redactor: Option<&Redactor>,
+        redactor: Option<&'r Redactor>,
         derives: bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<TakenIn> {
+    ) -> Result<TakenIn<'r>> {
         let mut jobs = Vec::new();
         let changed: Vec<&Found> = discovery
             .files
@@ -321,19 +332,16 @@ impl Memory {
             .iter()
             .map(|job| remaining(job.found, job.cursor.as_ref()))
             .sum();
-        // If it cannot be opened now, the refresh at the end says why.
-        let index = if derives && bytes_total >= BULK_BYTES {
-            IndexUpdate::open(&self.home, &self.store).ok()
-        } else {
-            None
+        let bulk = bytes_total >= BULK_BYTES;
+        let consumers = match derives {
+            true => Some(Consumers::open(&self.home, &self.store, redactor, bulk)?),
+            false => None,
         };
         let mut writer = Writer {
             store: &mut self.store,
-            derives,
-            index,
-            digester: Digester::default(),
-            runs: Runs::default(),
+            consumers,
             pending: Vec::new(),
+            prepared: HashMap::new(),
             bytes: 0,
             counts: Counts::default(),
         };
@@ -342,7 +350,7 @@ impl Memory {
             ..Progress::default()
         };
         under_way.bytes_total = bytes_total;
-        let problems = run(&jobs, redactor, options.workers.max(1), |done| {
+        let problems = run(&jobs, redactor, options.workers.max(1), derives, |done| {
             report.count(&done);
             under_way.bytes_read = report.bytes_read;
             under_way.files_read = report.ingested;
@@ -351,19 +359,12 @@ impl Memory {
         })?;
         writer.commit()?;
         report.take(&writer.counts);
-        let Writer {
-            index,
-            digester,
-            runs,
-            ..
-        } = writer;
+        let consumers = writer.consumers;
         report.problems.extend(problems);
         Ok(TakenIn {
             report,
             under_way,
-            index,
-            digester,
-            runs,
+            consumers,
         })
     }
 
@@ -425,7 +426,8 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
         });
     }
     let mut report = SweepReport::begin(&discovery);
-    let problems = run(&jobs, redactor.as_ref(), options.workers.max(1), |done| {
+    let workers = options.workers.max(1);
+    let problems = run(&jobs, redactor.as_ref(), workers, false, |done| {
         report.count(&done);
         report.events += done.chunk.output.events.len() as u64;
         report.skipped_records += done.chunk.output.skipped.len() as u64;
@@ -464,31 +466,33 @@ fn hash_unchanged(found: &Found, length: u64) -> std::io::Result<Option<ContentH
 }
 
 /// What was stored, and what is to be made of it.
-struct TakenIn {
+struct TakenIn<'r> {
     report: SweepReport,
     under_way: Progress,
-    index: Option<IndexUpdate>,
-    digester: Digester,
-    runs: Runs,
+    /// `None` when nothing is made of it.
+    consumers: Option<Consumers<'r>>,
 }
 
 /// Gathers chunks and stores many in one transaction.
-struct Writer<'s, 'a> {
+struct Writer<'s, 'a, 'r> {
     store: &'s mut Store,
-    /// Whether digests, index and code history are made of what is stored.
-    derives: bool,
-    index: Option<IndexUpdate>,
-    digester: Digester,
-    runs: Runs,
+    /// `None` when nothing is made of what is stored.
+    consumers: Option<Consumers<'r>>,
     pending: Vec<backstory_store::Chunk<'a>>,
+    /// What consumers prepared of the events that are to be stored.
+    prepared: HashMap<EventKey, Prepared>,
     bytes: u64,
     counts: Counts,
 }
 
-impl<'a> Writer<'_, 'a> {
+impl<'a> Writer<'_, 'a, '_> {
     fn take(&mut self, done: Done<'a>) -> Result<()> {
         self.bytes += done.bytes_read;
         self.pending.push(done.chunk);
+        for (key, prepared) in done.prepared {
+            // Of several copies of an event the first one is stored.
+            self.prepared.entry(key).or_insert(prepared);
+        }
         if self.bytes >= BATCH_BYTES {
             self.commit()
         } else {
@@ -505,15 +509,9 @@ impl<'a> Writer<'_, 'a> {
             batch.take(chunk)?;
         }
         let taken = batch.commit()?;
-        if let Some(index) = &mut self.index
-            && index.feed(&taken).is_err()
-        {
-            // The refresh at the end begins anew and says what is wrong.
-            self.index = None;
-        }
-        if self.derives {
-            self.digester.feed(self.store, &taken)?;
-            self.runs.feed(&taken);
+        let prepared = std::mem::take(&mut self.prepared);
+        if let Some(consumers) = &mut self.consumers {
+            consumers.feed(self.store, &taken, prepared)?;
         }
         let counts = taken.counts;
         self.bytes = 0;

@@ -6,10 +6,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use backstory_event::{Seq, SessionId, TimeMs};
-use backstory_store::DigestRow;
+
 use serde_json::{Value, json};
 
-use crate::{Caps, Memory, RetainOptions, SessionRow, Sources, SweepOptions, SweepReport};
+use crate::derive::NOTES;
+use crate::{
+    Caps, Memory, RetainOptions, SessionFilter, SessionRow, Sources, SweepOptions, SweepReport,
+};
 
 /// 2026-06-01.
 pub(crate) const NOW: TimeMs = TimeMs::new(1_780_272_000_000);
@@ -65,10 +68,10 @@ impl Trial {
     pub(crate) fn sweep(&mut self) -> SweepReport {
         let mut options = SweepOptions::new(Sources::paths([self.folder.path().join("logs")]));
         options.workers = 1;
-        let before = self.digested();
+        let before = self.noted();
         let mut report = self.memory.sweep(&options, &mut |_| {}).unwrap();
         if !self.digests {
-            self.undigest(&before);
+            self.remove_notes(&before);
         }
         report.retention = self.memory.retain(&self.retain_options()).unwrap();
         if self.checks {
@@ -86,24 +89,25 @@ impl Trial {
         }
     }
 
-    /// How many events of each session its digest has.
-    fn digested(&self) -> HashMap<SessionId, Seq> {
-        let mut digested = HashMap::new();
-        let note = |row: DigestRow| {
-            digested.insert(row.session, row.events);
-        };
-        self.memory.store.digests(note).unwrap();
-        digested
+    /// Up to which event each session has been noted.
+    fn noted(&self) -> HashMap<SessionId, Seq> {
+        let store = &self.memory.store;
+        let consumer = store.lag().find(NOTES).unwrap().unwrap();
+        let sessions = store.sessions(&SessionFilter::default()).unwrap();
+        let noted = |id| (id, store.lag().seen_to(consumer, id).unwrap());
+        sessions.iter().map(|session| noted(session.id)).collect()
     }
 
-    /// As if a sweep had been stopped before it made digests.
-    fn undigest(&mut self, before: &HashMap<SessionId, Seq>) {
-        let mut rows = Vec::new();
-        self.memory.store.digests(|row| rows.push(row)).unwrap();
-        for row in &mut rows {
-            row.events = before.get(&row.session).copied().unwrap_or_default();
+    /// As if a sweep had been stopped before it took notes.
+    fn remove_notes(&mut self, before: &HashMap<SessionId, Seq>) {
+        let lag = self.memory.store.lag();
+        let consumer = lag.find(NOTES).unwrap().unwrap();
+        for (session, noted) in self.noted() {
+            let before = before.get(&session).copied().unwrap_or_default();
+            if before < noted {
+                lag.mark(consumer, session, before.next()).unwrap();
+            }
         }
-        self.memory.store.save_digests(&rows).unwrap();
     }
 
     pub(crate) fn session(&self, number: u32) -> SessionRow {

@@ -45,6 +45,7 @@ pub struct Lag {
     pub events: u64,
     /// Last event that is evicted.
     pub evicted: Seq,
+    /// Counts up with every change; 0 only where the consumer cannot have any results.
     changes: i64,
 }
 
@@ -53,6 +54,11 @@ impl Lag {
     pub fn count(&self) -> u64 {
         let before = self.from.previous().max(self.evicted);
         self.events.saturating_sub(before.count())
+    }
+
+    /// Returns whether the consumer can have no results of the session yet.
+    pub fn is_new(&self) -> bool {
+        self.changes == 0
     }
 
     /// Returns whether the consumer may have results of events that are evicted.
@@ -140,15 +146,19 @@ impl LagTable<'_> {
         Ok(transaction.commit()?)
     }
 
-    /// Takes note that the results of a consumer are lost.
-    pub fn restart(&self, consumer: ConsumerId) -> Result<()> {
-        mark_all(self.connection, consumer)
+    /// Marks the events of a session from `from` on for one consumer.
+    pub fn mark(&self, consumer: ConsumerId, session: SessionId, from: Seq) -> Result<()> {
+        let insert = "INSERT INTO lag (session, consumer, from_seq, changes) VALUES (?1, ?2, ?3, 1) \
+             ON CONFLICT (session, consumer) DO UPDATE SET from_seq = MIN(from_seq, excluded.from_seq), changes = changes + 1";
+        let mut statement = self.connection.prepare_cached(insert)?;
+        statement.execute((session, consumer, from))?;
+        Ok(())
     }
 
     /// Returns what a consumer lacks.
     pub fn of(&self, consumer: ConsumerId, order: LagOrder) -> Result<Vec<Lag>> {
         let query = format!(
-            "SELECT session, from_seq, events, evicted, changes FROM lag CROSS JOIN sessions ON sessions.id = lag.session \
+            "SELECT lag.session, from_seq, events, evicted, changes FROM lag CROSS JOIN sessions ON sessions.id = lag.session \
              WHERE consumer = ?1 AND events > 0 ORDER BY {}",
             order.columns()
         );
@@ -170,8 +180,8 @@ impl LagTable<'_> {
     /// Returns what the consumers lack of one session.
     pub fn of_session(&self, session: SessionId) -> Result<Vec<(ConsumerId, Lag)>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT session, from_seq, events, evicted, changes, consumer FROM lag JOIN sessions ON sessions.id = lag.session \
-             WHERE session = ?1",
+            "SELECT lag.session, from_seq, events, evicted, changes, consumer FROM lag JOIN sessions ON sessions.id = lag.session \
+             WHERE lag.session = ?1",
         )?;
         let rows = statement.query_map([session], |row| {
             Ok((ConsumerId(row.get(5)?), lag_from_row(row)?))
@@ -216,39 +226,51 @@ fn lag_from_row(row: &Row<'_>) -> rusqlite::Result<Lag> {
     })
 }
 
+/// Marks the first events of a session, which no consumer has any results of.
+pub(crate) fn mark_new(connection: &Connection, session: SessionId) -> Result<()> {
+    mark(connection, session, Seq::FIRST, "true", 0)
+}
+
 /// Marks events of a session from `from` on as new, or not what they were, for every consumer.
 pub(crate) fn mark_lag(connection: &Connection, session: SessionId, from: Seq) -> Result<()> {
-    mark(connection, session, from, "true")
+    mark(connection, session, from, "true", 1)
 }
 
 /// Marks the title of a session as new. `end` is just behind its last event.
 pub(crate) fn mark_title(connection: &Connection, session: SessionId, end: Seq) -> Result<()> {
-    mark(connection, session, end, "follows_titles")
+    mark(connection, session, end, "follows_titles", 1)
 }
 
 /// Marks all events of a session as gone: consumers whose results do not stay have none to keep.
 pub(crate) fn mark_evicted(connection: &Connection, session: SessionId) -> Result<()> {
-    mark(connection, session, Seq::FIRST, "NOT before_eviction")?;
+    mark(connection, session, Seq::FIRST, "NOT before_eviction", 1)?;
     let done = "DELETE FROM lag WHERE session = ?1 AND consumer IN (SELECT id FROM consumers WHERE before_eviction)";
     connection.prepare_cached(done)?.execute([session])?;
     Ok(())
 }
 
-fn mark(connection: &Connection, session: SessionId, from: Seq, consumers: &str) -> Result<()> {
+/// Marks for some consumers. The number of changes is 0 only where they cannot have any results.
+fn mark(
+    connection: &Connection,
+    session: SessionId,
+    from: Seq,
+    consumers: &str,
+    changes: i64,
+) -> Result<()> {
     let insert = format!(
-        "INSERT INTO lag (session, consumer, from_seq) SELECT ?1, id, ?2 FROM consumers WHERE {consumers} \
+        "INSERT INTO lag (session, consumer, from_seq, changes) SELECT ?1, id, ?2, ?3 FROM consumers WHERE {consumers} \
          ON CONFLICT (session, consumer) DO UPDATE SET from_seq = MIN(from_seq, excluded.from_seq), changes = changes + 1"
     );
     connection
         .prepare_cached(&insert)?
-        .execute((session, from))?;
+        .execute((session, from, changes))?;
     Ok(())
 }
 
 /// Marks all that is stored for one consumer. What it has of evicted events stays if its results do.
 fn mark_all(connection: &Connection, consumer: ConsumerId) -> Result<()> {
-    let insert = "INSERT INTO lag (session, consumer, from_seq) \
-         SELECT sessions.id, consumers.id, IIF(before_eviction, evicted, 0) + 1 FROM sessions JOIN consumers ON consumers.id = ?1 \
+    let insert = "INSERT INTO lag (session, consumer, from_seq, changes) \
+         SELECT sessions.id, consumers.id, IIF(before_eviction, evicted, 0) + 1, 1 FROM sessions JOIN consumers ON consumers.id = ?1 \
          WHERE events > IIF(before_eviction, evicted, 0) \
          ON CONFLICT (session, consumer) DO UPDATE SET from_seq = MIN(from_seq, excluded.from_seq), changes = changes + 1";
     connection.prepare_cached(insert)?.execute([consumer])?;

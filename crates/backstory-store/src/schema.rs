@@ -37,10 +37,10 @@ const TABLES: [(&str, Lifetime); 42] = [
     ("events", Lifetime::Eviction),
     ("forgotten", Lifetime::Shared),
     ("kept_observations", Lifetime::Forgetting),
-    // The session is in `session_id`, as its agent names it; `forget.rs` deletes by that and by what the data says.
-    ("logged_events", Lifetime::Shared),
     // Eviction marks it anew: `lag.rs`.
     ("lag", Lifetime::Forgetting),
+    // The session is in `session_id`, as its agent names it; `forget.rs` deletes by that and by what the data says.
+    ("logged_events", Lifetime::Shared),
     ("loose_titles", Lifetime::Shared),
     ("names", Lifetime::Shared),
     ("notes", Lifetime::Repair),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use backstory_redact::Redactor;
-use backstory_store::{CodeFile, Project, Uncoded};
+use backstory_store::{CodeFile, Project, WorkPlace};
 
 use crate::git::worktree_root;
 use crate::place::{Place, below, normal, real};
@@ -99,7 +99,7 @@ pub(super) struct Files<'s> {
 }
 
 impl<'s> Files<'s> {
-    pub(super) fn of(session: &Uncoded, redactor: Option<&'s Redactor>) -> Self {
+    pub(super) fn of(session: &WorkPlace, redactor: Option<&'s Redactor>) -> Self {
         Files {
             cwd: session.cwd.as_ref().map(PathBuf::from),
             project: session.project.clone(),

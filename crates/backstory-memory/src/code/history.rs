@@ -6,134 +6,119 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_event::Seq;
 use backstory_redact::Redactor;
-use backstory_store::{Store, Uncoded};
+use backstory_store::{ConsumerId, Lag, Store, WorkPlace};
 
-use super::runs::{Run, Runs, read_runs, save_runs};
 use super::save::save;
 use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
 use super::teller::Teller;
 use super::trees::Trees;
+use crate::derive::Progress;
 use crate::error::{Error, Result};
 use crate::read::on_all_cores;
+use crate::replay::FreshEdits;
 
 /// About so many events are looked at before what they did is stored: more would be more in memory.
 const TOGETHER: u64 = 10_000;
 /// So few are not worth other threads.
 const FEW: u64 = 500;
 
-/// Looks at what is new in all sessions, those that began first, first. What a sweep that is stopped here leaves, the next one does.
-/// Returns what was parsed.
-pub(crate) fn renew(
+/// Makes the history of what consumer `id` lacks of these sessions, in their order, and stores it.
+pub(crate) fn renew_history(
     home: &Path,
     store: &mut Store,
-    mut seen: Runs,
+    (id, lags): (ConsumerId, &[Lag]),
+    fresh: &FreshEdits,
     redactor: Option<&Redactor>,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<ScanLog> {
-    let mut scans = ScanLog::default();
-    let pending = store.uncoded()?;
-    let mut rest = &pending[..];
+    scans: &mut ScanLog,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
+    let mut rest = lags;
     while !rest.is_empty() {
-        progress(pending.len() - rest.len(), pending.len());
+        progress(Progress::Sessions(lags.len() - rest.len(), lags.len()));
         let mut events = 0;
-        let enough = rest.iter().position(|session| {
-            events += session.events - session.coded.count();
+        let enough = rest.iter().position(|lag| {
+            events += lag.count();
             events >= TOGETHER
         });
         let (together, after) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
-        let seen: Vec<Option<Vec<Run>>> =
-            together.iter().map(|session| seen.take(session)).collect();
-        let known: Vec<bool> = seen.iter().map(Option::is_some).collect();
-        let read = if events < FEW {
+        let sessions = together.iter().map(|lag| PendingSession::new(store, lag));
+        let sessions: Vec<PendingSession> = sessions.collect::<Result<_>>()?;
+        let steps = if events < FEW {
             let mut trees = Trees::default();
-            let mut one =
-                |(session, known)| Reading::of(store, session, known, redactor, &mut trees);
-            let both = together.iter().zip(known);
-            both.map(&mut one).collect::<Result<Vec<_>>>()?
+            let one = |session: &PendingSession| session.steps(store, fresh, redactor, &mut trees);
+            sessions.iter().map(one).collect::<Result<Vec<_>>>()?
         } else {
-            side_by_side(home, store, together, &known, redactor)?
+            side_by_side(home, store, &sessions, fresh, redactor)?
         };
-        store_all(store, together, read, seen, redactor, &mut scans)?;
+        let coding = store.coding()?;
+        for (lag, steps) in together.iter().zip(steps) {
+            let facts = Teller::new(&coding).tell(steps)?;
+            scans.add(lag.session, &facts);
+            for fact in &facts {
+                save(&coding, lag.session, fact)?;
+            }
+            coding.remove_live(lag.session)?;
+        }
+        coding.clear_lag(id, together)?;
+        coding.commit()?;
         rest = after;
     }
-    Ok(scans)
+    Ok(())
 }
 
-/// What was read of a session.
-struct Reading {
-    steps: Vec<Step>,
-    /// Empty when they are known already.
-    runs: Vec<Run>,
+/// A session whose events from one on were not looked at.
+struct PendingSession {
+    place: WorkPlace,
+    after: Seq,
 }
 
-impl Reading {
-    fn of(
+impl PendingSession {
+    fn new(store: &Store, lag: &Lag) -> Result<Self> {
+        Ok(PendingSession {
+            place: store.work_place(lag.session)?,
+            after: lag.from.previous(),
+        })
+    }
+
+    fn steps(
+        &self,
         store: &Store,
-        session: &Uncoded,
-        runs_known: bool,
+        fresh: &FreshEdits,
         redactor: Option<&Redactor>,
         trees: &mut Trees,
-    ) -> Result<Self> {
-        let runs = match runs_known {
-            true => Vec::new(),
-            false => read_runs(store, session)?,
-        };
-        let steps = SessionReading::new(store, session, redactor, trees).steps()?;
-        Ok(Reading { steps, runs })
+    ) -> Result<Vec<Step>> {
+        SessionReading::new(store, &self.place, self.after, fresh, redactor, trees).steps()
     }
 }
 
-/// What each session did, read on all cores.
+/// Returns what each session did, read on all cores.
 fn side_by_side(
     home: &Path,
     store: &Store,
-    sessions: &[Uncoded],
-    runs_known: &[bool],
+    sessions: &[PendingSession],
+    fresh: &FreshEdits,
     redactor: Option<&Redactor>,
-) -> Result<Vec<Reading>> {
+) -> Result<Vec<Vec<Step>>> {
     let next = AtomicUsize::new(0);
-    let read: Mutex<Vec<Option<Result<Reading>>>> =
+    let read: Mutex<Vec<Option<Result<Vec<Step>>>>> =
         Mutex::new(sessions.iter().map(|_| None).collect());
     on_all_cores(home, store, |store| {
         let mut trees = Trees::default();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(session), Some(known)) = (sessions.get(number), runs_known.get(number))
-            else {
+            let Some(session) = sessions.get(number) else {
                 return;
             };
-            let reading = Reading::of(store, session, *known, redactor, &mut trees);
+            let steps = session.steps(store, fresh, redactor, &mut trees);
             if let Ok(mut read) = read.lock() {
-                read[number] = Some(reading);
+                read[number] = Some(steps);
             }
         }
     });
     let read = read.into_inner().unwrap_or_default();
     let read = read
         .into_iter()
-        .map(|reading| reading.unwrap_or(Err(Error::Worker)));
+        .map(|steps| steps.unwrap_or(Err(Error::Worker)));
     read.collect()
-}
-
-/// Compares what sessions did with what was known before, in their order, and stores it.
-fn store_all(
-    store: &mut Store,
-    sessions: &[Uncoded],
-    read: Vec<Reading>,
-    seen: Vec<Option<Vec<Run>>>,
-    redactor: Option<&Redactor>,
-    scans: &mut ScanLog,
-) -> Result<()> {
-    let coding = store.coding()?;
-    for ((session, reading), seen) in sessions.iter().zip(read).zip(seen) {
-        let facts = Teller::new(&coding).tell(reading.steps)?;
-        scans.add(session.session, &facts);
-        for fact in &facts {
-            save(&coding, session.session, fact)?;
-        }
-        save_runs(&coding, session, &seen.unwrap_or(reading.runs), redactor)?;
-        coding.finish(session.session, Seq::last_of(session.events))?;
-    }
-    Ok(coding.commit()?)
 }

@@ -24,12 +24,13 @@ mod tests;
 mod trees;
 
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
-pub(crate) use history::renew;
+pub(crate) use history::renew_history;
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
-pub(crate) use runs::Runs;
+pub(crate) use runs::{Run, TracedCall, save_runs, traced_calls};
 pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_folder};
 pub use scanned::FileScan;
+pub(crate) use scanned::ScanLog;
 pub(crate) use snapshot::functions_of;
 pub use state::FileState;
 pub use stored::{CodeRowFilter, MissingFile, SnapshotSource, StoredFiles};

@@ -1,89 +1,37 @@
 //! Calls that were seen to happen: stack traces in what tools answered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use backstory_code::{Frame, Language, traces};
-use backstory_event::{FileId, Kind, Seq, SessionId, TimeMs};
+use backstory_event::{FileId, Seq, TimeMs, TurnNo};
 use backstory_redact::Redactor;
-use backstory_store::{Coding, EventRange, RunEdge, Store, Taken, Uncoded};
+use backstory_store::{Coding, RunEdge, WorkPlace};
 
 use super::files::{Files, is_foreign};
 use crate::error::Result;
-use crate::read::visit;
 
-/// One function was seen to call another.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Run {
+/// A call in a stack trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TracedCall {
     /// The file of the caller, as it was printed.
     file: String,
     /// The caller; empty for the file itself.
     caller: String,
     callee: String,
-    seq: Seq,
-    at: Option<TimeMs>,
 }
 
-/// Gathers them while a sweep stores events, which saves reading all answers again.
-#[derive(Default)]
-pub(crate) struct Runs {
-    fed: HashMap<SessionId, Fed>,
+/// One function was seen to call another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) call: TracedCall,
+    pub(crate) turn: TurnNo,
+    pub(crate) seq: Seq,
+    pub(crate) at: Option<TimeMs>,
 }
 
-/// What was seen in a stretch of a session.
-struct Fed {
-    first: Seq,
-    last: Seq,
-    runs: Vec<Run>,
-}
-
-impl Runs {
-    /// Takes events right after they were stored.
-    pub(crate) fn feed(&mut self, taken: &Taken) {
-        for stored in &taken.events {
-            let fed = self.fed.entry(stored.session).or_insert_with(|| Fed {
-                first: stored.seq,
-                last: stored.seq.previous(),
-                runs: Vec::new(),
-            });
-            // With a gap it is of no use.
-            if fed.last.next() != stored.seq {
-                fed.last = Seq::ZERO;
-                continue;
-            }
-            fed.last = stored.seq;
-            let event = &stored.event;
-            if event.kind == Kind::ToolResult {
-                look(&event.body.text, stored.seq, event.at, &mut fed.runs);
-            }
-        }
-        for session in &taken.extended {
-            self.fed.remove(session);
-        }
-    }
-
-    /// What was seen in the events of a session that were not looked at; `None` when not all of them came by.
-    pub(super) fn take(&mut self, session: &Uncoded) -> Option<Vec<Run>> {
-        let fed = self.fed.remove(&session.session)?;
-        let is_whole = fed.first <= session.coded.next() && fed.last.count() == session.events;
-        is_whole.then_some(fed.runs)
-    }
-}
-
-/// What is seen when all of them are read again.
-pub(super) fn read_runs(store: &Store, session: &Uncoded) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
-    let range = EventRange::From(session.coded.next());
-    visit(store, session.session, &session.agent, range, |event| {
-        if event.event.kind == Kind::ToolResult {
-            look(event.text(), event.seq, event.event.at, &mut runs);
-        }
-        Ok(())
-    })?;
-    Ok(runs)
-}
-
-/// The calls in the traces of a text.
-fn look(text: &str, seq: Seq, at: Option<TimeMs>, runs: &mut Vec<Run>) {
+/// Returns the calls in the stack traces of a text.
+pub(crate) fn traced_calls(text: &str) -> Vec<TracedCall> {
+    let mut calls = Vec::new();
     for trace in traces(text) {
         for pair in trace.windows(2) {
             let [caller, callee] = pair else { continue };
@@ -91,16 +39,15 @@ fn look(text: &str, seq: Seq, at: Option<TimeMs>, runs: &mut Vec<Run>) {
                 (source_of(caller), name_of(caller), name_of(callee))
                 && !callee.is_empty()
             {
-                runs.push(Run {
+                calls.push(TracedCall {
                     file: file.to_string(),
                     caller: caller.to_string(),
                     callee: callee.to_string(),
-                    seq,
-                    at,
                 });
             }
         }
     }
+    calls
 }
 
 /// The source file of a frame, unless somebody else wrote it.
@@ -121,9 +68,9 @@ fn name_of(frame: &Frame) -> Option<&str> {
 }
 
 /// Stores what was seen in files of the session's project.
-pub(super) fn save_runs(
+pub(crate) fn save_runs(
     coding: &Coding<'_>,
-    session: &Uncoded,
+    session: &WorkPlace,
     runs: &[Run],
     redactor: Option<&Redactor>,
 ) -> Result<()> {
@@ -131,22 +78,24 @@ pub(super) fn save_runs(
         return Ok(());
     };
     let mut files = Files::of(session, redactor);
-    let mut edges: BTreeMap<(FileId, &str, &str), RunEdge> = BTreeMap::new();
+    let mut edges: BTreeMap<(FileId, TurnNo, &str, &str), RunEdge> = BTreeMap::new();
     for run in runs {
-        let file = match files.locate(&run.file) {
+        let call = &run.call;
+        let file = match files.locate(&call.file) {
             // Java tells no folders.
-            _ if !run.file.contains(['/', '\\']) => coding.file_named(project, &run.file)?,
+            _ if !call.file.contains(['/', '\\']) => coding.file_named(project, &call.file)?,
             Some(file) if file.project == *project => Some(coding.file(&file.project, &file.name)?),
             _ => None,
         };
         let Some(file) = file else { continue };
-        let edge = edges.entry((file, &run.caller, &run.callee));
+        let edge = edges.entry((file, run.turn, &call.caller, &call.callee));
         let edge = edge.or_insert_with(|| RunEdge {
             file,
-            caller: run.caller.clone(),
-            callee: run.callee.clone(),
+            caller: call.caller.clone(),
+            callee: call.callee.clone(),
             seen: 0,
             session: session.session,
+            turn: run.turn,
             seq: run.seq,
             at: run.at,
         });

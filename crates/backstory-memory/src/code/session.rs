@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
-use backstory_event::{Change as FileChange, EventView, FileEdit, HunkLine, Seq, TimeMs, TurnNo};
+use backstory_event::{Change as FileChange, EventView, FileEdit, Seq, TimeMs, TurnNo};
 use backstory_redact::Redactor;
-use backstory_store::{EventRange, Store, Uncoded};
+use backstory_store::{EventRange, Store, WorkPlace};
 
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
 use super::trees::Trees;
 use crate::error::Result;
 use crate::redaction::stored_text;
-use crate::replay::{EditReader, Interner, Lane};
+use crate::replay::{EditReader, FreshEdits, Interner, Lane, edited_bytes};
 
 /// So many writes before one are looked at to find the text that it changed.
 const MOST_EARLIER: usize = 24;
@@ -87,7 +87,9 @@ struct Open {
 pub(super) struct SessionReading<'s> {
     store: &'s Store,
     edit_reader: EditReader<'s>,
-    session: &'s Uncoded,
+    session: &'s WorkPlace,
+    /// Events up to this one were looked at before.
+    after: Seq,
     /// Texts are redacted once more: an edit may complete what stood in pieces in the log.
     redactor: Option<&'s Redactor>,
     files: Files<'s>,
@@ -105,14 +107,17 @@ pub(super) struct SessionReading<'s> {
 impl<'s> SessionReading<'s> {
     pub(super) fn new(
         store: &'s Store,
-        session: &'s Uncoded,
+        session: &'s WorkPlace,
+        after: Seq,
+        fresh: &'s FreshEdits,
         redactor: Option<&'s Redactor>,
         trees: &'s mut Trees,
     ) -> Self {
         SessionReading {
             store,
-            edit_reader: EditReader::new(store),
+            edit_reader: EditReader::with_fresh(store, fresh),
             session,
+            after,
             redactor,
             files: Files::of(session, redactor),
             interner: Interner::default(),
@@ -135,7 +140,7 @@ impl<'s> SessionReading<'s> {
     /// What all successful edits of source files did.
     pub(super) fn steps(mut self) -> Result<Vec<Step>> {
         let session = self.session.session;
-        let answered = self.store.answered(session, self.session.coded)?;
+        let answered = self.store.answered(session, self.after)?;
         for rows in answered.chunk_by(|a, b| a.result == b.result) {
             let is_source = |path: &Option<String>| match path {
                 Some(path) => language_of(path).is_some(),
@@ -388,28 +393,6 @@ pub(super) fn whole_outline(parsed: &Parsed) -> Arc<Outline> {
     let mut outline = parsed.outline();
     outline.left_out = Vec::new();
     Arc::new(outline)
-}
-
-/// Bytes of text that an edit names.
-fn edited_bytes(edit: &FileEdit) -> usize {
-    let change = match &edit.change {
-        FileChange::Written(text) => text.len(),
-        FileChange::Deleted => 0,
-        FileChange::Hunks(hunks) => hunks
-            .iter()
-            .flat_map(|hunk| &hunk.lines)
-            .map(|line| match line {
-                HunkLine::Kept(line) | HunkLine::Removed(line) | HunkLine::Added(line) => {
-                    line.len() + 1
-                }
-            })
-            .sum(),
-        FileChange::Strings(strings) => strings
-            .iter()
-            .map(|string| string.old.len() + string.new.len())
-            .sum(),
-    };
-    change + edit.before.as_ref().map_or(0, String::len)
 }
 
 /// The language of a source file.

@@ -8,6 +8,7 @@ use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
 use crate::capture::live_events;
+use crate::derive::NOTES;
 use crate::digest::{
     CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
 };
@@ -197,9 +198,12 @@ fn noted(store: &Store, row: &RecalledSession) -> Result<Notes> {
         }
         stored => stored?,
     };
-    let stored = stored.filter(|stored| stored.events.count() == row.events);
+    let is_changed = store.lag().find(NOTES)?.map_or(Ok(true), |consumer| {
+        let noted = store.lag().seen_to(consumer, row.id);
+        noted.map(|noted| noted.count() < row.events)
+    })?;
     let whole = stored.and_then(|stored| serde_json::from_slice(&stored.notes).ok());
-    match whole.filter(|notes: &Notes| notes.events.count() == row.events) {
+    match whole.filter(|notes: &Notes| notes.events.count() == row.events && !is_changed) {
         Some(notes) => Ok(notes),
         None => session_notes(store, row.id, &row.agent),
     }

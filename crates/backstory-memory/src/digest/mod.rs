@@ -9,6 +9,7 @@ mod command;
 mod notes;
 mod outcome;
 mod output;
+mod prepared_note;
 mod renew;
 mod said;
 #[cfg(test)]
@@ -28,7 +29,8 @@ pub(crate) use account::prompts;
 pub(crate) use command::{CommandKind, program};
 pub(crate) use notes::{Notes, Run, Step, What};
 pub use outcome::Outcome;
-pub(crate) use renew::{Digester, notes as session_notes, renew_digest};
+pub(crate) use prepared_note::PreparedNote;
+pub(crate) use renew::{digest_row, renew_digest, rewind_notes, session_notes, stored_notes};
 pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(test)]
 pub(crate) use story::Story;
@@ -134,7 +136,9 @@ pub(crate) fn evicted(store: &Store, head: &SessionHead) -> Result<Vec<Noted>> {
     if head.evicted == Seq::ZERO {
         return Ok(Vec::new());
     }
-    let steps = renew::notes(store, head.id, &head.agent)?.steps.into_iter();
+    let steps = session_notes(store, head.id, &head.agent)?
+        .steps
+        .into_iter();
     let gone = steps.filter(|step| step.seq <= head.evicted);
     Ok(gone.filter_map(Noted::new).collect())
 }
@@ -142,7 +146,7 @@ pub(crate) fn evicted(store: &Store, head: &SessionHead) -> Result<Vec<Noted>> {
 impl Memory {
     /// The account of a session, as of its last stored event.
     pub fn digest(&self, session: &SessionRow) -> Result<Digest> {
-        let notes = renew::notes(&self.store, session.id, &session.agent)?;
+        let notes = session_notes(&self.store, session.id, &session.agent)?;
         let account = Account::new(&notes);
         Ok(Digest {
             session: session.clone(),

@@ -1,22 +1,18 @@
 //! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
 
-use backstory_event::{Action, EventView, Kind, Seq, TimeMs, TurnNo};
+use backstory_event::{EventView, Seq, TimeMs, TurnNo};
 use serde::{Deserialize, Serialize};
 
-use super::command::{self, CommandKind};
-use super::output;
-use super::trouble;
+use super::command::CommandKind;
+use super::prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+use crate::derive::PreparedEvent;
 use crate::text;
 
 /// With so many steps, commands that just worked are noted no more.
 const MOST_STEPS: usize = 4_000;
 
-/// How much is kept of what was said: of its beginning and of its end, in characters.
-const PROMPT: (usize, usize) = (500, 200);
-const REPLY: (usize, usize) = (500, 900);
-/// Of a reply that another prompt followed.
+/// How much is kept of a reply that another prompt followed: of its beginning and of its end, in characters.
 const EARLIER_REPLY: (usize, usize) = (240, 160);
-const COMMAND: (usize, usize) = (160, 40);
 
 /// So many calls may wait for their result.
 const MOST_OPEN: usize = 64;
@@ -114,37 +110,61 @@ struct OpenCall {
     target: String,
 }
 
+/// Place of an event in its session.
+#[derive(Clone, Copy)]
+struct Place {
+    seq: Seq,
+    turn: TurnNo,
+    at: Option<TimeMs>,
+}
+
 impl Notes {
     /// Notes the next event.
     pub(crate) fn take(&mut self, view: &EventView<'_>) {
-        self.events = view.seq;
-        match view.event.kind {
-            Kind::Prompt => {
+        self.add_event(PreparedEvent {
+            seq: view.seq,
+            turn: view.turn,
+            call: view.call,
+            at: view.event.at,
+            prepared: PreparedNote::new(&view.event, None),
+        });
+    }
+
+    /// Notes the next event, of which all that has to be parsed or matched is prepared.
+    pub(crate) fn add_event(&mut self, event: PreparedEvent<PreparedNote>) {
+        let place = Place {
+            seq: event.seq,
+            turn: event.turn,
+            at: event.at,
+        };
+        self.events = place.seq;
+        match event.prepared {
+            PreparedNote::Prompt(text) => {
                 self.close_turn();
-                self.add(view, What::Prompt(shortened(view.text(), PROMPT)));
+                self.add(place, What::Prompt(text));
                 self.last = Some(Last::Prompt);
             }
-            Kind::Reply if !view.text().trim().is_empty() => {
-                self.add(view, What::Reply(shortened(view.text(), REPLY)));
-                self.keep_last_replies(view.turn, 2);
+            PreparedNote::Reply(text) => {
+                self.add(place, What::Reply(text));
+                self.keep_last_replies(place.turn, 2);
                 self.last = Some(Last::Reply);
             }
-            Kind::ToolCall => {
-                self.call(view);
+            PreparedNote::Call(call) => {
+                self.call(place, call);
                 self.last = Some(Last::Call);
             }
-            Kind::ToolResult => {
-                self.result(view);
+            PreparedNote::Result(result) => {
+                self.result(place, event.call, result);
                 if self.last != Some(Last::Interruption) {
                     self.last = Some(Last::Result);
                 }
             }
-            Kind::Summary if view.event.body.marks.compacted => self.add(view, What::Compacted),
-            Kind::System if view.event.body.marks.interrupted => {
-                self.interrupt(view);
+            PreparedNote::Compacted => self.add(place, What::Compacted),
+            PreparedNote::Interrupted => {
+                self.interrupt(place);
                 self.last = Some(Last::Interruption);
             }
-            _ => {}
+            PreparedNote::Nothing => {}
         }
     }
 
@@ -158,20 +178,20 @@ impl Notes {
         self.last = None;
     }
 
-    fn add(&mut self, view: &EventView<'_>, what: What) {
+    fn add(&mut self, place: Place, what: What) {
         self.steps.push(Step {
-            seq: view.seq,
-            turn: view.turn,
-            at: view.event.at,
+            seq: place.seq,
+            turn: place.turn,
+            at: place.at,
             what,
         });
     }
 
     /// Notes that the user stopped the agent; some logs tell it twice.
-    fn interrupt(&mut self, view: &EventView<'_>) {
-        let is_noted = |step: &Step| step.turn == view.turn && step.what == What::Interrupted;
+    fn interrupt(&mut self, place: Place) {
+        let is_noted = |step: &Step| step.turn == place.turn && step.what == What::Interrupted;
         if !self.steps.last().is_some_and(is_noted) {
-            self.add(view, What::Interrupted);
+            self.add(place, What::Interrupted);
         }
     }
 
@@ -205,86 +225,63 @@ impl Notes {
         }
     }
 
-    fn call(&mut self, view: &EventView<'_>) {
-        let mut paths: Vec<String> = view
-            .event
-            .touches
-            .iter()
-            .filter(|touch| touch.action != Action::Read)
-            .map(|touch| touch.path.clone())
-            .collect();
-        paths.sort_unstable();
-        paths.dedup();
+    fn call(&mut self, place: Place, call: PreparedCall) {
         let full = self.steps.len() >= MOST_STEPS;
-        match view.event.body.command.as_deref() {
-            Some(line) => {
-                let kind = command::kind(line);
-                // A patch that is applied by a command is an edit.
-                if !paths.is_empty() && kind.is_other() {
-                    self.add(view, edit(paths));
-                } else if !full || !kind.is_other() {
-                    let run = Run {
-                        command: shortened(line, COMMAND),
-                        kind,
-                        ..Run::default()
-                    };
-                    self.add(view, What::Run(run));
-                } else {
-                    self.open(view, line);
-                }
+        match call.command {
+            // A patch that is applied by a command is an edit.
+            Some(kind) if !call.paths.is_empty() && kind.is_other() => {
+                self.add(place, edit(call.paths));
             }
-            None if !paths.is_empty() && !full => self.add(view, edit(paths)),
-            None => {
-                let target = view.event.touches.first().map(|touch| touch.path.as_str());
-                self.open(view, target.unwrap_or_default());
+            Some(kind) if !full || !kind.is_other() => {
+                let run = Run {
+                    command: call.target,
+                    kind,
+                    ..Run::default()
+                };
+                self.add(place, What::Run(run));
             }
+            None if !call.paths.is_empty() && !full => self.add(place, edit(call.paths)),
+            _ => self.open(place, call),
         }
     }
 
-    fn open(&mut self, view: &EventView<'_>, target: &str) {
+    fn open(&mut self, place: Place, call: PreparedCall) {
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
         }
         self.open.push(OpenCall {
-            seq: view.seq,
-            tool: view.event.tool.as_deref().unwrap_or_default().to_string(),
-            target: shortened(target, COMMAND),
+            seq: place.seq,
+            tool: call.tool,
+            target: call.target,
         });
     }
 
-    fn result(&mut self, view: &EventView<'_>) {
-        let failed = view.is_failure();
-        let Some(call) = view.call else { return };
+    fn result(&mut self, place: Place, call: Option<Seq>, result: PreparedResult) {
+        let Some(call) = call else { return };
         let open = self.open.iter().position(|open| open.seq == call);
         let open = open.map(|at| self.open.remove(at));
         let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
-        if view.event.body.marks.denied {
+        if result.denied {
             if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
                 *failed = true;
             }
-            let tool = view.event.tool.as_deref().unwrap_or_default().to_string();
-            return self.add(view, What::Denied(tool));
+            return self.add(place, What::Denied(result.tool));
         }
-        if view.event.body.marks.interrupted {
-            return self.interrupt(view);
+        if result.interrupted {
+            return self.interrupt(place);
         }
         match (step.map(|step| &mut step.what), open) {
-            (Some(What::Run(run)), _) => run.end(view, failed),
-            (
-                Some(What::Edit {
-                    failed: is, said, ..
-                }),
-                _,
-            ) => {
-                *is = failed;
-                *said = failed.then(|| trouble::telling(view.text()));
+            (Some(What::Run(run)), _) => run.end(result),
+            (Some(What::Edit { failed, said, .. }), _) => {
+                *failed = result.failed;
+                *said = result.trouble.filter(|_| result.failed);
             }
-            (_, Some(open)) if failed => self.add(
-                view,
+            (_, Some(open)) if result.failed => self.add(
+                place,
                 What::Failed {
                     tool: open.tool,
                     target: open.target,
-                    said: trouble::telling(view.text()),
+                    said: result.trouble.unwrap_or_default(),
                 },
             ),
             _ => {}
@@ -293,24 +290,23 @@ impl Notes {
 }
 
 impl Run {
-    /// How it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
-    fn end(&mut self, view: &EventView<'_>, failed: bool) {
+    /// Notes how it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
+    fn end(&mut self, result: PreparedResult) {
         let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
         if self.kind == CommandKind::Test {
-            self.tests = output::tests(view.text());
+            self.tests = result.tests;
         }
         let red = self.tests.is_some_and(|(_, failed)| failed > 0);
-        let broken = runs && output::looks_broken(view.text());
-        self.ok = if view.event.body.in_background {
-            None
-        } else {
-            Some(!(failed || red || broken))
+        let broken = runs && result.looks_broken;
+        self.ok = match result.in_background {
+            true => None,
+            false => Some(!(result.failed || red || broken)),
         };
-        self.ms = view.event.duration_ms;
+        self.ms = result.duration_ms;
         self.said = match (self.ok, self.kind) {
-            (Some(false), _) => Some(trouble::telling(view.text())),
-            (_, CommandKind::Commit) => output::commit(view.text()),
-            (_, CommandKind::PullRequest) => output::address(view.text()),
+            (Some(false), _) => result.trouble,
+            (_, CommandKind::Commit) => result.commit,
+            (_, CommandKind::PullRequest) => result.address,
             _ => None,
         };
     }
@@ -357,6 +353,8 @@ fn push_lines(text: &str, kept: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use backstory_event::Action;
+
     use super::super::story::Story;
     use super::*;
 

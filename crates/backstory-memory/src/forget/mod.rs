@@ -21,12 +21,13 @@ use self::outside::{Intent, is_logged_of};
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
+use crate::derive::FullText;
 use crate::discover::Problem;
 use crate::error::Result;
 use crate::path_text::container_of_log;
 use crate::random::random_key;
 use crate::redaction::redactor_of_store;
-use crate::search::{IndexUpdate, Mode, Need, Query, SearchOptions, index_folder};
+use crate::search::{Mode, Need, Query, SearchOptions, index_folder};
 use crate::{Memory, disk_bytes};
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
@@ -345,11 +346,8 @@ impl Memory {
     /// Writes anew what may still hold something that was forgotten.
     pub(crate) fn clean_up(&mut self) -> Result<CleanUp> {
         (self.open_index, self.open_model) = (None, None);
-        IndexUpdate::anew(&self.home, &self.store)?.finish(
-            &mut self.store,
-            true,
-            &mut |_, _| {},
-        )?;
+        let index = FullText::anew(&self.home, &self.store)?;
+        self.finish_index(index, true, &mut |_, _| {})?;
         let rewritten_file = RewrittenFile::new;
         let mut rewritten = vec![rewritten_file(ForgetPlace::Index, index_folder(&self.home))];
         let vectors = self.clean_vectors()?;

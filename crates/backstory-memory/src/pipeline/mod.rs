@@ -13,11 +13,13 @@ mod work;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, mpsc};
 
+use backstory_event::EventKey;
 use backstory_redact::Redactor;
 use backstory_store::{Chunk, Cursor};
 
 pub(crate) use self::content::ContentHasher;
 pub(crate) use self::fragments::stored_end;
+use crate::derive::Prepared;
 use crate::discover::{Found, Problem};
 use crate::error::{Error, Result};
 use crate::project::Projects;
@@ -39,17 +41,20 @@ pub(crate) struct Done<'a> {
     pub(crate) found: &'a Found,
     /// What to store.
     pub(crate) chunk: Chunk<'a>,
+    /// What consumers prepared of its events, by their keys.
+    pub(crate) prepared: Vec<(EventKey, Prepared)>,
     /// How many bytes of the source file it stands for.
     pub(crate) bytes_read: u64,
     /// Whether it is the last one of its file.
     pub(crate) last: bool,
 }
 
-/// Reads files and gives their chunks, in order, to `each`. Returns what could not be read.
+/// Reads files and gives their chunks, in order, to `each`; with `derives` consumers prepare the events. Returns what could not be read.
 pub(crate) fn run<'a>(
     jobs: &'a [Job<'a>],
     redactor: Option<&Redactor>,
     workers: usize,
+    derives: bool,
     mut each: impl FnMut(Done<'a>) -> Result<()>,
 ) -> Result<Vec<Problem>> {
     if jobs.is_empty() {
@@ -66,7 +71,7 @@ pub(crate) fn run<'a>(
             let done_sender = done_sender.clone();
             scope.spawn({
                 let (tasks, projects) = (&tasks, &projects);
-                move || work::work(tasks, redactor, projects, &done_sender)
+                move || work::work(tasks, redactor, projects, derives, &done_sender)
             });
         }
         drop(done_sender);

@@ -13,6 +13,7 @@ use backstory_store::{Chunk, Cursor, Packer};
 
 use super::Done;
 use super::fragments::{OpenTexts, Overwritten};
+use crate::derive::prepare_events;
 use crate::discover::Found;
 use crate::error::{Error, Result};
 use crate::project::Projects;
@@ -50,6 +51,7 @@ pub(super) fn work<'a>(
     tasks: &Mutex<mpsc::Receiver<Task<'a>>>,
     redactor: Option<&Redactor>,
     projects: &Projects,
+    derives: bool,
     done: &mpsc::Sender<(u64, Result<Done<'a>>)>,
 ) {
     let mut packer = Packer::new().map_err(Error::from);
@@ -64,7 +66,7 @@ pub(super) fn work<'a>(
         }
         let number = task.number;
         let result = match &mut packer {
-            Ok(packer) => one(task, redactor, projects, packer),
+            Ok(packer) => one(task, redactor, projects, derives, packer),
             Err(_) => Err(Error::Worker),
         };
         stopped = done.send((number, result)).is_err();
@@ -75,6 +77,7 @@ fn one<'a>(
     task: Task<'a>,
     redactor: Option<&Redactor>,
     projects: &Projects,
+    derives: bool,
     packer: &mut Packer,
 ) -> Result<Done<'a>> {
     let Task {
@@ -143,6 +146,10 @@ fn one<'a>(
     } else {
         Some(packer.pack(&kept, &attachments)?)
     };
+    let prepared = match derives {
+        true => prepare_events(&output.events),
+        false => Vec::new(),
+    };
     let projects = projects.find_projects(&output.facts, redactor);
     let chunk = Chunk {
         agent: found.agent(),
@@ -160,6 +167,7 @@ fn one<'a>(
     Ok(Done {
         found,
         chunk,
+        prepared,
         bytes_read: bytes.len() as u64,
         last: task.last,
     })

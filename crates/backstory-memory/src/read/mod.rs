@@ -14,17 +14,14 @@ mod turn_build;
 mod turn_context;
 mod usage;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use backstory_event::{
-    EventBody, EventView, Kind, Origin, Seq, SessionId, StreamId, Touch, TurnNo,
-};
+use backstory_event::{EventBody, EventView, Kind, Seq, SessionId, StreamId, Touch, TurnNo};
 use backstory_store::{
     BlockReader, Damage, DamagedPiece, EventRange, LiveSession, SessionFilter, SessionHead,
-    SessionRow, Store, Stored, StreamRow,
+    SessionRow, Store, StreamRow,
 };
 
 use crate::Memory;
@@ -247,21 +244,6 @@ fn completed(
     (event.touches, event.body) = (touches, body);
     view.damage = damage.map(|damage| damage.to_string().into());
     view
-}
-
-/// Views an event that was just stored.
-pub(crate) fn view_of_stored(stored: &Stored) -> EventView<'_> {
-    EventView {
-        session: stored.session,
-        seq: stored.seq,
-        turn: stored.turn,
-        call: stored.call,
-        parent: None,
-        origin: Origin::Log,
-        stream: stored.stream,
-        event: Cow::Borrowed(&stored.event),
-        damage: None,
-    }
 }
 
 /// Bodies of the events of a span by part, and the damage if they cannot be read.

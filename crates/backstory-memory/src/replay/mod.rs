@@ -1,5 +1,6 @@
 //! Doing again what agents did to files.
 
+mod fresh_edits;
 mod lane;
 mod lines;
 #[cfg(test)]
@@ -8,6 +9,8 @@ mod tests;
 use backstory_event::{EventBody, EventView, FileEdit, StreamId};
 use backstory_store::{BlockReader, Store};
 
+use fresh_edits::KnownEdits;
+pub(crate) use fresh_edits::{FreshEdits, edited_bytes, source_edits};
 pub(crate) use lane::Lane;
 pub(crate) use lines::{Interner, Line, filled};
 
@@ -17,6 +20,8 @@ use crate::read::unless_damaged;
 /// Reads what tool calls did to files.
 pub(crate) struct EditReader<'s> {
     store: &'s Store,
+    /// Edits that need not be read.
+    fresh: Option<&'s FreshEdits>,
     bytes: BlockReader<'s>,
     /// The last record of a result and the last record of a call, with their places: one record may hold thousands of calls, and
     /// parsing it for each of them would take quadratic time.
@@ -32,8 +37,17 @@ impl<'s> EditReader<'s> {
     pub(crate) fn new(store: &'s Store) -> Self {
         EditReader {
             store,
+            fresh: None,
             bytes: store.bytes(),
             parsed: [None, None],
+        }
+    }
+
+    /// Reads only what is not among fresh edits; of these, edits of source files.
+    pub(crate) fn with_fresh(store: &'s Store, fresh: &'s FreshEdits) -> Self {
+        EditReader {
+            fresh: Some(fresh),
+            ..EditReader::new(store)
         }
     }
 
@@ -48,6 +62,14 @@ impl<'s> EditReader<'s> {
             return Ok(Vec::new());
         };
         for (event, parsed) in [result, call].into_iter().zip(&mut self.parsed) {
+            let known = self
+                .fresh
+                .map(|fresh| fresh.of_event(event.session, event.seq));
+            match known {
+                Some(KnownEdits::Edits(edits)) => return Ok(edits.to_vec()),
+                Some(KnownEdits::Nothing) => continue,
+                Some(KnownEdits::Unknown) | None => {}
+            }
             let span = event.event.span;
             let place = (event.stream, span.offset, span.length);
             if parsed.as_ref().is_none_or(|parsed| parsed.place != place) {

@@ -11,9 +11,10 @@ mod tests;
 use std::time::Instant;
 
 use backstory_event::TimeMs;
-use backstory_store::{Evictable, VectorWriter, lock_file, try_lock_file};
+use backstory_store::{Evictable, LagOrder, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
+use crate::derive::vectors_consumer;
 use crate::error::{Error, Result};
 use crate::path_text::file_of_log;
 use crate::{Memory, disk_bytes};
@@ -235,8 +236,12 @@ impl Memory {
         let folders = std::fs::read_dir(self.home.join("vectors"));
         for folder in folders.into_iter().flatten().flatten() {
             let name = folder.file_name().to_string_lossy().into_owned();
-            let gone = self.store.evicted_without_vectors(&name)?;
-            if gone.is_empty() {
+            let lags = match self.store.lag().find(&vectors_consumer(&name))? {
+                Some(consumer) => self.store.lag().of(consumer, LagOrder::Stored)?,
+                None => continue,
+            };
+            let mut gone = lags.iter().filter(|lag| lag.is_evicted()).peekable();
+            if gone.peek().is_none() {
                 continue;
             }
             // Whoever makes vectors right now may do so for hours; a later run takes these out.
@@ -245,8 +250,8 @@ impl Memory {
             };
             // Vectors that cannot be read are made anew by the next run that embeds.
             if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
-                for session in gone {
-                    writer.remove_session(session);
+                for lag in gone {
+                    writer.remove_session(lag.session);
                 }
                 writer.commit()?;
             }

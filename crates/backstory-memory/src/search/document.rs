@@ -17,7 +17,7 @@ const MOST_WRITTEN: usize = 500;
 const MOST_GIVEN: usize = 400;
 
 /// Makes the documents of one session, in order.
-pub(super) struct Documents {
+pub(crate) struct Documents {
     session: SessionId,
     title: Option<String>,
     /// When the last event with a time was: one without is taken to have been then.
@@ -25,7 +25,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn new(head: &SessionHead) -> Self {
+    pub(crate) fn new(head: &SessionHead) -> Self {
         Documents {
             session: head.id,
             title: head.title.clone(),
@@ -43,16 +43,21 @@ impl Documents {
     }
 
     /// The session's title; stands before its events, as number 0.
-    pub(super) fn title(&self) -> Option<IndexedEvent> {
+    pub(crate) fn title(&self) -> Option<IndexedEvent> {
         let texts = [self.title.clone()?, String::new(), String::new()];
         Some(self.document(Seq::ZERO, TurnNo::FIRST, Kind::Summary, None, texts))
     }
 
-    /// What was noted of an event whose text is gone.
-    pub(super) fn noted(&mut self, noted: &Noted) -> IndexedEvent {
-        if noted.at.is_some() {
-            self.minute = minute(noted.at);
+    /// Goes on to an event: one without a time is taken to have been when the last one was.
+    pub(crate) fn set_time(&mut self, at: Option<TimeMs>) {
+        if at.is_some() {
+            self.minute = minute(at);
         }
+    }
+
+    /// What was noted of an event whose text is gone.
+    pub(crate) fn noted(&mut self, noted: &Noted) -> IndexedEvent {
+        self.set_time(noted.at);
         let (seq, turn) = (noted.seq, noted.turn);
         self.document(seq, turn, noted.kind, None, noted.texts.clone())
     }
@@ -60,9 +65,7 @@ impl Documents {
     /// Returns the document of an event; `None` when nothing of it is worth finding.
     pub(super) fn event(&mut self, view: &EventView<'_>) -> Option<IndexedEvent> {
         let event = &view.event;
-        if event.at.is_some() {
-            self.minute = minute(event.at);
-        }
+        self.set_time(event.at);
         let texts = searchable(event);
         if texts.iter().all(String::is_empty) {
             return None;
@@ -71,7 +74,8 @@ impl Documents {
         Some(self.document(seq, turn, event.kind, event.tool.clone(), texts))
     }
 
-    fn document(
+    /// Returns the document of an event with these texts.
+    pub(crate) fn document(
         &self,
         seq: Seq,
         turn: TurnNo,
@@ -101,7 +105,7 @@ pub(super) fn minute(at: Option<TimeMs>) -> u32 {
 }
 
 /// Returns what of an event is found by words, by part.
-pub(super) fn searchable(event: &Event) -> [String; 3] {
+pub(crate) fn searchable(event: &Event) -> [String; 3] {
     let mut texts = [String::new(), String::new(), String::new()];
     let [said, _, given] = &mut texts;
     let text = &event.body.text;

@@ -4,22 +4,19 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstory_embed::{Model, Purpose, TokenCounts, Weights};
-use backstory_event::{EventView, Kind, Seq, SessionId, TurnNo};
+use backstory_event::{Kind, Seq, SessionId, TurnNo};
 use backstory_store::{
-    Embedded, EventRange, SessionFilter, SessionHead, Store, Unembedded, VectorError, VectorKey,
-    VectorWriter, Vectors, lock_file,
+    EventRange, LagOrder, SessionFilter, VectorError, VectorKey, VectorWriter, Vectors, lock_file,
 };
 
 use super::passages::passages;
 use crate::Memory;
+use crate::derive::{Progress, Runner, VectorMaker, vectors_consumer};
 use crate::error::{Error, Result};
 use crate::read::visit;
 
 /// So many pieces are embedded at once.
 pub(super) const BATCH: usize = 256;
-
-/// After so many pieces all that was done is made to last.
-const LASTING: usize = 20_000;
 
 /// The store's words are counted again when it has grown by this factor: what was rare may not be any more.
 const GROWTH: u64 = 4;
@@ -56,9 +53,15 @@ impl Memory {
         self.home.join("models").join(name)
     }
 
+    /// Returns how many events have vectors of a model, or need none, and how many there are.
+    pub(super) fn embedded_events(&self, model: &str) -> Result<(u64, u64)> {
+        let consumer = self.store.lag().find(&vectors_consumer(model))?;
+        Ok(self.store.lag().seen_events(consumer)?)
+    }
+
     /// How far the vectors of a model are.
     pub fn embedding_state(&self, model: &str) -> Result<EmbeddingState> {
-        let (embedded, events) = self.store.embedded_events(model)?;
+        let (embedded, events) = self.embedded_events(model)?;
         Ok(EmbeddingState { embedded, events })
     }
 
@@ -75,35 +78,16 @@ impl Memory {
         if self.vectors_are_lost(name, &set)? {
             self.drop_vectors(name)?;
         }
-        let writer = set.writer()?;
-        let mut run = Run {
-            model: &model,
-            weights: weights.as_ref(),
-            writer,
-            since_commit: 0,
-            done: Vec::new(),
-        };
-        let pending = self.store.unembedded(name)?;
+        let maker = VectorMaker::open(name, &model, weights.as_ref(), &set)?;
+        let mut runner = Runner::new(&self.store, maker)?;
         let mut state = self.embedding_state(name)?;
-        let heads = self
-            .store
-            .session_heads(pending.iter().map(|pending| pending.session))?;
-        for pending in pending {
-            let Some(head) = heads.get(&pending.session) else {
-                continue;
-            };
-            run.session(&self.store, head, pending, &mut |events| {
-                state.embedded += events;
+        let mut count = |step: Progress| {
+            if let Progress::Event = step {
+                state.embedded = (state.embedded + 1).min(state.events);
                 progress(state);
-            })?;
-            if run.since_commit >= LASTING {
-                run = run.commit(&set)?;
-                self.store
-                    .settle_embedded(name, &std::mem::take(&mut run.done))?;
             }
-        }
-        let run = run.commit(&set)?;
-        self.store.settle_embedded(name, &run.done)?;
+        };
+        runner.catch_up(&mut self.store, LagOrder::LastActive, &mut count)?;
         drop(lock);
         let state = self.embedding_state(name)?;
         if state.pending() == 0 {
@@ -149,7 +133,7 @@ impl Memory {
 
     /// Reads all vectors of a model and compares them with their checksums.
     pub fn verify_vectors(&self, name: &str) -> Result<()> {
-        if self.store.embedded_events(name)?.0 == 0 {
+        if self.embedded_events(name)?.0 == 0 {
             return Ok(());
         }
         let model = Model::open(&self.model_folder(name))?;
@@ -167,7 +151,7 @@ impl Memory {
     /// Whether the vectors that events are said to have cannot be used.
     fn vectors_are_lost(&self, name: &str, set: &VectorSet) -> Result<bool> {
         match set.open() {
-            Ok(_) => Ok(!set.folder.exists() && self.store.embedded_events(name)?.0 > 0),
+            Ok(_) => Ok(!set.folder.exists() && self.embedded_events(name)?.0 > 0),
             Err(VectorError::Damaged { .. } | VectorError::OtherModel { .. }) => Ok(true),
             Err(error) => Err(error.into()),
         }
@@ -175,7 +159,9 @@ impl Memory {
 
     /// Drops the vectors of a model.
     pub fn drop_vectors(&self, name: &str) -> Result<()> {
-        self.store.forget_embedded(name)?;
+        if let Some(consumer) = self.store.lag().find(&vectors_consumer(name))? {
+            self.store.lag().remove(consumer)?;
+        }
         match std::fs::remove_dir_all(self.vectors_folder(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
@@ -192,7 +178,7 @@ impl Memory {
         if !model.description().family.is_static() {
             return Ok(None);
         }
-        let (_, events) = self.store.embedded_events(name)?;
+        let (_, events) = self.embedded_events(name)?;
         if let Some((counted, weights)) = self.known_weights(name, model)?
             && events < counted.saturating_mul(GROWTH).max(1_000)
         {
@@ -208,7 +194,7 @@ impl Memory {
                 &head.agent,
                 EventRange::All,
                 |event| {
-                    for passage in passages(&event) {
+                    for passage in passages(&event.event) {
                         counts.add(model, &passage)?;
                     }
                     Ok(())
@@ -248,7 +234,7 @@ fn weights_setting(name: &str) -> String {
 }
 
 /// The vectors of a model in a store: those of the same tokens with other weights are not the same.
-pub(super) struct VectorSet {
+pub(crate) struct VectorSet {
     pub(super) folder: PathBuf,
     pub(super) id: [u8; 32],
     pub(super) dimensions: usize,
@@ -272,83 +258,8 @@ impl VectorSet {
         Vectors::open(&self.folder, &self.id, self.dimensions)
     }
 
-    fn writer(&self) -> std::result::Result<VectorWriter, VectorError> {
+    pub(crate) fn writer(&self) -> std::result::Result<VectorWriter, VectorError> {
         VectorWriter::open(&self.folder, &self.id, self.dimensions)
-    }
-}
-
-/// One run of embedding.
-struct Run<'a> {
-    model: &'a Model,
-    weights: Option<&'a Weights>,
-    writer: VectorWriter,
-    since_commit: usize,
-    done: Vec<Embedded>,
-}
-
-impl Run<'_> {
-    fn session(
-        &mut self,
-        store: &Store,
-        head: &SessionHead,
-        pending: Unembedded,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<()> {
-        let session = pending.session;
-        let mut from = pending.embedded.next();
-        if pending.stale {
-            self.writer.remove_session(session);
-            from = Seq::FIRST;
-        }
-        let mut done = Embedded {
-            session: pending.session,
-            first: from,
-            last: from.previous(),
-            bytes: 0,
-        };
-        let mut batch = Batch::default();
-        let mut rows = Vec::new();
-        visit(
-            store,
-            head.id,
-            &head.agent,
-            EventRange::From(from),
-            |event| {
-                done.last = event.seq;
-                done.bytes += event.event.span.length;
-                batch.add(session, &event);
-                if batch.texts.len() >= BATCH {
-                    rows.extend(self.embed(&mut batch.texts)?);
-                }
-                if event.seq > pending.embedded {
-                    progress(1);
-                }
-                Ok(())
-            },
-        )?;
-        rows.extend(self.embed(&mut batch.texts)?);
-        add_context(&mut rows, self.model.dimensions(), &batch.turns);
-        self.writer.append(&batch.keys, &rows)?;
-        self.since_commit += batch.keys.len();
-        self.done.push(done);
-        Ok(())
-    }
-
-    /// Makes all that was done last.
-    fn commit(self, set: &VectorSet) -> Result<Self> {
-        self.writer.commit()?;
-        Ok(Run {
-            writer: set.writer()?,
-            since_commit: 0,
-            ..self
-        })
-    }
-
-    /// The vectors of texts, which are gone then.
-    fn embed(&self, texts: &mut Vec<String>) -> Result<Vec<f32>> {
-        let texts = std::mem::take(texts);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        embed_passages(self.model, self.weights, &texts)
     }
 }
 
@@ -381,31 +292,69 @@ pub(super) fn embed_passages(
     Ok(rows)
 }
 
-/// The passages of a session.
+/// The passages of a session, some of them embedded.
 #[derive(Default)]
-struct Batch {
+pub(crate) struct PassageBatch {
     /// Those that are not embedded yet.
     texts: Vec<String>,
     keys: Vec<VectorKey>,
     /// The turn of each, and what it counts for its turn and session.
     turns: Vec<(TurnNo, f32)>,
+    rows: Vec<f32>,
 }
 
-impl Batch {
-    fn add(&mut self, session: SessionId, event: &EventView<'_>) {
-        let weight = match event.event.kind {
+impl PassageBatch {
+    /// Adds the passages of an event.
+    pub(crate) fn add_passages(
+        &mut self,
+        session: SessionId,
+        (seq, turn): (Seq, TurnNo),
+        kind: Kind,
+        passages: Vec<String>,
+    ) {
+        let weight = match kind {
             Kind::Reasoning => REASONING,
             _ => 1.0,
         };
-        for (chunk, passage) in passages(event).into_iter().enumerate() {
+        for (chunk, passage) in passages.into_iter().enumerate() {
             self.keys.push(VectorKey {
                 session,
-                seq: event.seq,
+                seq,
                 chunk: chunk as u32,
             });
-            self.turns.push((event.turn, weight));
+            self.turns.push((turn, weight));
             self.texts.push(passage);
         }
+    }
+
+    /// Embeds what is waiting, if that is worth it.
+    pub(crate) fn embed_when_full(
+        &mut self,
+        model: &Model,
+        weights: Option<&Weights>,
+    ) -> Result<()> {
+        match self.texts.len() >= BATCH {
+            true => self.embed(model, weights),
+            false => Ok(()),
+        }
+    }
+
+    fn embed(&mut self, model: &Model, weights: Option<&Weights>) -> Result<()> {
+        let texts = std::mem::take(&mut self.texts);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        self.rows.extend(embed_passages(model, weights, &texts)?);
+        Ok(())
+    }
+
+    /// Returns the keys and vectors of all passages.
+    pub(crate) fn finish(
+        mut self,
+        model: &Model,
+        weights: Option<&Weights>,
+    ) -> Result<(Vec<VectorKey>, Vec<f32>)> {
+        self.embed(model, weights)?;
+        add_context(&mut self.rows, model.dimensions(), &self.turns);
+        Ok((self.keys, self.rows))
     }
 }
 

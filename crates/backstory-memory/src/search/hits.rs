@@ -97,7 +97,7 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
     let title = || head.title.clone().unwrap_or_default();
     let text = match (shown, chunk) {
         _ if event == Seq::ZERO => title(),
-        (Shown::Event(shown), Some(chunk)) => passages::passages(shown)
+        (Shown::Event(shown), Some(chunk)) => passages::passages(&shown.event)
             .get(chunk as usize)
             .cloned()
             .unwrap_or_default(),

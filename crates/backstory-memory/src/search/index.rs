@@ -1,20 +1,12 @@
 //! Keeping the full-text index in step with the store.
 
-use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use backstory_event::{Seq, SessionId};
-use backstory_store::{
-    EventRange, IndexError, IndexedEvent, Store, Taken, TextIndex, TextIndexWriter, Unindexed,
-    lock_file, try_lock_file,
-};
+use backstory_store::{IndexError, Lag, LagOrder, Store, TextIndex, try_lock_file};
 
-use super::document::Documents;
 use crate::Memory;
-use crate::digest;
+use crate::derive::{FULLTEXT, FullText, Progress, Runner};
 use crate::error::Result;
-use crate::read::{view_of_stored, visit};
 
 /// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
@@ -44,14 +36,33 @@ impl Memory {
         let folder = index_folder(&self.home);
         let seal = self.store.seal()?;
         let whole = seal.is_some_and(|seal| seal.looks_whole(&folder));
-        if whole && is_left(&self.store.unindexed()?, all) {
+        if whole && is_left_beside(&unindexed(&self.store)?, all) {
             return Ok(IndexReport::default());
         }
-        IndexUpdate::open(&self.home, &self.store)?.finish(&mut self.store, all, progress)
+        let index = FullText::open(&self.home, &self.store)?;
+        self.finish_index(index, all, progress)
     }
 }
 
 impl Memory {
+    /// Adds to an index that is being written what it lacks, and makes all of it count.
+    pub(crate) fn finish_index(
+        &mut self,
+        index: FullText,
+        all: bool,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<IndexReport> {
+        let total = self.store.lag().seen_events(None)?.1;
+        let mut done = 0;
+        let mut count = |step: Progress| {
+            if let Progress::Event = step {
+                done += 1;
+                progress(done, total);
+            }
+        };
+        Runner::new(&self.store, index)?.finish(&mut self.store, all, &mut count)
+    }
+
     /// Makes the index smaller: without evicted events, if it has many, and without what a writer left that was stopped, be it files
     /// of this generation or others. With `anew` all of it is written again: how small an index becomes by removing events depends
     /// on how often it was written before.
@@ -61,9 +72,9 @@ impl Memory {
         let has_index = seal.is_some();
         let is_whole = seal.is_none_or(|seal| seal.looks_whole(&folder));
         if anew && has_index {
-            let update = IndexUpdate::anew(&self.home, &self.store)?;
-            update.finish(&mut self.store, true, &mut |_, _| {})?;
-        } else if !is_whole || self.store.index_has_evicted()? {
+            let index = FullText::anew(&self.home, &self.store)?;
+            self.finish_index(index, true, &mut |_, _| {})?;
+        } else if !is_whole || unindexed(&self.store)?.iter().any(Lag::is_evicted) {
             self.refresh_index(true, &mut |_, _| {})?;
         }
         // Whoever holds the lock may be about to write a new generation.
@@ -91,10 +102,10 @@ impl Memory {
     /// Checks the full-text index, every byte of it.
     pub fn index_health(&self) -> Result<IndexHealth> {
         let folder = index_folder(&self.home);
-        let fresh = self.store.unindexed()?.iter().map(Unindexed::count).sum();
+        let fresh = unindexed(&self.store)?.iter().map(Lag::count).sum();
         let verified = match self.store.seal()? {
             Some(seal) => TextIndex::verify(&folder, &seal),
-            None if self.store.indexable()?.is_empty() => Ok(()),
+            None if self.store.lag().seen_events(None)?.1 == 0 => Ok(()),
             None => Err(IndexError::Missing),
         };
         Ok(IndexHealth {
@@ -128,173 +139,29 @@ pub(crate) fn index_folder(home: &Path) -> PathBuf {
     home.join("index")
 }
 
-/// Whether so little is left for later.
-fn is_left(fresh: &[Unindexed], all: bool) -> bool {
+/// Returns what the index lacks.
+pub(crate) fn unindexed(store: &Store) -> Result<Vec<Lag>> {
+    match store.lag().find(FULLTEXT)? {
+        Some(consumer) => Ok(store.lag().of(consumer, LagOrder::Stored)?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns all that an index would hold.
+pub(crate) fn indexable(store: &Store) -> Result<Vec<Lag>> {
+    match store.lag().find(FULLTEXT)? {
+        Some(consumer) => Ok(store.lag().of_all(consumer)?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns whether so little is lacking that it is searched beside the index.
+pub(crate) fn is_left_beside(fresh: &[Lag], all: bool) -> bool {
     let costs: u64 = fresh
         .iter()
         .map(|fresh| fresh.count() + SESSION_COSTS)
         .sum();
     fresh.is_empty() || (!all && costs <= MOST_FRESH_EVENTS)
-}
-
-/// The index while it is written to. Nothing of it counts before it is finished.
-pub(crate) struct IndexUpdate {
-    folder: PathBuf,
-    writer: TextIndexWriter,
-    rebuilt: bool,
-    /// Whether its files looked as sealed.
-    whole: bool,
-    /// How many events of each session were fed, from its first one on, and what makes its documents.
-    fed: HashMap<SessionId, (Seq, Documents)>,
-    report: IndexReport,
-    _lock: File,
-}
-
-impl IndexUpdate {
-    /// Opens the index, or begins a new one if there is none that can be used.
-    pub(crate) fn open(home: &Path, store: &Store) -> Result<Self> {
-        Self::begin(home, store, true)
-    }
-
-    /// Begins a new index, whatever there is.
-    pub(crate) fn anew(home: &Path, store: &Store) -> Result<Self> {
-        Self::begin(home, store, false)
-    }
-
-    fn begin(home: &Path, store: &Store, go_on: bool) -> Result<Self> {
-        let lock = lock_file(&home.join("index.lock"), || {})?;
-        let folder = index_folder(home);
-        let seal = store.seal()?;
-        let opened = seal
-            .as_ref()
-            .filter(|_| go_on)
-            .ok_or(IndexError::Missing)
-            .and_then(|seal| TextIndexWriter::open(&folder, seal));
-        let whole = seal.as_ref().is_some_and(|seal| seal.looks_whole(&folder));
-        let (writer, rebuilt) = match opened {
-            Ok(writer) => (writer, false),
-            Err(_) => (TextIndexWriter::begin(&folder, seal.as_ref())?, true),
-        };
-        Ok(IndexUpdate {
-            folder,
-            writer,
-            rebuilt,
-            whole,
-            fed: HashMap::new(),
-            report: IndexReport::default(),
-            _lock: lock,
-        })
-    }
-
-    /// Takes events right when they are stored, which saves reading them again: those of sessions that begin here.
-    pub(crate) fn feed(&mut self, taken: &Taken) -> Result<()> {
-        for session in &taken.extended {
-            self.fed.remove(session);
-        }
-        for events in taken.events.chunk_by(|a, b| a.session == b.session) {
-            // What was lengthened is read again as a whole; fed here it would only have to be removed.
-            let Some(first) = events
-                .first()
-                .filter(|first| !taken.extended.contains(&first.session))
-            else {
-                continue;
-            };
-            // Put back below, unless events are missing in between.
-            let begin = || (Seq::ZERO, Documents::of(first.session));
-            let (fed, mut documents) = self.fed.remove(&first.session).unwrap_or_else(begin);
-            if first.seq != fed.next() {
-                continue;
-            }
-            for stored in events {
-                if let Some(document) = documents.event(&view_of_stored(stored)) {
-                    self.add(document)?;
-                }
-            }
-            let fed = Seq::last_of(fed.count() + events.len() as u64);
-            self.fed.insert(first.session, (fed, documents));
-        }
-        Ok(())
-    }
-
-    /// Adds what was not fed, and makes all of it count.
-    pub(crate) fn finish(
-        mut self,
-        store: &mut Store,
-        all: bool,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<IndexReport> {
-        let pending = if self.rebuilt {
-            store.indexable()?
-        } else {
-            store.unindexed()?
-        };
-        if pending.iter().any(Unindexed::is_evicted) {
-            self.writer.make_room();
-        }
-        let is_fed = |pending: &Unindexed| {
-            let fed = self.fed.get(&pending.session);
-            fed.is_some_and(|(fed, _)| fed.count() == pending.events)
-        };
-        let (mut done, rest): (Vec<Unindexed>, Vec<Unindexed>) =
-            pending.into_iter().partition(is_fed);
-        let heads = store.session_heads(done.iter().map(|done| done.session))?;
-        for head in heads.values() {
-            if let Some(title) = Documents::new(head).title() {
-                self.add(title)?;
-            }
-        }
-        if self.rebuilt || !is_left(&rest, all) {
-            self.write(store, &rest, progress)?;
-            done.extend(rest);
-        }
-        if done.is_empty() && self.whole {
-            return Ok(self.report);
-        }
-        self.report.rebuilt = self.rebuilt;
-        let seal = self.writer.commit()?;
-        store.settle_index(&seal, &done)?;
-        seal.remove_other_generations(&self.folder);
-        Ok(self.report)
-    }
-
-    fn write(
-        &mut self,
-        store: &Store,
-        pending: &[Unindexed],
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<()> {
-        let total: u64 = pending.iter().map(|pending| pending.events).sum();
-        let mut done = 0;
-        let heads = store.session_heads(pending.iter().map(|pending| pending.session))?;
-        for pending in pending {
-            self.writer.remove(pending.session);
-            let Some(head) = heads.get(&pending.session) else {
-                continue;
-            };
-            let mut documents = Documents::new(head);
-            if let Some(title) = documents.title() {
-                self.add(title)?;
-            }
-            for noted in digest::evicted(store, head)? {
-                self.add(documents.noted(&noted))?;
-            }
-            visit(store, head.id, &head.agent, EventRange::All, |event| {
-                done += 1;
-                match documents.event(&event) {
-                    Some(document) => self.add(document),
-                    None => Ok(()),
-                }
-            })?;
-            progress(done, total);
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, event: IndexedEvent) -> Result<()> {
-        self.report.events += 1;
-        self.report.bytes += event.texts.iter().map(String::len).sum::<usize>() as u64;
-        Ok(self.writer.add(event)?)
-    }
 }
 
 #[cfg(test)]
@@ -317,7 +184,7 @@ mod tests {
                 trial.append(&id(session), &[line]);
             }
             trial.sweep();
-            assert_eq!(trial.memory.store.unindexed().unwrap().len(), beside);
+            assert_eq!(super::unindexed(&trial.memory.store).unwrap().len(), beside);
         }
     }
 }

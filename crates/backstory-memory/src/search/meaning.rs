@@ -13,6 +13,7 @@ use super::embed::VectorSet;
 use super::rank::Ranked;
 use super::scope::{Scope, event_key};
 use crate::Memory;
+use crate::derive::vectors_consumer;
 use crate::error::{Error, Result};
 
 /// So many passages are compared closely.
@@ -105,7 +106,7 @@ impl Memory {
         index: Option<&TextIndex>,
         open: &mut OpenModel,
     ) -> Result<Vec<Near>> {
-        if !open.set.folder.exists() && self.store.embedded_events(&open.name)?.0 > 0 {
+        if !open.set.folder.exists() && self.embedded_events(&open.name)?.0 > 0 {
             return Err(Error::Vectors(VectorError::Damaged {
                 path: open.set.folder.clone(),
                 what: "they are gone".to_string(),
@@ -120,14 +121,16 @@ impl Memory {
                 })
         })?;
         // Vectors of events that changed since, or that are gone, tell nothing. Many are of few sessions: each is asked for once.
+        let consumer = self.store.lag().find(&vectors_consumer(&open.name))?;
         let mut embedded: HashMap<SessionId, Seq> = HashMap::new();
         let mut kept = Vec::with_capacity(found.len());
         for (key, cosine) in found {
             let last = match embedded.entry(key.session) {
                 Entry::Occupied(entry) => *entry.get(),
-                Entry::Vacant(entry) => {
-                    *entry.insert(self.store.embedded_to(&open.name, key.session)?)
-                }
+                Entry::Vacant(entry) => *entry.insert(match consumer {
+                    Some(consumer) => self.store.lag().seen_to(consumer, key.session)?,
+                    None => Seq::ZERO,
+                }),
             };
             if key.seq <= last && self.is_in_scope(key, scope)? {
                 kept.push((key, cosine));

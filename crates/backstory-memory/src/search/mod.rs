@@ -25,7 +25,7 @@ mod typo;
 use std::collections::HashSet;
 
 use backstory_event::{Kind, Seq, TimeMs, TurnNo};
-use backstory_store::{DamagedPiece, Seal, SessionHead, TextIndex, Unindexed, VectorKey};
+use backstory_store::{DamagedPiece, Lag, Seal, SessionHead, TextIndex, VectorKey};
 
 use self::meaning::Near;
 use self::rank::Ranked;
@@ -35,10 +35,15 @@ use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
 
+pub(crate) use document::{Documents, searchable};
 pub use embed::EmbeddingState;
+pub(crate) use embed::{PassageBatch, VectorSet};
 pub use index::{IndexHealth, IndexReport};
-pub(crate) use index::{IndexUpdate, index_bytes, index_folder, vector_bytes};
+pub(crate) use index::{
+    index_bytes, index_folder, indexable, is_left_beside, unindexed, vector_bytes,
+};
 pub(crate) use meaning::OpenModel;
+pub(crate) use passages::passages;
 pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
@@ -304,11 +309,11 @@ impl Memory {
     ) -> Result<Found> {
         let mut terms = Terms::new(query, index)?;
         let pending = match index {
-            Some(_) => self.store.unindexed()?,
-            None => self.store.indexable()?,
+            Some(_) => unindexed(&self.store)?,
+            None => indexable(&self.store)?,
         };
         if index.is_some() {
-            let fresh = |pending: &Unindexed| (pending.session, pending.first_seq);
+            let fresh = |pending: &Lag| (pending.session, pending.from);
             scope.fresh = pending.iter().map(fresh).collect();
         }
         let mut found = self.count_and_scan(query, &mut terms, &pending, scope, index)?;
@@ -346,7 +351,7 @@ impl Memory {
         &self,
         query: &Query,
         terms: &mut Terms,
-        pending: &[Unindexed],
+        pending: &[Lag],
         scope: &Scope,
         index: Option<&TextIndex>,
     ) -> Result<(u64, Scanned)> {

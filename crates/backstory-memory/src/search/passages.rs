@@ -1,6 +1,6 @@
 //! What of an event is compared by meaning: pieces of what was said, short enough to be about one thing.
 
-use backstory_event::{EventView, Kind};
+use backstory_event::{Event, Kind};
 use backstory_store::Part;
 
 use super::document::searchable;
@@ -15,11 +15,11 @@ const SHORTEST: usize = 12;
 const MOST: usize = 40;
 
 /// The pieces of an event, in their order.
-pub(super) fn passages(view: &EventView<'_>) -> Vec<String> {
-    if view.event.kind == Kind::Summary {
+pub(crate) fn passages(event: &Event) -> Vec<String> {
+    if event.kind == Kind::Summary {
         return Vec::new();
     }
-    let said = &searchable(&view.event)[Part::Said as usize];
+    let said = &searchable(event)[Part::Said as usize];
     let pieces = pieces_of_text(said).into_iter();
     pieces.map(str::to_string).collect()
 }
@@ -66,7 +66,7 @@ mod tests {
     const LONGEST: usize = LENGTH * 5 / 4;
 
     fn of(text: &str) -> Vec<String> {
-        passages(&shown(Kind::Prompt, text))
+        passages(&shown(Kind::Prompt, text).event)
     }
 
     fn without_spaces(text: &str) -> String {
@@ -77,14 +77,16 @@ mod tests {
     fn only_what_was_said_has_a_meaning() {
         assert_eq!(of("  fix the build, please\n"), ["fix the build, please"]);
         assert!(of("yes").is_empty() && of("").is_empty() && of(&" ".repeat(5_000)).is_empty());
-        assert!(passages(&shown(Kind::Summary, "a summary of all that was said")).is_empty());
-        assert!(passages(&shown(Kind::ToolResult, "a result that is long enough")).is_empty());
-        assert!(passages(&shown(Kind::System, "some text that was injected")).is_empty());
+        assert!(passages(&shown(Kind::Summary, "a summary of all that was said").event).is_empty());
+        assert!(
+            passages(&shown(Kind::ToolResult, "a result that is long enough").event).is_empty()
+        );
+        assert!(passages(&shown(Kind::System, "some text that was injected").event).is_empty());
         let task = called(
             "Task",
             r#"{"prompt": "look for leaks everywhere", "path": "src/and/so/on"}"#,
         );
-        assert_eq!(passages(&task), ["look for leaks everywhere"]);
+        assert_eq!(passages(&task.event), ["look for leaks everywhere"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backstory_store::{EventRange, IndexedEvent, Part, SessionHead, Store, Unindexed, words};
+use backstory_store::{EventRange, IndexedEvent, Lag, Part, SessionHead, Store, words};
 
 use super::document::Documents;
 use super::query::Atom;
@@ -36,12 +36,12 @@ pub(super) struct Scanned {
 pub(super) fn scan(
     home: &Path,
     store: &Store,
-    pending: &[Unindexed],
+    pending: &[Lag],
     terms: &Terms,
     conditions: &[&[Atom]],
     scope: &Scope,
 ) -> Result<Scanned> {
-    let pending: Vec<&Unindexed> = pending
+    let pending: Vec<&Lag> = pending
         .iter()
         .filter(|pending| scope.allows_session(pending.session))
         .collect();
@@ -115,7 +115,7 @@ impl Scanned {
         &mut self,
         store: &Store,
         head: &SessionHead,
-        pending: &Unindexed,
+        pending: &Lag,
         terms: &Terms,
         conditions: &[&[Atom]],
         scope: &Scope,
@@ -125,7 +125,7 @@ impl Scanned {
             self.event(&title, terms, conditions, scope);
         }
         for noted in digest::evicted(store, head)? {
-            if noted.seq >= pending.first_seq {
+            if noted.seq >= pending.from {
                 self.event(&documents.noted(&noted), terms, conditions, scope);
             }
         }
@@ -133,7 +133,7 @@ impl Scanned {
             store,
             head.id,
             &head.agent,
-            EventRange::From(pending.first_seq),
+            EventRange::From(pending.from),
             |event| {
                 if let Some(document) = documents.event(&event) {
                     self.event(&document, terms, conditions, scope);

@@ -286,6 +286,13 @@ impl Store {
         Ok(changes)
     }
 
+    /// Returns whether calls of a session were counted in an event from `from` on.
+    pub fn has_calls_from(&self, session: SessionId, from: Seq) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM run_edges WHERE session = ?1 AND seq >= ?2)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row((session, from), |row| row.get(0))?)
+    }
+
     /// Calls that were seen in stack traces, those of the given files only.
     pub fn run_edges(&self, files: &[FileId]) -> Result<Vec<RunEdge>> {
         let mut statement = self.connection.prepare_cached(

@@ -21,5 +21,6 @@ CREATE TEMP VIEW IF NOT EXISTS call_graph AS
     CROSS JOIN main.sessions ON sessions.id = snapshots.session
   UNION ALL SELECT sessions.session, run_edges.at, projects.root || '/' || code_files.name, IIF(caller = '', '<module>', caller), callee, callee, 'runtime', NULL,
     NULL, code_files.id
-  FROM main.run_edges JOIN main.code_files ON code_files.id = run_edges.file JOIN main.projects ON projects.id = code_files.project
+  FROM (SELECT file, caller, callee, session, at, MAX(COALESCE(at, 0)) FROM main.run_edges GROUP BY file, caller, callee) AS run_edges
+    JOIN main.code_files ON code_files.id = run_edges.file JOIN main.projects ON projects.id = code_files.project
     JOIN main.sessions ON sessions.id = run_edges.session;

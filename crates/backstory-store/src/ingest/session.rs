@@ -10,7 +10,7 @@ use backstory_event::{
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::lag::{mark_lag, mark_title};
+use crate::lag::{mark_lag, mark_new, mark_title};
 use crate::queue::Untold;
 
 /// The longest title, in characters.
@@ -130,6 +130,7 @@ impl Session {
         }
         match self.first_new {
             Some(first) if first > self.events => mark_title(connection, self.id, first)?,
+            Some(Seq::FIRST) => mark_new(connection, self.id)?,
             Some(first) => mark_lag(connection, self.id, first)?,
             None => {}
         }

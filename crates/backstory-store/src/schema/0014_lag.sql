@@ -19,11 +19,11 @@ CREATE TABLE lag (
   session INTEGER NOT NULL,
   consumer INTEGER NOT NULL,
   from_seq INTEGER NOT NULL,
-  -- Counts up with every change, so that a consumer can tell whether the session changed meanwhile.
-  changes INTEGER NOT NULL DEFAULT 0,
+  -- Counts up with every change, so that a consumer can tell whether the session changed meanwhile; 0 only where it can have no results.
+  changes INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (session, consumer)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO lag (session, consumer, from_seq, changes) SELECT session, 1, first_seq, changes FROM unindexed;
+INSERT INTO lag (session, consumer, from_seq, changes) SELECT session, 1, first_seq, changes + 1 FROM unindexed;
 INSERT INTO lag (session, consumer, from_seq)
   SELECT id, 2, MAX(COALESCE(digests.events, 0), evicted) + 1 FROM sessions LEFT JOIN digests ON digests.session = sessions.id
   WHERE sessions.events > MAX(COALESCE(digests.events, 0), evicted);
@@ -34,8 +34,8 @@ INSERT INTO lag (session, consumer, from_seq)
   LEFT JOIN embedded ON embedded.session = sessions.id AND 'vectors ' || embedded.model = consumers.name
   WHERE consumers.id > 4 AND sessions.events > COALESCE(embedded.events, 0);
 
--- Calls in stack traces, by turn: an event that changes has its turn counted anew. Counts from before are of several sessions, so those of
--- sessions whose text is stored are counted anew; of others they stay, with the session that had the call last.
+-- Calls in stack traces, by session and turn: an event that changes has its turn counted anew. Counts from before are of several sessions; all
+-- are counted anew whose text is stored.
 ALTER TABLE run_edges RENAME TO counted_edges;
 CREATE TABLE run_edges (
   file INTEGER NOT NULL,
@@ -49,9 +49,10 @@ CREATE TABLE run_edges (
   at INTEGER,
   PRIMARY KEY (file, caller, callee, session, turn)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX run_edges_by_session ON run_edges (session, turn);
 INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at)
-  SELECT file, caller, callee, session, 0, seen, seq, at FROM counted_edges
-  WHERE seq <= (SELECT evicted FROM sessions WHERE sessions.id = counted_edges.session);
+  SELECT file, caller, callee, session, COALESCE((SELECT turn FROM events WHERE events.session = counted_edges.session
+    AND events.seq = counted_edges.seq), 0), seen, seq, at FROM counted_edges;
 DROP TABLE counted_edges;
 INSERT INTO lag (session, consumer, from_seq) SELECT id, 4, evicted + 1 FROM sessions WHERE events > evicted;
 

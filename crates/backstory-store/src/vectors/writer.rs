@@ -1,6 +1,6 @@
 //! Adding vectors to a set and taking them out.
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -116,6 +116,20 @@ impl VectorWriter {
             sessions.extend((0..segment.rows()).map(|row| segment.key(row).session));
         }
         Ok(sessions)
+    }
+
+    /// Returns the last event of each session that has vectors.
+    pub fn last_events(&self) -> Result<HashMap<SessionId, Seq>> {
+        let mut last = HashMap::new();
+        for entry in &self.after.entries {
+            let segment =
+                Segment::open(&self.folder, &self.after.model, &self.shape, entry, false)?;
+            for key in (0..segment.rows()).map(|row| segment.key(row)) {
+                let seq = last.entry(key.session).or_insert(key.seq);
+                *seq = key.seq.max(*seq);
+            }
+        }
+        Ok(last)
     }
 
     /// Takes out everything of a session that was added so far.

@@ -67,7 +67,7 @@ fn completed_rows(database: &Connection) -> String {
         ("source_files", "id, path, state"),
         ("digests", "*"),
     ] {
-        let query = format!("SELECT {columns} FROM {table} ORDER BY 1, 2, 3");
+        let query = format!("SELECT {columns} FROM {table} ORDER BY 1, 2");
         let mut statement = database.prepare(&query).unwrap();
         let count = statement.column_count();
         let mut rows = statement.query([]).unwrap();

@@ -128,7 +128,9 @@ fn digests_that_are_gone_are_made_anew() {
     let before = environment.everything();
     let database = rusqlite::Connection::open(environment.store().join("backstory.db")).unwrap();
     database
-        .execute_batch("DELETE FROM digests; DELETE FROM notes; DELETE FROM checksums")
+        .execute_batch(
+            "DELETE FROM digests; DELETE FROM notes; DELETE FROM checksums; UPDATE consumers SET version = 0 WHERE name = 'notes'",
+        )
         .unwrap();
     // Asked for before the next sweep, they are made for the answer.
     let without_outcome = |text: &str| {

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::*;
 use crate::Forget;
+use crate::digest::Notes;
+use backstory_store::DigestRow;
 
 /// Cheap numbers that differ from run to run of the loop, and are the same in every run of the test.
 struct Dice(u64);
@@ -123,7 +125,11 @@ fn sweep(trial: &mut Trial, world: &mut World) {
             let gone = |eviction: &&Eviction| eviction.session == row.session;
             let eviction = report.evictions.iter().find(gone).unwrap();
             let digest = trial.memory.store.digest(row.id).unwrap();
-            let digested = digest.is_some_and(|digest| digest.events >= row.evicted);
+            let noted = |digest: DigestRow| {
+                let notes: Notes = serde_json::from_slice(&digest.notes).unwrap();
+                notes.events >= row.evicted
+            };
+            let digested = digest.is_some_and(noted);
             assert!(
                 digested || !eviction.analysed,
                 "{session} was lost without a word"
