@@ -12,7 +12,7 @@ use super::outside::files_in;
 use super::sieve::Names;
 use crate::error::{Error, Result};
 use crate::patterns::published_block;
-use crate::read::visit;
+use crate::read::visit_stored;
 use crate::trusted::open_regular;
 
 /// Shorter words are said by others, too.
@@ -81,7 +81,7 @@ impl Probes {
             places.add(&text, "_ -./");
         }
         for session in sessions.iter().take(MOST_SESSIONS) {
-            visit(
+            visit_stored(
                 store,
                 session.id,
                 &session.agent,
