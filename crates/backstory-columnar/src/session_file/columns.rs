@@ -16,8 +16,6 @@ use crate::hdf5::texts::TextReader;
 
 /// Rows that are looked at together when the end of the used rows is searched.
 const SEARCH_ROWS: u64 = 4096;
-/// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
-const MIN_MAX_ROWS: u64 = 1 << 16;
 /// Largest gap between two texts that is read with them.
 const MAX_GAP_BYTES: u64 = 1 << 16;
 
@@ -115,8 +113,7 @@ impl<'a> Columns<'a> {
     /// time and content are unused.
     fn used_rows(&self, id: &str, index: &str, fields: [&str; 4]) -> Result<u64> {
         let rows = self.dataset_rows(id)?;
-        let most = self.file.file_bytes() / 4 + MIN_MAX_ROWS;
-        if rows > most {
+        if rows > self.file.max_rows() {
             let what = format!(
                 "{rows} rows cannot be in a file of {} bytes",
                 self.file.file_bytes()

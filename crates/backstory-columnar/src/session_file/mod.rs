@@ -17,6 +17,7 @@ mod reuse;
 mod save;
 mod save_files;
 mod schema;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -25,6 +26,7 @@ mod write;
 pub use fuzz::{check_bytes, reseal_checksums};
 pub use lock::is_in_use;
 pub use log::LogInfo;
-pub use open::{SessionFile, SessionSummary};
+pub use open::SessionFile;
 pub use read::Session;
+pub use summary::SessionSummary;
 pub use write::{WriteOptions, WriteReport, write_sessions};
