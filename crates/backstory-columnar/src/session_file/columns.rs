@@ -24,6 +24,8 @@ pub(super) struct Columns<'a> {
     file: &'a SessionFile,
     place: String,
     group: Group,
+    /// Datasets that were found together, until they are used.
+    listed: RefCell<Option<HashMap<String, Dataset>>>,
     datasets: RefCell<HashMap<String, Option<(Dataset, CheckedShape)>>>,
 }
 
@@ -37,8 +39,34 @@ impl<'a> Columns<'a> {
             file,
             place,
             group,
+            listed: RefCell::default(),
             datasets: RefCell::default(),
         }))
+    }
+
+    /// Opens a group and finds all its datasets at once: by name, each would take a walk through all links.
+    pub(super) fn open_all(session: &Session<'a>, name: &str) -> Result<Option<Columns<'a>>> {
+        let Some(columns) = Columns::open(session, name)? else {
+            return Ok(None);
+        };
+        let listed = columns
+            .file
+            .child_datasets(&columns.group, &columns.place)?
+            .into_iter()
+            .collect();
+        columns.listed.replace(Some(listed));
+        Ok(Some(columns))
+    }
+
+    fn open_dataset(&self, name: &str) -> std::result::Result<Option<Dataset>, hdf5_pure::Error> {
+        if let Some(listed) = self.listed.borrow_mut().as_mut() {
+            return Ok(listed.remove(name));
+        }
+        match self.group.dataset(name) {
+            Ok(dataset) => Ok(Some(dataset)),
+            Err(hdf5_pure::Error::Format(hdf5_pure::FormatError::PathNotFound(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn file(&self) -> &'a SessionFile {
@@ -59,13 +87,15 @@ impl<'a> Columns<'a> {
         if !datasets.contains_key(name) {
             self.file.start_operation();
             let place = self.dataset_place(name);
-            let opened = match self.group.dataset(name) {
-                Ok(dataset) => {
+            let opened = self
+                .open_dataset(name)
+                .map_err(|error| self.file.format_error(&place, error))?;
+            let opened = match opened {
+                Some(dataset) => {
                     let shape = self.file.check_shape(&dataset, &place)?;
                     Some((dataset, shape))
                 }
-                Err(hdf5_pure::Error::Format(hdf5_pure::FormatError::PathNotFound(_))) => None,
-                Err(error) => return Err(self.file.format_error(&place, error)),
+                None => None,
             };
             datasets.insert(name.to_owned(), opened);
         }

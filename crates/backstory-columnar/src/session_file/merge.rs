@@ -287,16 +287,24 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
         }
     };
     new.iter_mut().for_each(|log| move_rows(log, &places.new));
+    let mut known_paths: HashMap<String, usize> = HashMap::new();
+    for (number, log) in new.iter().enumerate() {
+        known_paths.entry(log.path.clone()).or_insert(number);
+    }
     for mut log in old {
         move_rows(&mut log, &places.old);
-        match new.iter_mut().find(|known| known.path == log.path) {
+        let number = known_paths.get(&log.path).copied();
+        match number.and_then(|number| new.get_mut(number)) {
             Some(known)
                 if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>
             {
                 *known = log;
             }
             Some(_) => {}
-            None => new.push(log),
+            None => {
+                known_paths.insert(log.path.clone(), new.len());
+                new.push(log);
+            }
         }
     }
 }

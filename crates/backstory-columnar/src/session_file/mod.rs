@@ -20,6 +20,7 @@ mod schema;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unlisted;
 mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]

@@ -1,5 +1,6 @@
 //! Reading one session.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Group};
@@ -8,7 +9,7 @@ use super::attributes::{carried_attribute, set_known_text};
 use super::columns::Columns;
 use super::open::SessionFile;
 use super::schema::{
-    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS,
+    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, LOG, MESSAGE_TEXTS, MESSAGES, SESSIONS,
     TOOL_CALLS, USAGE_FIELDS,
 };
 use crate::error::Result;
@@ -24,11 +25,17 @@ pub struct Session<'a> {
     file: &'a SessionFile,
     id: String,
     group: Group,
+    logs: OnceCell<Option<Columns<'a>>>,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(file: &'a SessionFile, id: String, group: Group) -> Self {
-        Self { file, id, group }
+        Self {
+            file,
+            id,
+            group,
+            logs: OnceCell::new(),
+        }
     }
 
     /// Name of the session's group.
@@ -42,6 +49,15 @@ impl<'a> Session<'a> {
 
     pub(super) fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Datasets of the logs, which are found once for all of them.
+    pub(super) fn log_columns(&self) -> Result<Option<&Columns<'a>>> {
+        if let Some(columns) = self.logs.get() {
+            return Ok(columns.as_ref());
+        }
+        let columns = Columns::open_all(self, LOG)?;
+        Ok(self.logs.get_or_init(|| columns).as_ref())
     }
 
     pub(super) fn place(&self) -> String {

@@ -4,7 +4,10 @@ use super::fuzz::{check_bytes, reseal_checksums};
 use super::{SessionFile, WriteOptions, write_sessions};
 use crate::hdf5::datatype::text_type;
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
-use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionColumns, ToolCall};
+use crate::rows::{
+    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
+    ToolCall,
+};
 
 /// Small file with everything in it.
 fn small_file() -> Vec<u8> {
@@ -216,4 +219,145 @@ fn texts_that_are_referred_to_too_often_are_refused() {
     assert_eq!(session.tail(2).unwrap()[1].uuid.len(), 200_000);
     let error = session.messages(0..20_000).unwrap_err().to_string();
     assert!(error.contains("too often"), "{error}");
+}
+
+#[test]
+fn many_small_logs_take_linear_time() {
+    let count = 20_000;
+    let rows = (0..count).map(|number| Message {
+        seq: number + 1,
+        uuid: format!("uuid-{number}"),
+        text: format!("text {number}"),
+        json: format!("\"text {number}\""),
+        ..Message::default()
+    });
+    let logs = (0..count).map(|number| LogFile {
+        path: format!("/logs/{number}.jsonl"),
+        agent: "toy".into(),
+        bytes: format!("{{\"text\":\"text {number}\"}}\n").into_bytes(),
+        rows: vec![(0, number)],
+    });
+    let session = SessionColumns {
+        id: "a".into(),
+        messages: rows.collect(),
+        logs: logs.collect(),
+        ..SessionColumns::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    for _ in 0..2 {
+        let sessions = [Ok(session.clone())];
+        write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    }
+    let file = SessionFile::open(&path).unwrap();
+    assert_eq!(file.sessions().unwrap()[0].logs, u64::from(count));
+    let read = file.session("a").unwrap();
+    assert_eq!(read.open_summary().unwrap().logs, u64::from(count));
+    assert_eq!(read.read().unwrap().logs, session.logs);
+}
+
+/// Session with that many messages and every kind of attribute.
+fn counted_session(id: &str, rows: u32) -> SessionColumns {
+    let row = |number: u32| Message {
+        uuid: format!("uuid-{number}"),
+        text: "text".into(),
+        usage: TokenUsage {
+            input_tokens: i64::from(number),
+            output_tokens: i64::from(number % 7) - 3,
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: if number == 9 {
+                i64::MAX
+            } else {
+                1 << (number % 50)
+            },
+        },
+        ..Message::default()
+    };
+    SessionColumns {
+        id: id.into(),
+        attributes: SessionAttributes {
+            model: "m".into(),
+            created_at: 1.5,
+            summary: "Für alle".into(),
+            cwd: "x".repeat(20_000),
+            missing: Some(String::new()),
+            other: vec![
+                ("cursor".into(), AttributeValue::Integer(-7)),
+                ("score".into(), AttributeValue::Float(0.5)),
+                ("ünique".into(), AttributeValue::Text("ß".into())),
+            ],
+            ..SessionAttributes::default()
+        },
+        messages: (0..rows).map(row).collect(),
+        tool_calls: vec![ToolCall::default(); rows as usize / 3],
+        artifacts: (0..rows % 50)
+            .map(|number| Artifact {
+                name: format!("{number}.png"),
+                ..Artifact::default()
+            })
+            .collect(),
+        logs: vec![LogFile::default(); rows as usize % 3],
+    }
+}
+
+/// Asserts that both readers give the same, and returns the number of sessions that the quick one reads.
+fn compare_readers(path: &std::path::Path) -> usize {
+    let file = SessionFile::open(path).unwrap();
+    let groups = file.session_groups().unwrap();
+    let ids: Vec<String> = groups.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(file.session_ids().unwrap(), ids);
+    let mut quick = 0;
+    for (session, summary) in file
+        .all_sessions()
+        .unwrap()
+        .iter()
+        .zip(file.sessions().unwrap())
+    {
+        let opened = session.open_summary().unwrap();
+        assert_eq!(summary, opened);
+        if let Some(read) = session.read_summary() {
+            quick += 1;
+            assert_eq!(read, opened);
+        }
+    }
+    quick
+}
+
+#[test]
+fn summaries_are_those_of_hdf5_pure() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    // The index has 4 chunks of 64 rows, blocks of 16 and more, and refers to 244 itself.
+    let rows = [
+        0, 1, 63, 64, 65, 255, 256, 257, 1280, 1281, 5000, 15_616, 15_617,
+    ];
+    let sessions = rows
+        .into_iter()
+        .chain(20..60)
+        .map(|rows| Ok(counted_session(&format!("session-{rows}"), rows)));
+    write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    assert_eq!(compare_readers(&path), rows.len() + 40 - 1);
+
+    let Ok(python) = std::env::var("BACKSTORY_TEST_PYTHON") else {
+        println!("skipped: BACKSTORY_TEST_PYTHON does not name a python with the package");
+        return;
+    };
+    let sessions = [Ok(SessionColumns {
+        id: "a".into(),
+        messages: counted_session("a", 100).messages,
+        ..SessionColumns::default()
+    })];
+    write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    let program = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/package_append.py");
+    let run = std::process::Command::new(python)
+        .arg(program)
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    assert!(compare_readers(&path) >= rows.len() + 40 - 1);
 }

@@ -78,6 +78,7 @@ where
             let old =
                 SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
+            old.check_unlisted()?;
             Some(old)
         }
         None => None,

@@ -12,8 +12,8 @@ use super::cursor::{ByteCursor, little_endian};
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Blocks of a header.
 const MAX_BLOCKS: usize = 256;
-/// Bytes that tell the length of a header.
-const PREFIX_BYTES: u64 = 34;
+/// Bytes that most headers fit into; they have at least the 34 that tell the length.
+const USUAL_BYTES: u64 = 512;
 /// Flag of a message that is stored elsewhere.
 const SHARED: u8 = 2;
 const SUPERBLOCK_BYTES: u64 = 48;
@@ -70,8 +70,8 @@ impl ObjectHeader {
     /// Reads the header at an address.
     pub(crate) fn read_at(source: &SharedSource, address: u64) -> Option<ObjectHeader> {
         let left = source.file_bytes().checked_sub(address)?;
-        let start = source
-            .read_bytes(address, left.min(PREFIX_BYTES) as usize)
+        let mut start = source
+            .read_bytes(address, left.min(USUAL_BYTES) as usize)
             .ok()?;
         let mut header = ObjectHeader {
             bytes: Vec::new(),
@@ -80,7 +80,12 @@ impl ObjectHeader {
         let mut blocks = Vec::new();
         let form = if let Some((total, prefix)) = header_lengths(&start) {
             let order = usize::from(*start.get(5)? & 4 != 0) * 2;
-            header.read_block(source, address, total)?;
+            if total <= start.len() {
+                start.truncate(total);
+                header.bytes = start;
+            } else {
+                header.read_block(source, address, total)?;
+            }
             if !is_sealed(&header.bytes) {
                 return None;
             }

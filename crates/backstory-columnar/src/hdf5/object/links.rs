@@ -40,14 +40,46 @@ impl ObjectHeader {
     /// Reads all links of a group, in the order that they are stored in.
     pub(crate) fn read_links(&self, source: &SharedSource) -> Option<Vec<NamedLink>> {
         let mut links = Vec::new();
+        self.visit_links(source, &mut |name, target| {
+            links.push(NamedLink {
+                name: name.to_owned(),
+                target,
+            });
+        })?;
+        Some(links)
+    }
+
+    /// Returns what the link of a name refers to: `None` in it when there is none. Two links of one name are damage.
+    pub(crate) fn find_link(
+        &self,
+        source: &SharedSource,
+        name: &str,
+    ) -> Option<Option<LinkTarget>> {
+        let mut found = None;
+        let mut count = 0;
+        self.visit_links(source, &mut |own, target| {
+            if own == name {
+                found = Some(target);
+                count += 1;
+            }
+        })?;
+        (count < 2).then_some(found)
+    }
+
+    fn visit_links(
+        &self,
+        source: &SharedSource,
+        visit: &mut impl FnMut(&str, LinkTarget),
+    ) -> Option<()> {
         if self.has_message(SYMBOL_TABLE) {
             let mut body = ByteCursor(self.one_message(SYMBOL_TABLE)?);
             let tree = body.take_number(8)?;
             let names = read_names(source, body.take_number(8)?)?;
-            read_tree(source, tree, None, &names, &mut links)?;
+            read_tree(source, tree, None, &names, visit)?;
         }
         for body in self.all_messages(LINK) {
-            links.push(parse_link(body?)?);
+            let (name, target) = parse_link(body?)?;
+            visit(name, target);
         }
         if self.has_message(LINK_INFO) {
             let mut body = ByteCursor(self.one_message(LINK_INFO)?);
@@ -61,17 +93,18 @@ impl ObjectHeader {
             let (heap, tree) = (body.take_number(8)?, body.take_number(8)?);
             if heap != UNDEFINED_ADDRESS {
                 read_dense(source, heap, tree, LINK_RECORDS, |_, body| {
-                    links.push(parse_link(body)?);
+                    let (name, target) = parse_link(body)?;
+                    visit(name, target);
                     Some(())
                 })?;
             }
         }
-        Some(links)
+        Some(())
     }
 }
 
 /// Parses a link message.
-fn parse_link(body: &[u8]) -> Option<NamedLink> {
+fn parse_link(body: &[u8]) -> Option<(&str, LinkTarget)> {
     let mut body = ByteCursor(body);
     let (version, flags) = (body.take_number(1)?, body.take_number(1)?);
     if version != 1 {
@@ -95,10 +128,7 @@ fn parse_link(body: &[u8]) -> Option<NamedLink> {
         1 => LinkTarget::Soft,
         _ => LinkTarget::External,
     };
-    Some(NamedLink {
-        name: name.to_owned(),
-        target,
-    })
+    Some((name, target))
 }
 
 /// Reads the names of a symbol table.
@@ -124,7 +154,7 @@ fn read_tree(
     address: u64,
     level: Option<u64>,
     names: &[u8],
-    links: &mut Vec<NamedLink>,
+    visit: &mut impl FnMut(&str, LinkTarget),
 ) -> Option<()> {
     let bytes = source.read_bytes(address, 24).ok()?;
     let mut node = ByteCursor(&bytes);
@@ -143,8 +173,8 @@ fn read_tree(
         entries.take_bytes(8)?;
         let child = entries.take_number(8)?;
         match own_level.checked_sub(1) {
-            Some(below) => read_tree(source, child, Some(below), names, links)?,
-            None => read_leaf(source, child, names, links)?,
+            Some(below) => read_tree(source, child, Some(below), names, visit)?,
+            None => read_leaf(source, child, names, visit)?,
         }
     }
     Some(())
@@ -155,7 +185,7 @@ fn read_leaf(
     source: &SharedSource,
     address: u64,
     names: &[u8],
-    links: &mut Vec<NamedLink>,
+    visit: &mut impl FnMut(&str, LinkTarget),
 ) -> Option<()> {
     let bytes = source.read_bytes(address, 8).ok()?;
     let mut node = ByteCursor(&bytes);
@@ -171,14 +201,12 @@ fn read_leaf(
         let object = entries.take_number(8)?;
         let is_soft = entries.take_number(4)? == 2;
         entries.take_bytes(20)?;
-        links.push(NamedLink {
-            name: std::str::from_utf8(&name[..end]).ok()?.to_owned(),
-            target: if is_soft {
-                LinkTarget::Soft
-            } else {
-                LinkTarget::Object(object)
-            },
-        });
+        let target = if is_soft {
+            LinkTarget::Soft
+        } else {
+            LinkTarget::Object(object)
+        };
+        visit(std::str::from_utf8(&name[..end]).ok()?, target);
     }
     Some(())
 }
