@@ -77,8 +77,8 @@ where
         Some(file) => {
             let old =
                 SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
-            old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             old.check_unlisted()?;
+            old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
         None => None,

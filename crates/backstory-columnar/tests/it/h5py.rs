@@ -154,7 +154,7 @@ fn what_cannot_be_carried_over_is_refused_before_anything_is_written() {
         ),
         // Many links and attributes, which are stored in a heap or a symbol table.
         (
-            "g = f.create_group('many')\nfor n in range(900): g[f'{n:0100}'] = f['sessions/a']\ng['soft'] = h5py.SoftLink('/nowhere')",
+            "g = f.create_group('many')\nfor n in range(900): g.create_dataset(f'{n:0100}', data=n)\ng['soft'] = h5py.SoftLink('/nowhere')",
             "/many cannot be carried over: \"soft\" in it is a soft link",
         ),
         (
@@ -190,24 +190,21 @@ fn what_cannot_be_carried_over_is_refused_before_anything_is_written() {
 
 #[test]
 fn many_members_and_attributes_are_carried_over() {
-    let add = "g = f.create_group('many')\nfor n in range(900): g.create_dataset(f'{n:0100}', data=n); g.attrs[f'number-{n:060}'] = n";
-    let check = "g = f['many']\nfor n in range(900): assert g[f'{n:0100}'][()] == n and g.attrs[f'number-{n:060}'] == n";
-    for version in ["latest", "earliest"] {
-        // Headers of the first version hold at most 64 KiB.
-        let add = match version {
-            "latest" => add.to_owned(),
-            _ => add.replace("number-{n:060}", "{n}"),
-        };
+    // hdf5-pure follows few continuations of headers, which hold the attributes of the first version.
+    for (version, attributes) in [("latest", 900), ("earliest", 30)] {
         let place = Place::new();
         place.write(vec![session("a", 3)]);
+        let name = "{n:060}";
+        let add = format!(
+            "g = f.create_group('many')\nfor n in range(900): g.create_dataset(f'{name}', data=n)\nfor n in range({attributes}): g.attrs[f'{name}'] = n"
+        );
         if !change_file(&place, version, &add) {
             return;
         }
         place.write(vec![session("b", 1)]);
-        let check = match version {
-            "latest" => check.to_owned(),
-            _ => check.replace("number-{n:060}", "{n}"),
-        };
+        let check = format!(
+            "g = f['many']\nassert len(g) == 900 and len(g.attrs) == {attributes}\nfor n in range(900): assert g[f'{name}'][()] == n\nfor n in range({attributes}): assert g.attrs[f'{name}'] == n"
+        );
         change_file(&place, version, &check);
     }
 }
