@@ -189,7 +189,16 @@ impl<'a> Session<'a> {
         let messages = Columns::open(self, MESSAGES)?;
         let mut starts = Vec::new();
         let mut logs = Vec::new();
-        for log in self.log_infos(columns)? {
+        let infos = self.log_infos(columns)?;
+        // Zstandard can make a thousand times more of the same bytes than a file of real logs, and all logs are in memory together.
+        let total = infos
+            .iter()
+            .fold(0_u64, |total, log| total.saturating_add(log.length));
+        if total > max_content_bytes(self.file().file_bytes()) {
+            let what = "they are too long for a file of this size".to_owned();
+            return Err(self.file().damaged(columns.place(), what));
+        }
+        for log in infos {
             if let Some(messages) = messages.as_ref().filter(|_| starts.is_empty()) {
                 let rows = messages.message_rows()?;
                 starts = messages

@@ -2,7 +2,7 @@
 
 use super::fuzz::{check_bytes, reseal_checksums};
 use super::{SessionFile, WriteOptions, write_sessions};
-use crate::hdf5::datatype::text_type;
+use crate::hdf5::datatype::{integer_type, text_type};
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
 use crate::rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
@@ -360,4 +360,72 @@ fn summaries_are_those_of_hdf5_pure() {
         String::from_utf8_lossy(&run.stderr)
     );
     assert!(compare_readers(&path) >= rows.len() + 40 - 1);
+}
+
+/// File of sessions with logs that expand to `frames` times 64 MiB each.
+fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
+    let frame_bytes = 64_u64 << 20;
+    let packed = zstd::encode_all(&vec![b'\n'; frame_bytes as usize][..], 3).unwrap();
+    let index: Vec<u8> = [frame_bytes, packed.len() as u64, 0, 0]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let bytes_layout = |datatype, elements: usize| DatasetLayout {
+        datatype,
+        dims: vec![elements as u64],
+        storage: Storage::Contiguous,
+    };
+    let mut links = Vec::new();
+    for number in 0..sessions {
+        let mut members = Vec::new();
+        for log in 0..logs {
+            let length = AttributeValue::Integer((frame_bytes * frames as u64) as i64);
+            let agent = AttributeValue::Text("claude-code".into());
+            let path = AttributeValue::Text(format!("/{log}.jsonl"));
+            let attributes = [("length", length), ("agent", agent), ("path", path)]
+                .map(|(name, value)| writer.encode_attribute(name, &value).unwrap());
+            let layout = bytes_layout(integer_type(1, false), packed.len() * frames);
+            let data = packed.repeat(frames);
+            let address = writer.write_dataset(&layout, &[&data], &attributes);
+            members.push((log.to_string(), address.unwrap()));
+            let layout = bytes_layout(super::schema::frame_type(), frames);
+            let address = writer.write_dataset(&layout, &[&index.repeat(frames)], &[]);
+            members.push((format!("{log}_index"), address.unwrap()));
+        }
+        let group = writer.write_group(&members, &[]).unwrap();
+        let session = writer.write_group(&[("log".into(), group)], &[]).unwrap();
+        links.push((format!("session-{number}"), session));
+    }
+    let sessions = writer.write_group(&links, &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+    drop(writer);
+    bytes.into_inner()
+}
+
+#[test]
+fn logs_that_expand_without_end_are_refused() {
+    // Each file holds some 30,000 times its size.
+    for (sessions, logs, frames) in [(1, 1, 100), (1, 100, 1), (100, 3, 1)] {
+        let bytes = expanding_logs(sessions, logs, frames);
+        let most = bytes.len() as u64 * 1040 + (1 << 20);
+        let raw = (sessions * logs * frames) as u64 * (64 << 20);
+        assert!(raw > 8 * most, "{raw} {most}");
+        let file = SessionFile::from_bytes(bytes).unwrap();
+        assert_eq!(file.sessions().unwrap().len(), sessions);
+        if logs * frames > 3 {
+            let session = file.session("session-0").unwrap();
+            let error = session.read().unwrap_err().to_string();
+            assert!(
+                error.contains("too long for a file of this size"),
+                "{error}"
+            );
+        }
+    }
 }
