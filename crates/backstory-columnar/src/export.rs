@@ -9,7 +9,7 @@ use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
 use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state};
 use crate::error::{Error, Result};
-use crate::private_folder::create_private_folder;
+use crate::files::create_private_folder;
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 

@@ -8,10 +8,11 @@
 mod columns;
 mod error;
 mod export;
+mod files;
 mod hdf5;
 mod import;
 mod parquet;
-mod private_folder;
+mod replacement;
 mod rows;
 mod session_file;
 
@@ -24,13 +25,13 @@ pub use columns::read_columns;
 pub use error::{Error, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, export_folder};
 pub use import::{UnpackedLogs, unpack_logs};
+pub use replacement::is_in_use;
 pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
 pub use session_file::{
-    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, is_in_use,
-    write_sessions,
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub use session_file::{check_bytes, reseal_checksums};

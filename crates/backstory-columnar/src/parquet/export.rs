@@ -9,7 +9,7 @@ use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
 use super::schema::Table;
 use super::tool_calls::ToolCalls;
 use super::usage_rows::usage_rows;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// How tables are written.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ impl TableFiles {
         on_event: &mut dyn FnMut(),
     ) -> Result<()> {
         if self.part(Table::Sessions).is_some() {
-            let usage = memory.session_usage(session).map_err(Error::input)?;
+            let usage = memory.session_usage(session)?;
             self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
         }
         self.write_usage(memory, &SessionKey::of_row(session), Some(session))?;
@@ -92,8 +92,8 @@ impl TableFiles {
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
         let walked = memory.session_from_row(session.clone());
-        for record in walked.events(EventRange::All).map_err(Error::input)? {
-            let event = SharedEvent::new(record.map_err(Error::input)?);
+        for record in walked.events(EventRange::All)? {
+            let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;
             if let Some(part) = self.part(Table::ToolCalls)
                 && let Some(row) = calls.take_event(&names, &event)

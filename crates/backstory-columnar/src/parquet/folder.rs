@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use super::export::{TableOptions, TableProgress};
 use super::footer::{PartContent, read_footer};
-use super::part::WriteLock;
 use super::plan::{OldPart, Planner};
 use super::schema::Table;
 use super::write_parts::write_parts;
 use crate::error::{Error, Result};
-use crate::private_folder::create_private_folder;
+use crate::files::create_private_folder;
+use crate::replacement::{WriteLock, resolve_target};
 
 /// Beginning of the names of the folders of months, as Hive has it.
 const MONTH_PREFIX: &str = "month=";
@@ -48,7 +48,8 @@ pub fn write_table(
     options: &TableOptions,
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
-    let _lock = WriteLock::wait_for(file)?;
+    let file = &resolve_target(file)?;
+    let _lock = WriteLock::acquire(file, true)?;
     let old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
     let mut report = TableReport::default();
@@ -70,7 +71,7 @@ pub fn write_tables(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     create_private_folder(folder)?;
-    let _lock = WriteLock::wait_for(folder)?;
+    let _lock = WriteLock::acquire(folder, true)?;
     let mut old = Vec::new();
     for table in Table::ALL {
         for (month, path) in month_folders(&folder.join(table.name()))? {
@@ -114,7 +115,7 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
     };
     match PartContent::from_metadata(&metadata) {
         None => {
-            refuse("is a Parquet file that Backstory did not write: it is not replaced".to_string())
+            refuse("is a Parquet file that Backstory did not write, and is not replaced: write to another file".to_string())
         }
         Some(content) if content.table != table => refuse(format!(
             "has the table {}: write to another file",

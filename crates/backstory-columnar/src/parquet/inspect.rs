@@ -168,7 +168,7 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     if tables.is_empty() {
         return Err(Error::BadTarget {
             path: folder.to_owned(),
-            what: "has no tables: expected TABLE/month=…/part-….parquet".to_string(),
+            what: "has neither HDF5 files nor tables: expected NAME.h5 or TABLE/month=…/part-….parquet".to_string(),
         });
     }
     Ok(FolderSummary {

@@ -276,10 +276,7 @@ impl<'a> Planner<'a> {
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
-                let rows = self
-                    .memory
-                    .sessions(&SessionFilter::default())
-                    .map_err(Error::input)?;
+                let rows = self.memory.sessions(&SessionFilter::default())?;
                 rows.into_iter()
                     .map(|row| (SessionKey::of_row(&row), row))
                     .collect()

@@ -50,7 +50,7 @@ pub(super) fn write_parts(
         .min(plans.len());
     let mut readers = Vec::new();
     for _ in 0..threads {
-        readers.extend(memory.open_reader().map_err(Error::input)?);
+        readers.extend(memory.open_reader()?);
     }
     let queue = Queue {
         plans: &plans,

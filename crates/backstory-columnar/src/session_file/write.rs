@@ -7,7 +7,6 @@ use hdf5_pure::Group;
 
 use super::columns::Columns;
 use super::copy::Copier;
-use super::lock::{NewVersion, resolve_target};
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
@@ -20,6 +19,7 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
+use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
 /// How a file is written.
@@ -72,16 +72,18 @@ where
     I: IntoIterator<Item = Result<SessionColumns>>,
 {
     let target = resolve_target(path)?;
-    let new = NewVersion::create(&target, options.wait)?;
-    let old = match new.old_file() {
+    let _lock = WriteLock::acquire(&target, options.wait)?;
+    let locked = lock_old_version(&target, options.wait)?;
+    let old = match &locked {
         Some(file) => {
-            let old =
-                SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
+            let file = file.try_clone().map_err(Error::io(&target))?;
+            let old = SessionFile::from_file(&target, file)?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
         None => None,
     };
+    let new = NewVersion::create(&target)?;
     let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
     let mut rebuild = Rebuild {
         target: &target,
@@ -93,7 +95,6 @@ where
     rebuild.write_all(source, sessions)?;
     let report = rebuild.report;
     drop(rebuild);
-    drop(old);
     new.replace_target()?;
     Ok(report)
 }
