@@ -66,6 +66,18 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
     bar
 }
 
+/// Returns the number of columns of the terminal that standard output is, if it is one and tells.
+#[cfg(feature = "columnar")]
+pub(crate) fn terminal_width() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// A time for people, in their zone.
 pub(crate) fn local_time(at: Option<TimeMs>) -> String {
     let Some(time) = at.and_then(|at| Timestamp::from_millisecond(at.get()).ok()) else {

@@ -2,13 +2,16 @@
 
 mod inspect;
 mod session_file;
+mod session_table;
+mod tail;
 mod target;
 
 use backstory_columnar::ExportOptions;
 use backstory_memory::{Problem, SessionFilter, SweepOptions, TextEmbedder, read_logs};
 
 pub(super) use self::inspect::inspect;
-pub(super) use self::session_file::{check_no_file, session_file, session_files, tail, unpack};
+pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
+pub(super) use self::tail::tail;
 use self::target::{Target, Written};
 use super::sessions::session_filter;
 use super::sweep;
@@ -29,9 +32,12 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
     };
     let bar = sweep::Bar::new();
-    let logs = read_logs(&std::env::temp_dir(), &options, &mut |progress| {
-        bar.show(progress);
-    });
+    let logs = read_logs(
+        &std::env::temp_dir(),
+        Some(&setting.store),
+        &options,
+        &mut |progress| bar.show(progress),
+    );
     bar.finish();
     let logs = logs?;
     let read = logs.report();
@@ -107,8 +113,9 @@ fn tell_problems(problems: &[Problem]) {
 }
 
 fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
-    for (session, reason) in &written.failed {
-        warn(&format!("{}: {reason}", one_line(session)));
+    for failed in &written.failed {
+        let session = failed.session.as_deref().unwrap_or("damaged store");
+        warn(&format!("{}: {}", one_line(session), failed.reason));
     }
     if as_json {
         print_json(&written.json)?;

@@ -29,7 +29,15 @@ pub(super) enum Target {
 pub(super) struct Written {
     pub(super) text: String,
     pub(super) json: Value,
-    pub(super) failed: Vec<(String, String)>,
+    /// Sessions, and damage of the store, with the reason why they are not in the files.
+    pub(super) failed: Vec<FailedPart>,
+}
+
+/// Something that could not be written.
+#[derive(serde::Serialize)]
+pub(super) struct FailedPart {
+    pub(super) session: Option<String>,
+    pub(super) reason: String,
 }
 
 impl Target {
@@ -70,11 +78,12 @@ impl Target {
         is_everything: bool,
         options: &ExportOptions<'_>,
     ) -> Result<Written, Error> {
-        if let Target::H5File(path) = self
+        // Files in a folder of HDF5 files are locked one by one.
+        if let Target::H5File(path) | Target::Table(path, _) | Target::Tables(path) = self
             && is_in_use(path)
         {
             warn(&format!(
-                "waiting until no other program has {} open",
+                "waiting until no other program writes {} or has it open",
                 path.display()
             ));
         }
@@ -150,8 +159,14 @@ fn total_memory() -> Option<u64> {
 
 fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
     move |report| {
-        let failed = report.failed.iter();
-        let failed = failed.map(|(session, reason)| json!({"session": session, "reason": reason}));
+        let failed = report
+            .failed
+            .into_iter()
+            .map(|(session, reason)| FailedPart {
+                session: Some(session),
+                reason,
+            });
+        let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -169,17 +184,20 @@ fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
                 "messages": report.messages,
                 "tool_calls": report.tool_calls,
                 "bytes": report.bytes,
-                "failed": failed.collect::<Vec<_>>(),
+                "failed": failed,
             }),
-            failed: report.failed,
+            failed,
         }
     }
 }
 
 fn of_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
     move |report| {
-        let damage = report.damage.iter();
-        let damage = damage.map(|damage| ("damage".to_string(), damage.to_string()));
+        let failed = report.damage.iter().map(|damage| FailedPart {
+            session: None,
+            reason: damage.to_string(),
+        });
+        let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -197,8 +215,9 @@ fn of_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
                 "sessions_written": report.sessions_written,
                 "rows_written": report.rows_written,
                 "bytes_written": report.bytes_written,
+                "failed": failed,
             }),
-            failed: damage.collect(),
+            failed,
         }
     }
 }
