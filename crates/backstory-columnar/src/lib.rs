@@ -12,6 +12,7 @@ mod files;
 mod hdf5;
 mod import;
 mod parquet;
+mod redaction;
 mod replacement;
 mod rows;
 mod session_file;

@@ -19,6 +19,7 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
+use crate::redaction::has_other_redaction;
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
@@ -217,11 +218,15 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         }
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
-            let replaced = new
-                .artifacts
-                .iter()
-                .map(|artifact| artifact.name.as_str())
-                .collect();
+            let names = new.artifacts.iter().map(|artifact| artifact.name.as_str());
+            let mut replaced: HashSet<&str> = names.collect();
+            // Names of ours have ids of records in them, and their origins those of calls.
+            let mut ours = Vec::new();
+            if has_other_redaction(&new.attributes, &old.attributes()?) {
+                ours = old.artifacts()?;
+                ours.retain(|artifact| !artifact.origin.is_empty());
+            }
+            replaced.extend(ours.iter().map(|artifact| artifact.name.as_str()));
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)

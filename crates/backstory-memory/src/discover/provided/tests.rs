@@ -196,7 +196,7 @@ fn logs_of_every_agent_come_back_from_a_container() {
     }
     let read = |sources: Sources| {
         let options = SweepOptions::new(sources);
-        read_logs(folder.path(), &options, &mut |_| {}).unwrap()
+        read_logs(folder.path(), None, &options, &mut |_| {}).unwrap()
     };
     let memory = read(Sources::paths([&logs]));
     let mut provided: HashMap<StreamId, ProvidedLog> = HashMap::new();
