@@ -1,9 +1,14 @@
 //! Columnar files: out of logs and stores, and the way back.
 
+#[cfg(target_os = "linux")]
+mod outputs;
+mod redaction;
+
 use backstory_agents::sample;
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, STORY_END, claude_id, claude_path};
+use crate::meaning::{model_folder, with_model};
 
 /// A prompt of Claude Code, an answer that calls a tool, and its result.
 fn turn(number: u32) -> String {
@@ -64,6 +69,8 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
         json!({"input_tokens": 6, "output_tokens": 10, "cache_creation_input_tokens": 14, "cache_read_input_tokens": 22})
     );
     assert_eq!(session["git_branch"], "main");
+    assert_eq!(shown["totals"]["tokens"], session["tokens"]);
+    assert_eq!(shown["totals"]["sessions"], 1);
     let one = environment.json(&["inspect", &file, &claude_id(1)[..8]]);
     assert_eq!(one, shown);
     let tail = environment.json(&["tail", &file, "-n", "2"]);
@@ -72,6 +79,32 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
     assert_eq!(tail["messages"][1]["text"], "a.rs");
     let text = environment.run(&["tail", &file, &claude_id(1)[..8]]);
     assert!(text.stdout.contains("question 1 ü"), "{}", text.stdout);
+}
+
+#[test]
+fn the_end_of_a_file_looks_like_that_of_a_session() {
+    let environment = Environment::new();
+    let thinking = json!({"type": "thinking", "thinking": "hidden thoughts", "signature": "x"});
+    let log = turn(1).replace(
+        "{\"text\":\"I look.\",\"type\":\"text\"}",
+        &format!("{thinking},{{\"text\":\"I look.\",\"type\":\"text\"}}"),
+    );
+    environment.write(&claude_path(1), &log);
+    environment.sweep();
+    let file = output(&environment, "all.h5");
+    environment.json(&["export", "-o", &file]);
+    let body = |arguments: &[&str]| {
+        let text = environment.run(arguments).stdout;
+        let lines = text.lines().skip_while(|line| !line.contains("▌ you"));
+        let lines = lines.filter(|line| !line.contains("[image]"));
+        // Turns and durations are in the store only.
+        let lines = lines.map(|line| line.replace("#1 ", "").replace("✓ 0.0 s", "✓"));
+        let lines = lines.map(|line| line.trim_end().to_string());
+        lines.collect::<Vec<String>>()
+    };
+    let of_file = body(&["tail", &file]);
+    assert!(of_file.contains(&"◦ thinks".to_string()), "{of_file:?}");
+    assert_eq!(of_file, body(&["tail", &claude_id(1)]));
 }
 
 #[test]
@@ -162,7 +195,10 @@ fn every_session_comes_back_from_a_file() {
     for (mine, theirs) in mine.iter().zip(&theirs) {
         assert_eq!(mine, theirs);
     }
-    assert_eq!(other.json(&["import", &file])["events"], 0);
+    let again = other.json(&["import", &file]);
+    assert_eq!(again["events"], 0);
+    assert_eq!(again["ingested"], 0);
+    assert_eq!(again["skipped_unchanged"], report["discovered"]);
     assert_eq!(environment.json(&["import", &file])["events"], 0);
 }
 
@@ -237,42 +273,41 @@ fn sessions_of_the_same_name_are_not_mixed() {
 }
 
 #[test]
-fn secrets_stay_out_of_files() {
-    let environment = Environment::new();
-    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
-    let log = environment.write(&claude_path(1), turn(1).replace("question", &secret));
-    let (on, off) = (
-        output(&environment, "on.h5"),
-        output(&environment, "off.h5"),
-    );
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &on]);
-    environment.json(&[
-        "convert",
-        log.to_str().unwrap(),
-        "-o",
-        &off,
-        "--redact",
-        "off",
-    ]);
-    let shows_secret = |file: &str| {
-        environment
-            .run(&["tail", file, "--full"])
-            .stdout
-            .contains(&secret)
+fn messages_are_embedded_with_the_model_in_use_or_named() {
+    let environment = with_model();
+    let log = environment.home().join(claude_path(1));
+    let log = log.to_str().unwrap();
+    let model = |file: &str| {
+        let file = backstory_columnar::SessionFile::open(file.as_ref()).unwrap();
+        let session = file.session(&claude_id(1)).unwrap().read().unwrap();
+        let embeddings = session.messages.into_iter().map(|row| row.embedding);
+        let lengths: Vec<_> = embeddings.map(|row| row.map(|row| row.len())).collect();
+        (session.attributes.embedding_model, lengths)
     };
-    assert!(!shows_secret(&on));
-    assert!(shows_secret(&off));
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &off]);
-    assert!(!shows_secret(&off), "written again without it");
-    let other = Environment::new();
-    other.write(".config/backstory/config.toml", "redact = \"off\"\n");
-    other.json(&["sweep", &off]);
-    assert!(
-        !other
-            .run(&["show", &claude_id(1), "--full"])
-            .stdout
-            .contains(&secret)
+    let with_vectors = (Some("tiny".to_string()), vec![Some(8); 2]);
+    let without = (None, vec![None; 2]);
+    let (export, convert) = (
+        output(&environment, "export.h5"),
+        output(&environment, "convert.h5"),
     );
+    environment.json(&["export", "-o", &export]);
+    assert_eq!(model(&export), with_vectors);
+    environment.json(&["convert", log, "-o", &convert, "--no-embed"]);
+    assert_eq!(model(&convert), without);
+    environment.json(&["convert", log, "-o", &convert, "--embed", "tiny"]);
+    assert_eq!(model(&convert), with_vectors, "written again with vectors");
+    let other = Environment::new();
+    let log = other.write(&claude_path(1), turn(1));
+    let file = output(&other, "all.h5");
+    let arguments = ["convert", log.to_str().unwrap(), "-o", &file];
+    let outcome = other.run(&[&arguments[..], &["--embed", "nothing"]].concat());
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nothing"), "{}", outcome.stderr);
+    let folder = model_folder(&other);
+    let added = other.run(&["model", "add", folder.to_str().unwrap()]);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    other.json(&[&arguments[..], &["--embed", "tiny"]].concat());
+    assert_eq!(model(&file).0.as_deref(), Some("tiny"));
 }
 
 #[test]

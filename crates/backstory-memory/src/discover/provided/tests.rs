@@ -87,6 +87,7 @@ fn a_provided_log_is_imported_once() {
     copied.container = container.folder.path().join("copy.h5");
     let report = container.import(vec![again, copied]);
     assert_eq!((report.events, report.replayed), (0, 0), "{report:?}");
+    assert_eq!((report.ingested, report.skipped_unchanged), (0, 2));
     assert_eq!(container.trial.stored(), stored);
     assert_eq!(container.trial.texts(1).len(), 2);
 }

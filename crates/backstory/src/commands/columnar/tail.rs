@@ -85,13 +85,22 @@ impl ContentBlock {
 /// Returns the blocks of a message that have something to print; of one whose content is not a list of blocks, its text.
 fn content_blocks(message: &Message) -> Vec<ContentBlock> {
     let kind = text_kind(message);
-    let mut blocks = match serde_json::from_str(&message.json) {
-        Ok(Value::Array(blocks)) => blocks
+    let mut blocks: Vec<ContentBlock> = Vec::new();
+    if let Ok(Value::Array(content)) = serde_json::from_str(&message.json) {
+        for block in content
             .iter()
             .filter_map(|block| content_block(block, kind))
-            .collect(),
-        _ => Vec::new(),
-    };
+        {
+            match blocks.last_mut() {
+                // Texts and images under one heading.
+                Some(last) if block.kind == kind && last.kind == kind => {
+                    last.text.push('\n');
+                    last.text.push_str(&block.text);
+                }
+                _ => blocks.push(block),
+            }
+        }
+    }
     if blocks.is_empty() {
         let text = match message.text.is_empty() {
             true => &message.json,
@@ -200,6 +209,11 @@ mod tests {
                 (Kind::Reply, "I look.".to_string()),
                 (Kind::ToolCall, "Bashls".to_string()),
             ]
+        );
+        let ask = json!([{"type": "text", "text": "look"}, {"type": "image"}]);
+        assert_eq!(
+            blocks_of("user", "look", &ask.to_string()),
+            [(Kind::Prompt, "look\n[image]".to_string())]
         );
         let result = json!([{"type": "tool_result", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}]);
         assert_eq!(
