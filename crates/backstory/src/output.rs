@@ -164,6 +164,14 @@ impl Table {
             column.set_cell_alignment(comfy_table::CellAlignment::Right);
         }
     }
+
+    /// Aligns one column to the right.
+    #[cfg(feature = "columnar")]
+    pub(crate) fn align_right(&mut self, column: usize) {
+        if let Some(column) = self.0.column_mut(column) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+    }
 }
 
 /// Makes an empty table.

@@ -3,11 +3,12 @@
 mod inspect;
 mod session_file;
 mod session_table;
+mod short_ids;
 mod tail;
 mod target;
 
 use backstory_columnar::ExportOptions;
-use backstory_memory::{Problem, SessionFilter, SweepOptions, TextEmbedder, read_logs};
+use backstory_memory::{Problem, SessionFilter, StoreError, SweepOptions, TextEmbedder, read_logs};
 
 pub(super) use self::inspect::inspect;
 pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
@@ -32,14 +33,22 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
     };
     let bar = sweep::Bar::new();
+    let temporary = std::env::temp_dir();
     let logs = read_logs(
-        &std::env::temp_dir(),
+        &temporary,
         Some(&setting.store),
         &options,
         &mut |progress| bar.show(progress),
     );
     bar.finish();
-    let logs = logs?;
+    let logs = logs.map_err(|error| {
+        let is_full = matches!(error, backstory_memory::Error::Store(StoreError::Full));
+        let hint = format!(
+            "logs are read by way of {}: TMPDIR names another folder",
+            temporary.display()
+        );
+        Error::from(error).hints(is_full.then_some(hint))
+    })?;
     let read = logs.report();
     let sessions = logs.sessions(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {

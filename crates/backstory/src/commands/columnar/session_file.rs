@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use backstory_columnar::{SessionFile, unpack_logs};
 use backstory_memory::{ProvidedLog, TemporaryFolder};
 
+use super::short_ids::is_short_for;
 use crate::cli::TailArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{one_line, warn};
@@ -78,13 +79,13 @@ pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Err
     }
 }
 
-/// Finds the session of a file whose id begins with this text.
+/// Finds the session of a file whose id begins with this text, or is shortened so by `inspect`.
 pub(super) fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
     let mut ids = file.session_ids()?;
     if ids.iter().any(|id| id == prefix) {
         return Ok(prefix.to_string());
     }
-    ids.retain(|id| id.starts_with(prefix));
+    ids.retain(|id| is_short_for(prefix, id));
     match (ids.pop(), ids.is_empty()) {
         (Some(id), true) => Ok(id),
         (Some(_), false) => Err(Error::usage(format!(

@@ -1,10 +1,9 @@
 //! Table of the sessions in HDF5 files: whole in a pipe, fitted to a terminal.
 
-use std::path::Path;
-
 use backstory_columnar::{SessionSummary, TokenUsage};
 
 use super::inspect::{SessionTotals, token_columns};
+use super::short_ids::ShortIds;
 use crate::output::{Table, one_line, short_number, table};
 
 /// Texts are not cut to fewer characters than this as long as columns can be left out instead.
@@ -12,9 +11,6 @@ const SHORT_TEXT_CHARACTERS: usize = 12;
 
 /// Texts are not cut to fewer characters than this.
 const MIN_TEXT_CHARACTERS: usize = 8;
-
-/// Shown characters of an id, unless others begin with the same ones.
-const MIN_ID_CHARACTERS: usize = 8;
 
 /// Spaces that the table has around each column.
 const COLUMN_PADDING: usize = 2;
@@ -24,6 +20,15 @@ const OPTIONAL_COLUMNS: [&str; 4] = ["version", "agent", "branch", "cwd"];
 
 /// Columns whose cells are cut.
 const TEXT_COLUMNS: [&str; 3] = ["model", "cwd", "branch"];
+
+const NUMBER_COLUMNS: [&str; 6] = [
+    "messages",
+    "calls",
+    "input",
+    "output",
+    "cache write",
+    "cache read",
+];
 
 struct Column {
     title: &'static str,
@@ -61,13 +66,16 @@ pub(super) fn session_table(
     for row in 0..rows {
         shown.add_row(columns.iter().map(|column| column.cells[row].clone()));
     }
-    shown.align_numbers();
+    for (number, column) in columns.iter().enumerate() {
+        if NUMBER_COLUMNS.contains(&column.title) {
+            shown.align_right(number);
+        }
+    }
     (shown, left_out)
 }
 
 fn session_columns(sessions: &[SessionSummary], is_short: bool) -> Vec<Column> {
-    let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
-    ids.sort_unstable();
+    let ids = ShortIds::new(sessions.iter().map(|session| session.id.as_str()));
     let texts = |text: &dyn Fn(&SessionSummary) -> String| -> Vec<String> {
         sessions
             .iter()
@@ -95,7 +103,7 @@ fn session_columns(sessions: &[SessionSummary], is_short: bool) -> Vec<Column> {
     let cells = [
         add_total(
             texts(&|session| match is_short {
-                true => short_id(&session.id, &ids),
+                true => ids.short_id(&session.id),
                 false => session.id.clone(),
             }),
             "total".to_string(),
@@ -141,22 +149,8 @@ fn session_columns(sessions: &[SessionSummary], is_short: bool) -> Vec<Column> {
         .collect()
 }
 
-/// Returns the beginning of an id that no other one has; `ids` are sorted.
-fn short_id(id: &str, ids: &[&str]) -> String {
-    let place = ids.partition_point(|other| *other < id);
-    let before = place.checked_sub(1).and_then(|before| ids.get(before));
-    let neighbours = before.into_iter().chain(ids.get(place + 1));
-    let shared = neighbours.map(|other| {
-        let pairs = id.chars().zip(other.chars());
-        pairs.take_while(|(a, b)| a == b).count()
-    });
-    let length = shared.max().map_or(0, |shared| shared + 1);
-    id.chars().take(length.max(MIN_ID_CHARACTERS)).collect()
-}
-
 fn folder_name(cwd: &str) -> String {
-    let name = Path::new(cwd).file_name();
-    name.map_or(cwd.to_string(), |name| name.to_string_lossy().into_owned())
+    cwd.rsplit(['/', '\\']).next().unwrap_or(cwd).to_string()
 }
 
 /// Cuts texts, then leaves out columns, until the table fits; returns the titles of those.
