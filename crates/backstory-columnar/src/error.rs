@@ -33,7 +33,7 @@ pub enum Error {
         path: PathBuf,
         /// Object in the file.
         place: String,
-        /// What is wrong.
+        /// Contradiction.
         what: String,
     },
     /// The file is HDF5, but has no sessions in the layout that is expected.
@@ -41,7 +41,7 @@ pub enum Error {
     NotSessionFile {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// Missing part.
         what: String,
     },
     /// The file has no such session.
@@ -81,7 +81,7 @@ pub enum Error {
     BadColumns {
         /// The session.
         id: String,
-        /// What is wrong with them.
+        /// Rule that they break.
         what: String,
     },
     /// The memory has no store to read from.

@@ -7,10 +7,12 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
-use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state};
 use crate::error::{Error, Result};
 use crate::files::create_private_folder;
 use crate::rows::{AttributeValue, SessionColumns};
+use crate::session_columns::{
+    NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state,
+};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
 /// Attribute `source` of the files that are written.

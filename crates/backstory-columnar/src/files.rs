@@ -1,4 +1,4 @@
-//! Opening files that may be anything, and creating folders for what sessions said.
+//! Opening files that may be anything, and creating folders for private ones.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;

@@ -158,7 +158,7 @@ impl<W: Write> Write for LimitedWriter<'_, W> {
     }
 }
 
-/// Which rows of a session are written down as a log.
+/// Rows of a session that are written as a log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowChoice {
     All,

@@ -5,7 +5,6 @@
 //!
 //! [`write_tables`] and [`write_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
-mod columns;
 mod error;
 mod export;
 mod files;
@@ -15,6 +14,7 @@ mod parquet;
 mod redaction;
 mod replacement;
 mod rows;
+mod session_columns;
 mod session_file;
 
 pub use self::parquet::{
@@ -22,7 +22,6 @@ pub use self::parquet::{
     TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
     inspect_table, write_table, write_tables,
 };
-pub use columns::read_columns;
 pub use error::{Error, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, export_folder};
 pub use import::{UnpackedLogs, unpack_logs};
@@ -31,6 +30,7 @@ pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
+pub use session_columns::read_columns;
 pub use session_file::{
     LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };

@@ -120,7 +120,7 @@ pub(crate) struct NewVersion {
 
 impl NewVersion {
     /// Creates an empty new version of a file that [`resolve_target`] gave. Whoever can read the old one can read it; if there is none,
-    /// nobody else can: it has what sessions said.
+    /// nobody else can: it has whole sessions.
     pub(crate) fn create(target: &Path) -> Result<Self> {
         let path = path_beside(target, NEW_VERSION_SUFFIX);
         match fs::symlink_metadata(&path) {

@@ -1,9 +1,10 @@
-//! Footers: what a Parquet file says of itself.
+//! Footers of Parquet files: their schema, and the sessions that Backstory noted there.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use ::parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+use backstory_memory::SessionRow;
 
 use super::schema::Table;
 use super::thrift::check_schema_depth;
@@ -30,7 +31,16 @@ pub(super) struct SessionKey {
     pub(super) session: String,
 }
 
-/// What a file that Backstory wrote has.
+impl SessionKey {
+    pub(super) fn of_row(row: &SessionRow) -> Self {
+        SessionKey {
+            agent: row.agent.clone(),
+            session: row.session.clone(),
+        }
+    }
+}
+
+/// Content of a file that Backstory wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PartContent {
     pub(super) table: Table,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::footer::PartContent;
 use super::schema::Table;
 use super::table_writer::TableWriter;

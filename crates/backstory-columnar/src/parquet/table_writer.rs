@@ -8,7 +8,7 @@ use ::parquet::errors::Result;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::writer::SerializedFileWriter;
 
-use super::column::{ColumnBuffer, Value};
+use super::column_buffer::{ColumnBuffer, Value};
 use super::schema::Table;
 
 /// A row group ends when it has so many rows: what DuckDB reads on one thread.

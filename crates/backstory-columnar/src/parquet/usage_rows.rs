@@ -8,7 +8,7 @@ use backstory_memory::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::fingerprint::text_fingerprint;
 use super::footer::SessionKey;
 use super::row_values::{SessionNames, time_value, usage_values};

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use crate::redaction::{has_other_redaction, unkeyed_markers};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 
-/// What makes two rows the same, with the number of equal ones before.
+/// Identity of a row, with its number among equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RowKey {
     Id(String, u32),

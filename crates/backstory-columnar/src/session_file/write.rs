@@ -23,7 +23,7 @@ use crate::redaction::has_other_redaction;
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
-/// How a file is written.
+/// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// Threads that compress.
@@ -41,7 +41,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// What was written.
+/// Result of writing a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
     /// Sessions that were given.
@@ -62,7 +62,7 @@ pub struct WriteReport {
 /// writer waits. A session is in memory only while it is written. `source` is the attribute of that name of a new file.
 ///
 /// # Errors
-/// If a session cannot be had or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
+/// If a session cannot be provided or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
 pub fn write_sessions<I>(
     path: &Path,
     source: &str,

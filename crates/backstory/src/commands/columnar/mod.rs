@@ -23,7 +23,7 @@ use crate::output::{counted, one_line, print_json, say, warn};
 use crate::setting::Setting;
 
 pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), Error> {
-    let target = Target::of(&arguments.output)?;
+    let target = Target::from_arguments(&arguments.output)?;
     let redact = match arguments.redact {
         Some(choice) => choice == OnOff::On,
         None => setting.config.redact == Redact::On,
@@ -52,14 +52,14 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     let read = logs.report();
     let sessions = logs.sessions(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {
-        tell_problems(&read.problems);
-        return Err(Error::new(ErrorKind::NotFound, "no agent's log is there")
+        warn_of_problems(&read.problems);
+        return Err(Error::new(ErrorKind::NotFound, "no agent's log found")
             .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let options = export_options(redact, embedder.as_ref());
     let written = target.write(&logs, &sessions, true, &options)?;
-    tell_problems(&read.problems);
+    warn_of_problems(&read.problems);
     if read.skipped_records > 0 {
         warn(&format!(
             "{} could not be read and are not in the file",
@@ -70,7 +70,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
 }
 
 pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
-    let target = Target::of(&arguments.output)?;
+    let target = Target::from_arguments(&arguments.output)?;
     let memory = setting.memory()?;
     let mut sessions = memory.sessions(&session_filter(&arguments.filter)?)?;
     if !arguments.sessions.is_empty() {
@@ -81,7 +81,8 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
         sessions.retain(|session| named.contains(&session.id));
     }
     if sessions.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, "no session matches"));
+        return Err(Error::new(ErrorKind::NotFound, "no session matches")
+            .hint("`backstory sessions --limit 0` lists all sessions"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let redact = setting.config.redact == Redact::On;
@@ -115,7 +116,7 @@ fn export_options(is_redacted: bool, embedder: Option<&TextEmbedder>) -> ExportO
     }
 }
 
-fn tell_problems(problems: &[Problem]) {
+fn warn_of_problems(problems: &[Problem]) {
     for problem in problems {
         warn(&format!("{}: {}", problem.path.display(), problem.reason));
     }

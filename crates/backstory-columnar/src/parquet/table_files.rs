@@ -1,8 +1,8 @@
-//! One walk through sessions that fills all tables that are asked for.
+//! Files of tables that one walk through sessions fills.
 
 use backstory_memory::{EventRange, Memory, SessionRow, TimeMs};
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::footer::SessionKey;
 use super::part::PartWriter;
 use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
@@ -11,46 +11,7 @@ use super::tool_calls::ToolCalls;
 use super::usage_rows::usage_rows;
 use crate::error::Result;
 
-/// How tables are written.
-#[derive(Debug, Clone, Copy)]
-pub struct TableOptions {
-    /// The time at which it is decided whether a session is still running.
-    pub now: TimeMs,
-    /// Whether tokens of sessions without an event of their own are exported, too: `backstory usage` counts them. For exports of all
-    /// sessions.
-    pub with_unlisted_usage: bool,
-    /// Whether files are written although none of their sessions changed.
-    pub rewrite: bool,
-    /// Whether a file may be replaced by one without some of its sessions, because they are not among those to export any more.
-    pub allow_loss: bool,
-}
-
-impl TableOptions {
-    /// Writes what changed, and loses nothing.
-    pub fn new(now: TimeMs) -> Self {
-        TableOptions {
-            now,
-            with_unlisted_usage: false,
-            rewrite: false,
-            allow_loss: false,
-        }
-    }
-}
-
-/// How far writing is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TableProgress {
-    /// Sessions that are to be written.
-    pub sessions_total: u64,
-    /// Those that were.
-    pub sessions_written: u64,
-    /// Events that are to be read.
-    pub events_total: u64,
-    /// Those that were.
-    pub events_read: u64,
-}
-
-/// The files that a walk fills: one a table at most.
+/// Files that a walk fills, at most one for each table.
 #[derive(Default)]
 pub(super) struct TableFiles {
     pub(super) parts: Vec<(Table, PartWriter)>,

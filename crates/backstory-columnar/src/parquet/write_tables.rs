@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backstory_memory::{Damage, Memory, SessionRow};
 use serde::Serialize;
 
-use super::export::{TableOptions, TableProgress};
 use super::footer::{PartContent, read_footer};
+use super::layout::{month_folders, part_files};
+use super::options::{TableOptions, TableProgress};
 use super::plan::{OldPart, Planner};
 use super::schema::Table;
 use super::write_parts::write_parts;
@@ -17,10 +18,7 @@ use crate::error::{Error, Result};
 use crate::files::create_private_folder;
 use crate::replacement::{WriteLock, resolve_target};
 
-/// Beginning of the names of the folders of months, as Hive has it.
-const MONTH_PREFIX: &str = "month=";
-
-/// What was written.
+/// Result of writing tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableReport {
     /// Number of files written.
@@ -99,7 +97,7 @@ pub fn write_tables(
     Ok(report)
 }
 
-/// Returns what a file has that would be replaced; `None` when there is none.
+/// Returns the content of the file that would be replaced; `None` when there is none.
 fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -123,52 +121,4 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
         )),
         content => Ok(content),
     }
-}
-
-/// Returns the months of a table with their folders, in order.
-pub(super) fn month_folders(table: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let mut months = Vec::new();
-    for (name, path) in entries_of(table)? {
-        if let Some(month) = name.strip_prefix(MONTH_PREFIX)
-            && path.is_dir()
-        {
-            months.push((month.to_string(), path));
-        }
-    }
-    Ok(months)
-}
-
-/// Returns the parts in the folder of a month, in order.
-pub(super) fn part_files(month: &Path) -> Result<Vec<PathBuf>> {
-    let is_part = |name: &str| name.starts_with("part-") && name.ends_with(".parquet");
-    let entries = entries_of(month)?.into_iter();
-    Ok(entries
-        .filter(|(name, _)| is_part(name))
-        .map(|(_, path)| path)
-        .collect())
-}
-
-/// Returns where the part of a table lies.
-pub(super) fn part_path(folder: &Path, table: Table, month: &str, part: &str) -> PathBuf {
-    let month = format!("{MONTH_PREFIX}{month}");
-    folder
-        .join(table.name())
-        .join(month)
-        .join(format!("part-{part}.parquet"))
-}
-
-fn entries_of(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let listed = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        listed => listed.map_err(Error::io(folder))?,
-    };
-    let mut entries = Vec::new();
-    for entry in listed {
-        let entry = entry.map_err(Error::io(folder))?;
-        if let Ok(name) = entry.file_name().into_string() {
-            entries.push((name, entry.path()));
-        }
-    }
-    entries.sort();
-    Ok(entries)
 }

@@ -54,6 +54,10 @@ pub fn read_columns(
             });
         }
     }
+    let mut missing = missing_parts(row);
+    if logs.len() < stored.len() {
+        missing.push("logs");
+    }
     let attributes = SessionAttributes {
         agent: row.agent.clone(),
         model: last_model(row, &rows.messages),
@@ -64,7 +68,7 @@ pub fn read_columns(
         agent_version: row.agent_version.clone().unwrap_or_default(),
         permission_mode: row.permission_mode.clone(),
         session_id_original: Some(row.session.clone()),
-        missing: missing_parts(row, logs.len() < stored.len()),
+        missing: (!missing.is_empty()).then(|| missing.join(", ")),
         embedding_model: options.embedder.map(|model| model.name().to_string()),
         other: vec![
             text_attribute(STATE_ATTRIBUTE, session_state(session, options)?),
@@ -281,17 +285,16 @@ fn last_model(row: &SessionRow, messages: &[Message]) -> String {
     last.map_or("unknown", String::as_str).to_string()
 }
 
-/// Returns what the columns lack, for the attribute `missing`.
-fn missing_parts(row: &SessionRow, lacks_logs: bool) -> Option<String> {
+/// Returns what a memory lacks of a session.
+pub(crate) fn missing_parts(row: &SessionRow) -> Vec<&'static str> {
     let mut missing = Vec::new();
-    if row.evicted > Seq::ZERO {
-        missing.push(format!("the first {} events (evicted)", row.evicted));
-    }
-    if lacks_logs {
-        missing.push("logs".to_string());
+    if row.evicted > Seq::ZERO && row.evicted.count() >= row.events {
+        missing.push("text evicted");
+    } else if row.evicted > Seq::ZERO {
+        missing.push("text partly evicted");
     }
     if row.events == 0 && row.live_events > 0 {
-        missing.push("everything but hook events".to_string());
+        missing.push("hooks only");
     }
-    (!missing.is_empty()).then(|| missing.join(", "))
+    missing
 }
