@@ -204,8 +204,11 @@ struct Response {
 }
 
 impl Response {
-    /// Advances to a row: successive rows of the model that took the same input are one response.
+    /// Advances to a row: rows of the model that took the same input are one response, also with results of tools between them.
     fn add_row(&mut self, message: &Message) {
+        if message.kind == "user" && message.json.contains("\"tool_result\"") {
+            return;
+        }
         let usage = message.usage;
         let input = (
             usage.input_tokens,

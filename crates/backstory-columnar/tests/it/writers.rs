@@ -66,6 +66,7 @@ fn what_a_killed_writer_left_is_removed() {
         b"\x89HDF half",
     )
     .unwrap();
+    fs::write(place.folder().join(".sessions.h5.backstory-lock"), "").unwrap();
     place.write(vec![session("b", 1)]);
     assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
     assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);

@@ -4,7 +4,10 @@
 mod outputs;
 mod redaction;
 
+use std::path::Path;
+
 use backstory_agents::sample;
+use backstory_columnar::{SessionFile, WriteOptions, write_sessions};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, STORY_END, claude_id, claude_path};
@@ -200,6 +203,59 @@ fn every_session_comes_back_from_a_file() {
     assert_eq!(again["ingested"], 0);
     assert_eq!(again["skipped_unchanged"], report["discovered"]);
     assert_eq!(environment.json(&["import", &file])["events"], 0);
+}
+
+/// Removes from a session file what the Python package does not write: logs and numbers of events.
+fn as_the_package_writes(file: &Path) {
+    let opened = SessionFile::open(file).unwrap();
+    let mut sessions = Vec::new();
+    for session in opened.all_sessions().unwrap() {
+        let mut columns = session.read().unwrap();
+        columns.logs.clear();
+        columns.attributes.agent.clear();
+        for message in &mut columns.messages {
+            message.seq = 0;
+        }
+        sessions.push(Ok(columns));
+    }
+    drop(opened);
+    std::fs::remove_file(file).unwrap();
+    let options = WriteOptions {
+        threads: 1,
+        wait: true,
+    };
+    write_sessions(file, "claude-code", sessions.into_iter(), &options).unwrap();
+}
+
+#[test]
+fn tokens_of_a_log_and_of_the_packages_file_count_once() {
+    let environment = Environment::new();
+    // The answer goes on after the tool's result, with the same usage.
+    let whole = turn(1);
+    let answer = whole.lines().nth(1).unwrap();
+    let rest = answer
+        .replace("\"a1\"", "\"b1\"")
+        .replace("\"t1\"", "\"t2\"");
+    let log = environment.write(&claude_path(1), format!("{whole}{rest}\n{}", turn(2)));
+    let file = output(&environment, "all.h5");
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+    as_the_package_writes(Path::new(&file));
+    environment.sweep();
+    let expected = environment.json(&["usage", "session"]);
+    environment.json(&["sweep", &file]);
+    assert_eq!(environment.json(&["usage", "session"]), expected);
+    let other = Environment::new();
+    other.json(&["sweep", &file]);
+    assert_eq!(
+        other.json(&["usage", "session"])["totals"],
+        expected["totals"]
+    );
+    other.write(&claude_path(1), std::fs::read(&log).unwrap());
+    other.sweep();
+    assert_eq!(
+        other.json(&["usage", "session"])["totals"],
+        expected["totals"]
+    );
 }
 
 #[test]
