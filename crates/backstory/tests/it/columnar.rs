@@ -1,8 +1,10 @@
 //! Columnar files: out of logs and stores, and the way back.
 
+mod embeddings;
 #[cfg(target_os = "linux")]
 mod outputs;
 mod redaction;
+mod refusals;
 
 use std::path::Path;
 
@@ -11,7 +13,6 @@ use backstory_columnar::{SessionFile, WriteOptions, write_sessions};
 use serde_json::{Value, json};
 
 use crate::environment::{Environment, STORY_END, claude_id, claude_path};
-use crate::meaning::{model_folder, with_model};
 
 /// A prompt of Claude Code, an answer that calls a tool, and its result.
 fn turn(number: u32) -> String {
@@ -224,7 +225,7 @@ fn as_the_package_writes(file: &Path) {
         threads: 1,
         wait: true,
     };
-    write_sessions(file, "claude-code", sessions.into_iter(), &options).unwrap();
+    write_sessions(file, "claude-code", sessions, &options).unwrap();
 }
 
 #[test]
@@ -287,117 +288,4 @@ fn tables_have_the_tokens_that_usage_counts() {
     assert_eq!(environment.json(&["inspect", &file])["rows"], rows("usage"));
     let outcome = environment.run(&["export", "-o", &folder, "--table", "usage"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-}
-
-#[test]
-fn sessions_of_the_same_name_are_not_mixed() {
-    let environment = Environment::new();
-    environment.write(&claude_path(1), turn(1));
-    let id = claude_id(1);
-    let line = |kind: &str, payload: Value| {
-        format!(
-            "{}\n",
-            json!({"timestamp": "2026-02-03T04:05:06.000Z", "type": kind, "payload": payload})
-        )
-    };
-    let content = json!([{"type": "input_text", "text": "asked of Codex"}]);
-    let rollout = [
-        line(
-            "session_meta",
-            json!({"id": id, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"}),
-        ),
-        line(
-            "response_item",
-            json!({"type": "message", "role": "user", "content": content}),
-        ),
-    ];
-    let path = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-06-{id}.jsonl");
-    environment.write(&path, rollout.concat());
-    environment.sweep();
-    let all = output(&environment, "all.h5");
-    assert_eq!(environment.json(&["export", "-o", &all])["written"], 2);
-    let shown = environment.json(&["inspect", &all]);
-    assert_eq!(shown["sessions"][&id]["messages"], 3);
-    assert_eq!(shown["sessions"][format!("{id}-codex-2")]["messages"], 1);
-    let outcome = environment.run(&["export", "--agent", "codex", "-o", &all]);
-    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("another session"),
-        "{}",
-        outcome.stderr
-    );
-}
-
-#[test]
-fn messages_are_embedded_with_the_model_in_use_or_named() {
-    let environment = with_model();
-    let log = environment.home().join(claude_path(1));
-    let log = log.to_str().unwrap();
-    let model = |file: &str| {
-        let file = backstory_columnar::SessionFile::open(file.as_ref()).unwrap();
-        let session = file.session(&claude_id(1)).unwrap().read().unwrap();
-        let embeddings = session.messages.into_iter().map(|row| row.embedding);
-        let lengths: Vec<_> = embeddings.map(|row| row.map(|row| row.len())).collect();
-        (session.attributes.embedding_model, lengths)
-    };
-    let with_vectors = (Some("tiny".to_string()), vec![Some(8); 2]);
-    let without = (None, vec![None; 2]);
-    let (export, convert) = (
-        output(&environment, "export.h5"),
-        output(&environment, "convert.h5"),
-    );
-    environment.json(&["export", "-o", &export]);
-    assert_eq!(model(&export), with_vectors);
-    environment.json(&["convert", log, "-o", &convert, "--no-embed"]);
-    assert_eq!(model(&convert), without);
-    environment.json(&["convert", log, "-o", &convert, "--embed", "tiny"]);
-    assert_eq!(model(&convert), with_vectors, "written again with vectors");
-    let other = Environment::new();
-    let log = other.write(&claude_path(1), turn(1));
-    let file = output(&other, "all.h5");
-    let arguments = ["convert", log.to_str().unwrap(), "-o", &file];
-    let outcome = other.run(&[&arguments[..], &["--embed", "nothing"]].concat());
-    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("nothing"), "{}", outcome.stderr);
-    let folder = model_folder(&other);
-    let added = other.run(&["model", "add", folder.to_str().unwrap()]);
-    assert_eq!(added.code, 0, "{}", added.stderr);
-    other.json(&[&arguments[..], &["--embed", "tiny"]].concat());
-    assert_eq!(model(&file).0.as_deref(), Some("tiny"));
-}
-
-#[test]
-fn what_is_no_columnar_file_is_refused_clearly() {
-    let environment = Environment::new();
-    let text = environment.write("text.h5", "no columns here");
-    let text = text.to_str().unwrap();
-    for arguments in [
-        &["inspect", text][..],
-        &["tail", text],
-        &["sweep", text],
-        &["export", "-o", text],
-    ] {
-        let outcome = environment.run(arguments);
-        assert_ne!(outcome.code, 0, "{arguments:?}");
-        assert!(
-            outcome.stderr.contains("error:"),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
-    }
-    assert_eq!(std::fs::read(text).unwrap(), b"no columns here");
-    for arguments in [&["inspect", "nothing.h5"][..], &["tail", "nothing.h5"]] {
-        let outcome = environment.run(arguments);
-        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    }
-    environment.claude(1, &[turn(1)]);
-    environment.sweep();
-    for output in [
-        &["-o", "-"][..],
-        &["-o", "a.h5", "--format", "parquet"],
-        &["-o", "a.txt"],
-    ] {
-        let outcome = environment.run(&[&["export"], output].concat());
-        assert_eq!(outcome.code, 2, "{output:?}: {}", outcome.stderr);
-    }
 }
