@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Billing, EventKey, Seq, SessionId, TimeMs, TurnNo, UNKNOWN_MODEL, Usage};
+use backstory_event::{
+    Billing, EventKey, Seq, SessionId, StreamId, TimeMs, TurnNo, UNKNOWN_MODEL, Usage,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checksums::{Scope, add_to_sum, hash_numbers};
@@ -278,6 +280,7 @@ const COLUMN_COUNT: usize = 8;
 #[derive(Default)]
 pub(crate) struct Tally {
     responses: HashMap<EventKey, TalliedResponse>,
+    by_event: HashMap<(SessionId, Seq), EventKey>,
     /// Signed, for a larger count can have a smaller part.
     added: HashMap<Bucket, [i64; COLUMN_COUNT]>,
 }
@@ -392,6 +395,28 @@ impl Tally {
         Ok(true)
     }
 
+    /// Returns the response that an event from another stream than `stream` begins.
+    pub(crate) fn key_of_event(
+        &self,
+        connection: &Connection,
+        event: (SessionId, Seq),
+        stream: StreamId,
+    ) -> Result<Option<EventKey>> {
+        let query = "SELECT 1 FROM events WHERE session = ?1 AND seq = ?2 AND stream <> ?3";
+        let of_other_stream = connection
+            .prepare_cached(query)?
+            .exists((event.0, event.1, stream))?;
+        if !of_other_stream {
+            return Ok(None);
+        }
+        if let Some(key) = self.by_event.get(&event) {
+            return Ok(Some(*key));
+        }
+        let query = "SELECT key FROM responses WHERE session = ?1 AND seq = ?2 AND seq > 0 LIMIT 1";
+        let mut statement = connection.prepare_cached(query)?;
+        Ok(statement.query_row(event, |row| row.get(0)).optional()?)
+    }
+
     /// Returns whether a response has been counted.
     pub(crate) fn is_known(&self, connection: &Connection, key: EventKey) -> Result<bool> {
         Ok(self.find(connection, key)?.is_some())
@@ -440,6 +465,10 @@ impl Tally {
                 }
             }
         };
+        if tallied.counted.seq != Seq::ZERO {
+            let event = (tallied.counted.session, tallied.counted.seq);
+            self.by_event.entry(event).or_insert(key);
+        }
         self.responses.insert(key, tallied);
         Ok(())
     }

@@ -136,7 +136,9 @@ impl<'a> Session<'a> {
             });
         }
         if raw_total != log.length || raw_total > max_content_bytes(self.file().file_bytes()) {
-            return Err(damaged("its frames do not have the length that it tells"));
+            return Err(damaged(
+                "the length of its frames is not that of its attribute",
+            ));
         }
         if prefix_total
             > content_bytes
@@ -172,7 +174,7 @@ impl<'a> Session<'a> {
             Ok(length) if length as u64 == frame.raw_length => Ok(raw),
             Ok(_) => Err(self.file().damaged(
                 &place(),
-                "a frame does not have the length that it tells".into(),
+                "the length of a frame is not that of the index".into(),
             )),
             Err(code) => Err(self.file().damaged(
                 &place(),
@@ -181,7 +183,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads all log files. Rows are told by the frame that refers to them.
+    /// Reads all log files. Rows are known by the frame that refers to them.
     pub(super) fn read_logs(&self) -> Result<Vec<LogFile>> {
         let Some(columns) = Columns::open(self, LOG)? else {
             return Ok(Vec::new());

@@ -8,7 +8,6 @@ mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 mod limits;
-mod lock;
 mod log;
 mod merge;
 mod open;
@@ -23,7 +22,6 @@ mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, reseal_checksums};
-pub use lock::is_in_use;
 pub use log::LogInfo;
 pub use open::{SessionFile, SessionSummary};
 pub use read::Session;

@@ -169,6 +169,7 @@ impl Batch<'_> {
         }
         let mut replaying = output.events.iter().any(|event| event.replay.is_some())
             && self.is_replaying(stream)?;
+        let copies_before = self.taken.counts.replayed;
         for event in output.events {
             if let Some(stored) = self.take_event(chunk, event, stream, &mut replaying)? {
                 self.taken.events.push(stored);
@@ -177,11 +178,15 @@ impl Batch<'_> {
         for extension in &output.extensions {
             self.extend(extension, stream)?;
         }
+        let has_copies = self.taken.counts.replayed > copies_before;
         for response in &output.responses {
-            if let Some(replay) = response.replay
-                && self
-                    .tally
-                    .is_copy(&self.transaction, response.key, replay)?
+            let original = match response.replay {
+                Some(replay) => Some(replay),
+                None if has_copies => self.find_original(response, stream)?,
+                None => None,
+            };
+            if let Some(original) = original
+                && (self.tally).is_copy(&self.transaction, response.key, original)?
             {
                 continue;
             }
@@ -203,6 +208,20 @@ impl Batch<'_> {
             self.transaction.prepare_cached(insert)?.execute(row)?;
         }
         Ok(())
+    }
+
+    /// Returns the key of the response that another log told with the same first event: formats without ids of messages have other keys.
+    fn find_original(&mut self, response: &Response, stream: StreamId) -> Result<Option<EventKey>> {
+        let Some(event) = response.event else {
+            return Ok(None);
+        };
+        if self.tally.is_known(&self.transaction, response.key)? {
+            return Ok(None);
+        }
+        match self.find(event)? {
+            Some(event) => (self.tally).key_of_event(&self.transaction, event, stream),
+            None => Ok(None),
+        }
     }
 
     /// Counts a response. One that is read again may replace the requests to the provider's tools that are known of it.
