@@ -192,7 +192,7 @@ impl<'a> Session<'a> {
         let mut starts = Vec::new();
         let mut logs = Vec::new();
         let infos = self.log_infos(columns)?;
-        // Zstandard can make a thousand times more of the same bytes than a file of real logs, and all logs are in memory together.
+        // A frame of equal bytes expands 30,000 times, and all logs are in memory together.
         let total = infos
             .iter()
             .fold(0_u64, |total, log| total.saturating_add(log.length));

@@ -222,7 +222,7 @@ fn texts_that_are_referred_to_too_often_are_refused() {
 }
 
 #[test]
-fn many_small_logs_take_linear_time() {
+fn many_small_logs_are_written_and_read() {
     let count = 5000;
     let rows = (0..count).map(|number| Message {
         seq: number + 1,
