@@ -9,19 +9,13 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 use crate::rows::{Message, SessionAttributes};
-use crate::session_file::{Session, SessionFile};
+use crate::session_file::{Session, SessionFile, max_log_bytes};
 
 /// Agent whose logs files of others are turned into: the package that defined the schema reads no others.
 const DEFAULT_AGENT: &str = "claude-code";
 
 /// Number of rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
-
-/// Maximum number of bytes of logs for each byte of the file: no compressor gains more on real logs.
-const MAX_UNPACKED_RATIO: u64 = 1040;
-
-/// Number of bytes of logs that any file may hold, however small it is.
-const FREE_UNPACKED_BYTES: u64 = 64 << 20;
 
 /// Logs out of a session file.
 #[derive(Debug, Default)]
@@ -40,9 +34,7 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
     let mut unpacker = Unpacker {
         container: std::path::absolute(path).map_err(Error::io(path))?,
         folder,
-        bytes_left: bytes
-            .saturating_mul(MAX_UNPACKED_RATIO)
-            .saturating_add(FREE_UNPACKED_BYTES),
+        bytes_left: max_log_bytes(bytes),
         unpacked: UnpackedLogs::default(),
     };
     for session in file.all_sessions()? {
@@ -51,7 +43,7 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
             return Err(Error::Damaged {
                 path: path.to_owned(),
                 place: "the group of logs".to_string(),
-                what: "they are too long for a file of this size".to_string(),
+                what: "its logs are too long for a file of this size".to_string(),
             });
         }
         match unpacked {

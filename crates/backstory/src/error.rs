@@ -234,8 +234,9 @@ impl From<backstory_columnar::Error> for Error {
             Columnar::NoSession { .. } => Error::new(ErrorKind::NotFound, message),
             Columnar::NotSessionFile { .. } => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory convert` and `backstory export` write such files"),
-            Columnar::Format { .. } | Columnar::Damaged { .. } => Error::usage(message)
-                .hint("write a new file with `backstory convert` or `backstory export`"),
+            Columnar::Format { .. } | Columnar::Damaged { .. } => Error::usage(message).hint(
+                "`backstory convert` and `backstory export` write a new file under another name",
+            ),
             Columnar::NoStore => {
                 Error::new(ErrorKind::NotFound, message).hint("`backstory sweep` makes one")
             }

@@ -16,6 +16,10 @@ const BLOCK_BYTES: u64 = 8 * 1024;
 const MAX_BLOCKS: usize = 64;
 /// Object headers mended at most; a session has about 25.
 const MAX_HEADER_BYTES: usize = 1 << 20;
+/// Bits of the largest number of elements of an extensible array; HDF5 writes 32.
+const MAX_ARRAY_BITS: u8 = 64;
+/// Super blocks whose data blocks the index of an extensible array has itself; HDF5 writes 4.
+const MAX_DIRECT_SUPER_BLOCKS: u8 = 16;
 /// Addresses of blocks that exist in memory only.
 const VIRTUAL_START: u64 = 1 << 62;
 
@@ -107,6 +111,33 @@ impl Source for SharedSource {
     }
 }
 
+/// Refuses the header of an extensible array that describes more blocks than any file has: `hdf5-pure` takes memory for them.
+fn check_array_header(bytes: &[u8]) -> Result<(), FormatError> {
+    let is_possible = match bytes {
+        [
+            b'E',
+            b'A',
+            b'H',
+            b'D',
+            _,
+            _,
+            _,
+            element_bits,
+            _,
+            _,
+            direct_blocks,
+            ..,
+        ] => *element_bits <= MAX_ARRAY_BITS && *direct_blocks <= MAX_DIRECT_SUPER_BLOCKS,
+        _ => true,
+    };
+    match is_possible {
+        true => Ok(()),
+        false => Err(FormatError::Source(
+            "the index of a dataset has more blocks than any file: it is damaged or made to exhaust memory".into(),
+        )),
+    }
+}
+
 impl MendedSource {
     fn state(&self) -> MutexGuard<'_, SourceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -122,6 +153,7 @@ impl MendedSource {
                 .ok_or_else(|| self.end_of_file(offset, len));
         }
         let bytes = self.read_plain(offset, len)?;
+        check_array_header(&bytes)?;
         if len > MAX_HEADER_BYTES {
             return Ok(bytes);
         }

@@ -5,8 +5,12 @@ use hdf5_pure::{Dataset, Layout};
 /// Most that deflate can expand, with room for rounding.
 const MAX_EXPANSION: u64 = 1040;
 const SLACK_BYTES: u64 = 1 << 20;
+/// Bytes of logs that any file may have.
+const REPETITIVE_LOG_BYTES: u64 = 256 << 20;
 /// Largest chunk that is read; those of session files have up to 64 KiB, of embeddings 1 MiB.
 const MAX_CHUNK_BYTES: u64 = 16 << 20;
+/// Bytes that filters may add to a chunk.
+const CHUNK_OVERHEAD_BYTES: u64 = 1 << 12;
 /// Filters of which one run is understood: each run of deflate could expand the output of another.
 const COMPRESSION_FILTERS: [u16; 2] = [1, 32000];
 /// Filters that are read: deflate, shuffle, fletcher32, LZF.
@@ -33,6 +37,11 @@ pub(super) fn max_content_bytes(file_bytes: u64) -> u64 {
     file_bytes
         .saturating_mul(MAX_EXPANSION)
         .saturating_add(SLACK_BYTES)
+}
+
+/// Bytes of logs that a file of `file_bytes` can have at most. Logs that repeat themselves are packed better than deflate can.
+pub(crate) fn max_log_bytes(file_bytes: u64) -> u64 {
+    max_content_bytes(file_bytes).saturating_add(REPETITIVE_LOG_BYTES)
 }
 
 /// Returns the shape of a dataset, or what is impossible about it.
@@ -62,6 +71,7 @@ pub(super) fn check_dataset(
                     MAX_CHUNK_BYTES >> 20
                 )));
             }
+            check_chunks(dataset, product(&chunk_shape).unwrap_or(0), file_bytes)?;
             chunk_shape.first().copied()
         }
         Layout::Virtual => {
@@ -90,6 +100,22 @@ pub(super) fn check_dataset(
         row_bytes,
         chunk_rows,
     })
+}
+
+/// Checks that the stored chunks of a dataset lie in the file and are not longer than they can be.
+fn check_chunks(dataset: &Dataset, chunk_bytes: u64, file_bytes: u64) -> Result<(), CheckError> {
+    // What does not compress is stored with a little around it.
+    let longest = chunk_bytes + chunk_bytes / 8 + CHUNK_OVERHEAD_BYTES;
+    for chunk in dataset.chunks()? {
+        let end = chunk.address.checked_add(chunk.storage_size);
+        if chunk.storage_size > longest || end.is_none_or(|end| end > file_bytes) {
+            return Err(CheckError::Impossible(format!(
+                "a chunk of {chunk_bytes} bytes is stored as {} bytes at {}",
+                chunk.storage_size, chunk.address
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Why a dataset is not read.

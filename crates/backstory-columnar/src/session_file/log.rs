@@ -7,7 +7,7 @@ use hdf5_pure::AttrValue;
 use zstd::zstd_safe::{DCtx, get_error_name};
 
 use super::columns::Columns;
-use super::limits::max_content_bytes;
+use super::limits::max_log_bytes;
 use super::read::Session;
 use super::schema::{CONTENT_FIELDS, FRAME_FIELDS, MESSAGES};
 use crate::error::{Error, Result};
@@ -135,10 +135,13 @@ impl<'a> Session<'a> {
                 prefix,
             });
         }
-        if raw_total != log.length || raw_total > max_content_bytes(self.file().file_bytes()) {
+        if raw_total != log.length {
             return Err(damaged(
                 "the length of its frames is not that of its attribute",
             ));
+        }
+        if raw_total > max_log_bytes(self.file().file_bytes()) {
+            return Err(damaged("it is too long for a file of this size"));
         }
         if prefix_total
             > content_bytes
@@ -192,11 +195,11 @@ impl<'a> Session<'a> {
         let mut starts = Vec::new();
         let mut logs = Vec::new();
         let infos = self.log_infos(columns)?;
-        // Zstandard can make a thousand times more of the same bytes than a file of real logs, and all logs are in memory together.
+        // A frame of equal bytes expands 30,000 times, and all logs are in memory together.
         let total = infos
             .iter()
             .fold(0_u64, |total, log| total.saturating_add(log.length));
-        if total > max_content_bytes(self.file().file_bytes()) {
+        if total > max_log_bytes(self.file().file_bytes()) {
             let what = "they are too long for a file of this size".to_owned();
             return Err(self.file().damaged(columns.place(), what));
         }

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use crate::redaction::{has_other_redaction, unkeyed_markers};
-use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
+use crate::rows::{
+    AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall,
+};
 
 /// Identity of a row, with its number among equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -240,6 +242,7 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
         new.embedding = new.embedding.take().or(old.embedding);
         new.json == old.json
     });
+    count_answers_once(new);
     // Embeddings of another model cannot be in the same table.
     if let Some(length) = new_length {
         for row in new.iter_mut().filter(|row| {
@@ -251,6 +254,27 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
         }
     }
     places
+}
+
+/// Removes the usage of others' rows that belong to an answer of ours, which has it in one row. Answers that took the same input are the
+/// same one: a conversation only grows.
+fn count_answers_once(rows: &mut [Message]) {
+    let input = |row: &Message| {
+        let usage = row.usage;
+        (
+            usage.input_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        )
+    };
+    let ours = rows.iter().filter(|row| row.seq > 0);
+    let mut counted: HashSet<(i64, i64, i64)> = ours.map(input).collect();
+    counted.remove(&(0, 0, 0));
+    for row in rows.iter_mut() {
+        if row.seq == 0 && counted.contains(&input(row)) {
+            row.usage = TokenUsage::default();
+        }
+    }
 }
 
 /// Keys of old rows. One without id and number is that of a new row without id that has the same content, if there is one.

@@ -24,6 +24,7 @@ mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, reseal_checksums};
+pub(crate) use limits::max_log_bytes;
 pub use log::LogInfo;
 pub use open::SessionFile;
 pub use read::Session;

@@ -1,7 +1,7 @@
 //! What `inspect` shows of sessions.
 //!
 //! Sessions in the form that the writer gives them are summed up by reading a few headers and one column; of a file of 134 sessions that takes
-//! an eighth of the time that `hdf5-pure` takes. It reads all others.
+//! a third of the time that `hdf5-pure` takes (6 against 21 ms). It reads all others.
 
 use std::collections::HashMap;
 

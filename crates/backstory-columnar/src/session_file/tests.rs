@@ -222,7 +222,7 @@ fn texts_that_are_referred_to_too_often_are_refused() {
 }
 
 #[test]
-fn many_small_logs_take_linear_time() {
+fn many_small_logs_are_written_and_read() {
     let count = 5000;
     let rows = (0..count).map(|number| Message {
         seq: number + 1,
@@ -407,6 +407,39 @@ fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
     writer.finish(root).unwrap();
     drop(writer);
     bytes.into_inner()
+}
+
+/// Sets bytes behind every block with a signature.
+fn patched_file(signature: &[u8], patch: impl Fn(&mut [u8])) -> Vec<u8> {
+    let mut bytes = small_file();
+    let starts: Vec<usize> = (0..bytes.len() - signature.len())
+        .filter(|start| bytes[*start..].starts_with(signature))
+        .collect();
+    assert!(!starts.is_empty());
+    for start in starts {
+        patch(&mut bytes[start..]);
+    }
+    reseal_checksums(&mut bytes);
+    bytes
+}
+
+#[test]
+fn indexes_that_claim_too_much_are_refused() {
+    // Bits of the number of elements, elements of a data block, and super blocks in the index.
+    let blocks = patched_file(b"EAHD", |header| {
+        for field in [7, 9, 10] {
+            header[field] = 0xff;
+        }
+    });
+    // Size of the first stored chunk, behind its address.
+    let chunk = patched_file(b"EAIB", |index| index[22..24].fill(0xff));
+    for bytes in [blocks, chunk] {
+        let error = check_bytes(&bytes).unwrap_err().to_string();
+        assert!(
+            error.contains("exhaust memory") || error.contains("is stored as"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

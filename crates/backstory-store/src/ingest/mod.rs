@@ -179,11 +179,19 @@ impl Batch<'_> {
             self.extend(extension, stream)?;
         }
         let has_copies = self.taken.counts.replayed > copies_before;
+        // Which event an answer begins with may only be known at its end: the first one may be thinking without text.
+        let mut events: HashMap<EventKey, Vec<EventKey>> = HashMap::new();
+        if has_copies {
+            for response in &output.responses {
+                let events = events.entry(response.key).or_default();
+                events.extend(response.event);
+            }
+        }
         for response in &output.responses {
-            let original = match response.replay {
-                Some(replay) => Some(replay),
-                None if has_copies => self.find_original(response, stream)?,
-                None => None,
+            let original = match (response.replay, events.get(&response.key)) {
+                (Some(replay), _) => Some(replay),
+                (None, Some(events)) => self.find_original(response.key, events, stream)?,
+                (None, None) => None,
             };
             if let Some(original) = original
                 && (self.tally).is_copy(&self.transaction, response.key, original)?
@@ -210,18 +218,23 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Returns the key of the response that another log told with the same first event: formats without ids of messages have other keys.
-    fn find_original(&mut self, response: &Response, stream: StreamId) -> Result<Option<EventKey>> {
-        let Some(event) = response.event else {
-            return Ok(None);
-        };
-        if self.tally.is_known(&self.transaction, response.key)? {
-            return Ok(None);
+    /// Returns the key of the response that another log told with one of these events as the first: formats without ids of messages have
+    /// other keys.
+    fn find_original(
+        &mut self,
+        response: EventKey,
+        events: &[EventKey],
+        stream: StreamId,
+    ) -> Result<Option<EventKey>> {
+        for event in events {
+            if let Some(event) = self.find(*event)?
+                && let Some(original) =
+                    (self.tally).key_of_event(&self.transaction, event, stream)?
+            {
+                return Ok(Some(original).filter(|original| *original != response));
+            }
         }
-        match self.find(event)? {
-            Some(event) => (self.tally).key_of_event(&self.transaction, event, stream),
-            None => Ok(None),
-        }
+        Ok(None)
     }
 
     /// Counts a response. One that is read again may replace the requests to the provider's tools that are known of it.

@@ -37,9 +37,9 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     if arguments.dry_run {
         let mut report = dry_sweep(&setting.store, &options)?;
         let memory = Memory::open_untouched(&setting.store)?;
-        report
-            .problems
-            .extend(find_no_logs(setting, memory.as_ref(), &report, arguments)?);
+        let typed = (&arguments.paths[..], arguments.agent.as_deref());
+        let no_logs = find_no_logs(setting, memory.as_ref(), report.discovered, typed)?;
+        report.problems.extend(no_logs);
         print_either(setting, &report, arguments)?;
         return check_found(&report, arguments);
     }
@@ -54,7 +54,8 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     }
     report.problems.extend(memory.refused_logs()?);
     report.problems.extend(damage_problems(&memory)?);
-    let no_logs = find_no_logs(setting, Some(&memory), &report, arguments)?;
+    let typed = (&arguments.paths[..], arguments.agent.as_deref());
+    let no_logs = find_no_logs(setting, Some(&memory), report.discovered, typed)?;
     report.problems.extend(no_logs);
     print_either(setting, &report, arguments)?;
     caught_up?;
@@ -64,30 +65,30 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     check_found(&report, arguments)
 }
 
-/// Returns typed paths that hold no log.
-fn find_no_logs(
+/// Returns typed paths that hold no log, of a run that discovered some files.
+pub(super) fn find_no_logs(
     setting: &Setting,
     memory: Option<&Memory>,
-    report: &SweepReport,
-    arguments: &SweepArgs,
+    discovered: u64,
+    (paths, agent): (&[PathBuf], Option<&str>),
 ) -> Result<Vec<Problem>, Error> {
     let mut problems = Vec::new();
-    for path in &arguments.paths {
+    for path in paths {
         #[cfg(feature = "columnar")]
         if !super::columnar::session_files(path).is_empty() {
             continue;
         }
         // Folders are walked twice only if nothing was found in any.
-        if report.discovered > 0 && !path.is_file() {
+        if discovered > 0 && !path.is_file() {
             continue;
         }
         let mut sources = Sources::paths([path]);
-        sources.agent = arguments.agent.clone();
+        sources.agent = agent.map(str::to_string);
         let found = retention(memory, &setting.store, &sources)?;
         if found.agents.is_empty() && found.problems.is_empty() {
             problems.push(Problem {
                 path: path.clone(),
-                reason: match &arguments.agent {
+                reason: match agent {
                     Some(agent) => format!("no log of {agent}"),
                     None => "no agent's log".to_string(),
                 },

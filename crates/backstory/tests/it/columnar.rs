@@ -237,7 +237,13 @@ fn tokens_of_a_log_and_of_the_packages_file_count_once() {
     let rest = answer
         .replace("\"a1\"", "\"b1\"")
         .replace("\"t1\"", "\"t2\"");
-    let log = environment.write(&claude_path(1), format!("{whole}{rest}\n{}", turn(2)));
+    // Its first record may have no event.
+    let thinking = json!([{"type": "thinking", "thinking": "", "signature": "s"}]);
+    let mut first: Value = serde_json::from_str(answer).unwrap();
+    (first["uuid"], first["message"]["content"]) = ("c1".into(), thinking);
+    let (prompt, others) = whole.split_once('\n').unwrap();
+    let lines = format!("{prompt}\n{first}\n{others}{rest}\n{}", turn(2));
+    let log = environment.write(&claude_path(1), lines);
     let file = output(&environment, "all.h5");
     environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
     as_the_package_writes(Path::new(&file));

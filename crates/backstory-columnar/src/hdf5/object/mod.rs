@@ -1,4 +1,4 @@
-//! Reader of object headers, links and attributes: the few structures that `inspect` needs, read 10 times faster than by `hdf5-pure`, and what
+//! Reader of object headers, links and attributes: the few structures that `inspect` needs, read without opening datasets, and what
 //! that does not list (soft links, shapes of attributes).
 //!
 //! Everything returns `None` for what is damaged or has a form that is not understood; callers then ask `hdf5-pure`, which tells the error.

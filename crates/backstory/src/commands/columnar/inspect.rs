@@ -16,6 +16,9 @@ use crate::output::{
     counted, one_line, print_json, print_table, short_bytes, stdout, table, talk, terminal_width,
 };
 
+/// Beginning of the source of files that the Python package wrote.
+const PACKAGE_SOURCE: &str = "claude-code";
+
 pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let extension = path.extension().and_then(|extension| extension.to_str());
@@ -60,6 +63,11 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     let mut out = stdout();
     print_table(&mut out, &shown)?;
     out.flush()?;
+    if source.starts_with(PACKAGE_SOURCE) {
+        talk(
+            "this file repeats an answer's tokens in each of its rows; `backstory sweep` counts them once",
+        );
+    }
     if !left_out.is_empty() {
         let columns = left_out.join(", ");
         talk(&format!(

@@ -50,16 +50,29 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         Error::from(error).hints(is_full.then_some(hint))
     })?;
     let read = logs.report();
+    let typed = (&arguments.logs[..], arguments.agent.as_deref());
+    let no_logs = sweep::find_no_logs(setting, None, read.discovered, typed)?;
+    warn_of_problems(&read.problems);
+    warn_of_problems(&no_logs);
     let sessions = logs.sessions(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {
-        warn_of_problems(&read.problems);
-        return Err(Error::new(ErrorKind::NotFound, "no agent's log found")
-            .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
+        let is_columnar = arguments
+            .logs
+            .iter()
+            .any(|path| !session_files(path).is_empty());
+        let hint = match is_columnar {
+            true => {
+                "`backstory sweep FILE.h5` reads a columnar file back into a store; `backstory export` writes others from there"
+            }
+            false => {
+                "name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"
+            }
+        };
+        return Err(Error::new(ErrorKind::NotFound, "no agent's log found").hint(hint));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let options = export_options(redact, embedder.as_ref());
     let written = target.write(&logs, &sessions, true, &options)?;
-    warn_of_problems(&read.problems);
     if read.skipped_records > 0 {
         warn(&format!(
             "{} could not be read and are not in the file",

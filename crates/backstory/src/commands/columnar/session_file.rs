@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstory_columnar::{SessionFile, unpack_logs};
+use backstory_columnar::{SessionFile, link_name, unpack_logs};
 use backstory_memory::{ProvidedLog, TemporaryFolder};
 
 use super::short_ids::is_short_for;
@@ -81,6 +81,9 @@ pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Err
 
 /// Finds the session of a file whose id begins with this text, or is shortened so by `inspect`.
 pub(super) fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
+    // The names of groups cannot have the `/` that ids of subagents have.
+    let prefix = link_name(prefix);
+    let prefix = prefix.as_str();
     let mut ids = file.session_ids()?;
     if ids.iter().any(|id| id == prefix) {
         return Ok(prefix.to_string());

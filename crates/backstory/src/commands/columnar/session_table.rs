@@ -16,7 +16,19 @@ const MIN_TEXT_CHARACTERS: usize = 8;
 const COLUMN_PADDING: usize = 2;
 
 /// Columns that are left out of a narrow table, the first one first. `--json` has them.
-const OPTIONAL_COLUMNS: [&str; 4] = ["version", "agent", "branch", "cwd"];
+const OPTIONAL_COLUMNS: [&str; 8] = [
+    "version",
+    "agent",
+    "branch",
+    "cwd",
+    "cache write",
+    "model",
+    "calls",
+    "input",
+];
+
+/// Number of optional columns that are left out only when texts are as short as can be.
+const TERSE_COLUMNS: usize = 4;
 
 /// Columns whose cells are cut.
 const TEXT_COLUMNS: [&str; 3] = ["model", "cwd", "branch"];
@@ -168,7 +180,7 @@ fn fit_columns(columns: &mut Vec<Column>, width: usize) -> Vec<&'static str> {
         if total <= width {
             return left_out;
         }
-        let shortest = match optional.is_empty() {
+        let shortest = match optional.len() <= TERSE_COLUMNS {
             true => MIN_TEXT_CHARACTERS,
             false => SHORT_TEXT_CHARACTERS,
         };
@@ -242,6 +254,7 @@ mod tests {
             (135, &[]),
             (130, &["version"]),
             (80, &["version", "agent", "branch", "cwd"]),
+            (60, &["version", "agent", "branch", "cwd", "cache write"]),
         ] {
             let (lines, missing) = lines(&sessions, Some(width));
             assert_eq!(missing, left_out, "{width}");
