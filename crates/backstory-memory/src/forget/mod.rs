@@ -3,8 +3,8 @@
 //! What they are is recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
 //! catalogue, published blocks, spool, event log) are changed while the store still knows what they quote. Then, in one
 //! transaction, rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
-//! ids are masked everywhere, and database, index and vectors are written anew. In the end every file is searched for what is
-//! not there any more.
+//! ids are masked everywhere, and database, vectors and the segments of the index that had them are written anew. In the end every
+//! file is searched for what is not there any more.
 
 mod copies;
 mod outside;

@@ -143,7 +143,7 @@ impl TextIndexWriter {
         // What the last merges replaced was still in use when they ended.
         let metas = index.load_metas().map_err(failed)?;
         let mut segments = metas.segments.iter();
-        if self.leaves_no_trace && segments.any(|segment| segment.has_deletes()) {
+        if self.leaves_no_trace && segments.any(tantivy::SegmentMeta::has_deletes) {
             return Err(IndexError::Write(
                 "removed documents are still in its files".to_string(),
             ));
