@@ -12,7 +12,7 @@ pub const CONTEXT_CLOSE: &str = "</backstory-context";
 
 /// Takes our own context out of a text. An unclosed block goes up to the end: better to lose a quote than to learn from ourselves.
 pub fn without_context(text: &str) -> Cow<'_, str> {
-    if !text.contains(CONTEXT_OPEN) {
+    if !has_context(text) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::new();
@@ -23,6 +23,11 @@ pub fn without_context(text: &str) -> Cow<'_, str> {
     }
     kept.push_str(rest);
     Cow::Owned(kept)
+}
+
+/// Returns whether context of ours begins in a text.
+pub(crate) fn has_context(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), CONTEXT_OPEN.as_bytes()).is_some()
 }
 
 /// Returns whether programs wrote a text in the user's name: nothing, something in a tag, or what an agent says in its own words.

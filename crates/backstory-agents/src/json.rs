@@ -104,11 +104,56 @@ pub(crate) fn read<T: for<'a> Deserialize<'a>>(text: &str) -> serde_json::Result
 /// Decodes a JSON string or gives any other value as it is written.
 pub(crate) fn text_of(value: &RawValue) -> String {
     let raw = value.get();
-    if raw.starts_with('"') {
-        read::<String>(raw).unwrap_or_else(|_| raw.to_string())
-    } else {
-        raw.to_string()
+    decode_string(raw).unwrap_or_else(|| raw.to_string())
+}
+
+/// Decodes a JSON string that has its quotes; `None` for anything else. Lone surrogates become U+FFFD.
+///
+/// Most of what logs hold are long strings with an escape a line: serde_json decodes them into a buffer that grows, and copies that.
+pub(crate) fn decode_string(raw: &str) -> Option<String> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let bytes = inner.as_bytes();
+    let mut text = String::with_capacity(inner.len());
+    let mut copied = 0;
+    while let Some(found) = memchr::memchr(b'\\', bytes.get(copied..)?) {
+        let start = copied + found;
+        text.push_str(inner.get(copied..start)?);
+        let (character, length) = decode_escape(bytes, start)?;
+        text.push(character);
+        copied = start + length;
     }
+    text.push_str(inner.get(copied..)?);
+    Some(text)
+}
+
+/// Returns the character that the escape sequence at `start` stands for, and its length.
+fn decode_escape(bytes: &[u8], start: usize) -> Option<(char, usize)> {
+    let character = match bytes.get(start + 1)? {
+        b'n' => '\n',
+        b'"' => '"',
+        b'\\' => '\\',
+        b't' => '\t',
+        b'r' => '\r',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'u' => {
+            let unit = escape_unit(bytes, start)?;
+            let low = escape_unit(bytes, start + 6).filter(|low| (0xDC00..0xE000).contains(low));
+            return match (unit, low) {
+                (0xD800..0xDC00, Some(low)) => {
+                    let code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+                    Some((char::from_u32(code)?, 12))
+                }
+                _ => Some((
+                    char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
+                    6,
+                )),
+            };
+        }
+        _ => return None,
+    };
+    Some((character, 2))
 }
 
 /// Replaces every `\uD800`–`\uDFFF` escape that has no partner by U+FFFD; `None` when there is none.
@@ -199,6 +244,27 @@ mod tests {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         check(deep.as_bytes(), &[&deep], false);
         check("[".repeat(100_000).as_bytes(), &[], true);
+    }
+
+    #[test]
+    fn strings_are_decoded_as_serde_json_does() {
+        for raw in [
+            r#""""#,
+            r#""plain""#,
+            r#""a\nb\t\"c\\d\/e\b\f\r""#,
+            r#""\u0041\u00e9\u20ac\ud83d\ude00\u0000""#,
+            "\"é\\n€\\\\\"",
+        ] {
+            let expected: String = serde_json::from_str(raw).unwrap();
+            assert_eq!(decode_string(raw), Some(expected), "{raw}");
+        }
+        let lone = r#""\ud83d \ud83d\ud83d\ude00\ude00\ud83d""#;
+        let expected = "\u{fffd} \u{fffd}\u{1f600}\u{fffd}\u{fffd}";
+        assert_eq!(decode_string(lone).as_deref(), Some(expected));
+        assert_eq!(read::<String>(lone).unwrap(), expected);
+        for other in ["3", "", "\"", r#""\x""#, r#""\u00""#, r#""\"#] {
+            assert_eq!(decode_string(other), None, "{other}");
+        }
     }
 
     #[test]

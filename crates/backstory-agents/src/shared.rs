@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::bounds::{MAX_CALL_ID_BYTES, MAX_NAME_BYTES, bound_name};
-use crate::injected::without_context;
+use crate::injected::{has_context, without_context};
 use crate::json;
 use backstory_event::{Action, TimeMs, Touch};
 
@@ -20,6 +20,14 @@ pub(crate) fn kept(text: &str) -> Option<String> {
     let text = without_context(text);
     let trimmed = text.trim();
     (!trimmed.is_empty()).then(|| trimmed.to_string())
+}
+
+/// Like [`kept`]; copies nothing when nothing is taken out.
+pub(crate) fn kept_text(text: String) -> Option<String> {
+    match has_context(&text) || text.trim().len() != text.len() {
+        true => kept(&text),
+        false => (!text.is_empty()).then_some(text),
+    }
 }
 
 /// A command as a column.
@@ -81,8 +89,8 @@ impl LastName {
 /// The string that a raw value is; `None` for any other type. Borrowed when nothing in it is escaped.
 pub(crate) fn string<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
     let inner = raw?.get().strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
-        json::read::<String>(raw?.get()).ok().map(Cow::Owned)
+    if memchr::memchr(b'\\', inner.as_bytes()).is_some() {
+        json::decode_string(raw?.get()).map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
     }

@@ -1,9 +1,9 @@
 //! What is to be known of a language: a table of the nodes of its grammar, and a few words.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use hashbrown::HashSet;
 use tree_sitter::Node;
 
 use crate::model::SymbolKind;

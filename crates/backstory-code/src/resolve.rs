@@ -3,7 +3,8 @@
 mod reason;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::chain::Step;
 use crate::language::Language;

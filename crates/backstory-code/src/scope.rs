@@ -1,6 +1,6 @@
 //! What names mean where: gathered on the way through a file, asked once all of it is known.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::chain::{Chain, Step};
 use crate::model::Symbol;

@@ -3,6 +3,7 @@
 mod binds;
 mod hash;
 
+use hashbrown::HashMap;
 use tree_sitter::{Node, Tree};
 
 use crate::chain::{chain, inner_of, written};
@@ -409,7 +410,7 @@ impl<'t> Walk<'t> {
         symbol: Option<usize>,
     ) {
         let parent = (kind != ScopeKind::File).then(|| self.scope());
-        let bindings = std::collections::HashMap::new();
+        let bindings = HashMap::new();
         self.found.scopes.push(Scope {
             parent,
             kind,

@@ -2,36 +2,38 @@
 
 use std::path::{Path, PathBuf};
 
+use ::parquet::errors::ParquetError;
+
 /// Reason why a session file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system refused to read or write.
     #[error("{}: {source}", path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file is not HDF5, or its structure is damaged.
-    #[error("{}: {place} cannot be read: {source}; the file is damaged, incomplete, or not HDF5", path.display())]
+    #[error("{}: {}", path.display(), format_problem(place, source))]
     Format {
         /// The file.
         path: PathBuf,
         /// Object in the file.
         place: String,
-        /// What the reader said.
+        /// Error of the HDF5 reader.
         source: Box<hdf5_pure::Error>,
     },
-    /// An object says what cannot be true.
+    /// An object contradicts itself or the size of the file.
     #[error("{}: {place} is damaged: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Object in the file.
         place: String,
-        /// What is wrong.
+        /// Contradiction.
         what: String,
     },
     /// The file is HDF5, but has no sessions in the layout that is expected.
@@ -39,7 +41,7 @@ pub enum Error {
     NotSessionFile {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// Missing part.
         what: String,
     },
     /// The file has no such session.
@@ -56,12 +58,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The path is not that of a file that can be replaced.
+    /// The path names something that cannot be read or replaced.
     #[error("{}: {what}", path.display())]
     BadTarget {
         /// The path.
         path: PathBuf,
-        /// Why it cannot be written.
+        /// Reason, and what to do.
         what: String,
     },
     /// The new file would lack something that the old one has.
@@ -79,7 +81,7 @@ pub enum Error {
     BadColumns {
         /// The session.
         id: String,
-        /// What is wrong with them.
+        /// Rule that they break.
         what: String,
     },
     /// The memory has no store to read from.
@@ -88,14 +90,6 @@ pub enum Error {
     /// The memory could not be read.
     #[error(transparent)]
     Memory(#[from] backstory_memory::Error),
-    /// The Parquet file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// What the reader or writer said.
-        source: Box<::parquet::errors::ParquetError>,
-    },
     /// Replacing a Parquet file would lose rows.
     #[error("{}: has {count} that would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
     LostSessions {
@@ -108,7 +102,7 @@ pub enum Error {
         /// Its agent.
         agent: String,
     },
-    /// The sessions to write could not be had.
+    /// The caller failed to provide the sessions to write.
     #[error(transparent)]
     Input(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -124,16 +118,24 @@ impl Error {
         }
     }
 
-    pub(crate) fn parquet(
-        path: &Path,
-    ) -> impl FnOnce(::parquet::errors::ParquetError) -> Error + '_ {
-        |source| Error::Parquet {
-            path: path.to_owned(),
-            source: Box::new(source),
+    /// Turns an error of the Parquet writer into that of the system, which it nearly always is.
+    pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error + '_ {
+        |error| {
+            let source = match error {
+                ParquetError::External(source) => source
+                    .downcast::<std::io::Error>()
+                    .map_or_else(std::io::Error::other, |source| *source),
+                error => std::io::Error::other(error),
+            };
+            Error::io(path)(source)
         }
     }
+}
 
-    pub(crate) fn input(source: backstory_memory::Error) -> Error {
-        Error::Input(Box::new(source))
+fn format_problem(place: &str, source: &hdf5_pure::Error) -> String {
+    use hdf5_pure::{Error as Reader, FormatError};
+    match source {
+        Reader::Format(FormatError::SignatureNotFound) => "not an HDF5 file".to_string(),
+        _ => format!("{place} cannot be read: {source}; the file is damaged or incomplete"),
     }
 }

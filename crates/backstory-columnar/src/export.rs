@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
-use crate::columns::{NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state};
 use crate::error::{Error, Result};
-use crate::private_folder::create_private_folder;
+use crate::files::create_private_folder;
 use crate::rows::{AttributeValue, SessionColumns};
+use crate::session_columns::{
+    NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state,
+};
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
 /// Attribute `source` of the files that are written.
@@ -19,18 +21,18 @@ const SOURCE: &str = "backstory";
 /// Sessions with more bytes of logs are written to a folder one after the other, to bound memory.
 const LARGE_LOG_BYTES: u64 = 16 << 20;
 
-/// How sessions are exported.
+/// Options of an export.
 #[derive(Clone, Copy)]
 pub struct ExportOptions<'a> {
     /// Threads that read and compress.
     pub threads: usize,
-    /// Whether secrets were taken out: a file that has a session with them is written again.
+    /// Secrets were redacted. A session that was written otherwise is replaced.
     pub is_redacted: bool,
     /// Model that embeds the text of every message.
     pub embedder: Option<&'a TextEmbedder>,
 }
 
-/// What an export did.
+/// Result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportReport {
     /// Sessions that were written, because they are new or have changed.
@@ -102,7 +104,8 @@ pub fn export_file(
     Ok(report)
 }
 
-/// Writes each session to a file of its own in a folder, `<session>.h5`. Files of sessions that have not changed are left alone.
+/// Writes each session to a file of its own in a folder, `<session>.h5`. Files of sessions that have not changed are left alone. An error of
+/// the system ends it; a session that cannot be read or added to its file does not, and is in the report.
 pub fn export_folder(
     memory: &Memory,
     sessions: &[SessionRow],
@@ -113,7 +116,7 @@ pub fn export_folder(
     create_private_folder(folder)?;
     let sessions = name_sessions(sessions);
     let next = AtomicUsize::new(0);
-    let report = Mutex::new(ExportReport::default());
+    let report = Mutex::new(Ok(ExportReport::default()));
     let large = Mutex::new(());
     let work = |memory: Memory| {
         while let Some(named) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -122,8 +125,18 @@ pub fn export_folder(
             let Ok(mut report) = report.lock() else {
                 return;
             };
-            report.add(&named.row, one);
-            progress(report.written + report.unchanged + report.failed.len() as u64);
+            let Ok(sum) = report.as_mut() else {
+                return;
+            };
+            match one {
+                // The next one could not be written, either.
+                Err(error @ Error::Io { .. }) => {
+                    *report = Err(error);
+                    return;
+                }
+                one => sum.add(&named.row, one),
+            }
+            progress(sum.written + sum.unchanged + sum.failed.len() as u64);
         }
     };
     let mut readers = Vec::new();
@@ -135,7 +148,7 @@ pub fn export_folder(
             scope.spawn(|| work(reader));
         }
     });
-    Ok(report.into_inner().unwrap_or_default())
+    report.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the name of a session's file: no shell takes it for an option, and no listing hides it.

@@ -1,7 +1,7 @@
 //! The way back: logs out of session files, to be imported by a memory.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use backstory_memory::ProvidedLog;
@@ -14,14 +14,14 @@ use crate::session_file::{Session, SessionFile};
 /// Agent whose logs files of others are turned into: the package that defined the schema reads no others.
 const DEFAULT_AGENT: &str = "claude-code";
 
-/// Rows that are read at once.
+/// Number of rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
 
-/// Bytes of logs that a file may hold for each of its own: no compressor gains more on real logs.
+/// Maximum number of bytes of logs for each byte of the file: no compressor gains more on real logs.
 const MAX_UNPACKED_RATIO: u64 = 1040;
 
-/// Bytes of logs that any file may hold.
-const MIN_UNPACKED_BYTES: u64 = 64 << 20;
+/// Number of bytes of logs that any file may hold, however small it is.
+const FREE_UNPACKED_BYTES: u64 = 64 << 20;
 
 /// Logs out of a session file.
 #[derive(Debug, Default)]
@@ -42,20 +42,26 @@ pub fn unpack_logs(path: &Path, folder: &Path) -> Result<UnpackedLogs> {
         folder,
         bytes_left: bytes
             .saturating_mul(MAX_UNPACKED_RATIO)
-            .saturating_add(MIN_UNPACKED_BYTES),
+            .saturating_add(FREE_UNPACKED_BYTES),
         unpacked: UnpackedLogs::default(),
     };
     for session in file.all_sessions()? {
-        if let Err(error) = unpacker.unpack_session(&session) {
-            let id = session.id().to_string();
-            unpacker.unpacked.failed.push((id, error.to_string()));
-        }
+        let unpacked = unpacker.unpack_session(&session);
         if unpacker.bytes_left == 0 {
             return Err(Error::Damaged {
                 path: path.to_owned(),
-                place: "its logs".to_string(),
+                place: "the group of logs".to_string(),
                 what: "they are too long for a file of this size".to_string(),
             });
+        }
+        match unpacked {
+            Ok(()) => {}
+            // The next one could not be unpacked, either.
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(error) => {
+                let id = session.id().to_string();
+                unpacker.unpacked.failed.push((id, error.to_string()));
+            }
         }
     }
     Ok(unpacker.unpacked)
@@ -74,7 +80,7 @@ impl Unpacker<'_> {
         let stored = session.logs()?;
         let attributes = session.attributes()?;
         for log in &stored {
-            self.add(&log.agent, &log.path, |out| {
+            self.add_log(&log.agent, &log.path, |out| {
                 session.unpack_log(log, out).map(|_| ())
             })?;
         }
@@ -92,12 +98,12 @@ impl Unpacker<'_> {
             RowChoice::All => format!("/{id}.jsonl"),
             RowChoice::Appended => format!("/{id}-appended.jsonl"),
         };
-        self.add(DEFAULT_AGENT, &path, |out| {
+        self.add_log(DEFAULT_AGENT, &path, |out| {
             write_rows(session, &attributes, rows, out)
         })
     }
 
-    fn add(
+    fn add_log(
         &mut self,
         agent: &str,
         path: &str,
@@ -108,8 +114,13 @@ impl Unpacker<'_> {
         let mut out = LimitedWriter {
             out: BufWriter::new(out),
             bytes_left: &mut self.bytes_left,
+            refused: None,
         };
-        write(&mut out)?;
+        let written = write(&mut out);
+        if let Some(refused) = out.refused {
+            return Err(Error::io(&file)(refused));
+        }
+        written?;
         out.flush().map_err(Error::io(&file))?;
         self.unpacked.logs.push(ProvidedLog {
             agent: agent.to_string(),
@@ -121,27 +132,33 @@ impl Unpacker<'_> {
     }
 }
 
-/// Writes at most so many bytes.
+/// Writer with a limit that several writers share.
 struct LimitedWriter<'a, W> {
     out: W,
     bytes_left: &'a mut u64,
+    /// Error of the output. Whoever writes to it knows only the file that is read.
+    refused: Option<io::Error>,
 }
 
 impl<W: Write> Write for LimitedWriter<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         *self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
         if *self.bytes_left == 0 {
-            return Err(std::io::Error::other("more than such a file can hold"));
+            return Err(io::Error::other("more than such a file can hold"));
         }
-        self.out.write(bytes)
+        self.out.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            self.refused = Some(error);
+            kind.into()
+        })
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }
 
-/// Which rows of a session are written down as a log.
+/// Rows of a session that are written as a log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowChoice {
     All,
@@ -170,7 +187,7 @@ fn write_rows(
             if choice == RowChoice::Appended && message.seq > 0 {
                 continue;
             }
-            response.add(&message);
+            response.add_row(&message);
             let line = log_line(session.id(), attributes, &message, &response.id);
             writeln!(out, "{line}").map_err(Error::io(Path::new(session.id())))?;
         }
@@ -187,8 +204,8 @@ struct Response {
 }
 
 impl Response {
-    /// Goes on to a row: rows of the model that took the same input are one response, also with results of tools between them.
-    fn add(&mut self, message: &Message) {
+    /// Advances to a row: rows of the model that took the same input are one response, also with results of tools between them.
+    fn add_row(&mut self, message: &Message) {
         if message.kind == "user" && message.json.contains("\"tool_result\"") {
             return;
         }

@@ -5,14 +5,16 @@
 //!
 //! [`write_tables`] and [`write_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
-mod columns;
 mod error;
 mod export;
+mod files;
 mod hdf5;
 mod import;
 mod parquet;
-mod private_folder;
+mod redaction;
+mod replacement;
 mod rows;
+mod session_columns;
 mod session_file;
 
 pub use self::parquet::{
@@ -20,17 +22,17 @@ pub use self::parquet::{
     TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
     inspect_table, write_table, write_tables,
 };
-pub use columns::read_columns;
 pub use error::{Error, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, export_folder};
 pub use import::{UnpackedLogs, unpack_logs};
+pub use replacement::is_in_use;
 pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
+pub use session_columns::read_columns;
 pub use session_file::{
-    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, is_in_use,
-    write_sessions,
+    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub use session_file::{check_bytes, reseal_checksums};

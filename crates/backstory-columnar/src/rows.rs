@@ -20,7 +20,7 @@ pub struct SessionColumns {
 /// Attributes of a session's group. An empty text is stored as such; `None` is not stored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionAttributes {
-    /// Name of the agent, empty in files that do not tell.
+    /// Name of the agent, empty in files of others.
     pub agent: String,
     /// Model that the session used, or `unknown`.
     pub model: String,
@@ -38,7 +38,7 @@ pub struct SessionAttributes {
     pub permission_mode: Option<String>,
     /// The agent's own id of the session.
     pub session_id_original: Option<String>,
-    /// Comma-separated list of what the session lacks, such as `text evicted`.
+    /// Comma-separated list of what the session lacks: `text evicted`, `text partly evicted`, `hooks only`, `logs`.
     pub missing: Option<String>,
     /// Model that made the embeddings.
     pub embedding_model: Option<String>,
@@ -71,7 +71,7 @@ pub enum AttributeValue {
 /// Row of `messages`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
-    /// Number of the row's first event in the session, 0 when the file does not tell.
+    /// Number of the row's first event in the session, 0 in rows of others.
     pub seq: u32,
     /// The agent's id of the record, empty when it has none.
     pub uuid: String,

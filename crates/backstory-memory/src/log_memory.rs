@@ -4,13 +4,12 @@ use std::ops::Deref;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_redact::Redactor;
 use backstory_store::Store;
 
 use crate::Memory;
 use crate::discover::discover;
 use crate::error::Result;
-use crate::random::random_key;
+use crate::redaction::redactor_of_store;
 use crate::sweep::{Progress, SweepOptions, SweepReport};
 use crate::temporary::TemporaryFolder;
 
@@ -38,10 +37,12 @@ impl Deref for LogMemory {
     }
 }
 
-/// Reads logs into a temporary folder below `parent`, redacted with a key of its own if the options say so. It takes about a fifth
-/// of the size of the logs there. [`SweepOptions::retain`] does not matter.
+/// Reads logs into a temporary folder below `parent`, redacted if the options say so: with the key of the store in `key_home`, so that a
+/// secret has the same marker here and there, or with a random one if there is no such store. It takes about a fifth of the size of the
+/// logs there. [`SweepOptions::retain`] does not matter.
 pub fn read_logs(
     parent: &Path,
+    key_home: Option<&Path>,
     options: &SweepOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<LogMemory> {
@@ -49,7 +50,14 @@ pub fn read_logs(
     let folder = TemporaryFolder::create(parent)?;
     let store = Store::open_temporary(folder.path())?;
     let mut memory = Memory::of(folder.path(), store);
-    let redactor = options.redact.then(|| Redactor::new(random_key()));
+    let redactor = match options.redact {
+        true => {
+            // A damaged one is no reason not to read logs.
+            let keys = key_home.and_then(|home| Store::open_untouched(home).ok().flatten());
+            Some(redactor_of_store(keys.as_ref())?)
+        }
+        false => None,
+    };
     let redactor = redactor.as_ref();
     let discovery = discover(&options.sources, None, folder.path(), redactor)?;
     let mut report = memory.import_only(options, &discovery, redactor, progress)?;

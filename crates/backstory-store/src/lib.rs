@@ -66,8 +66,8 @@ pub use lag::{ConsumerId, ConsumerInfo, Lag, LagOrder, LagTable};
 pub use meta::{MetaEquals, MetaPlace};
 pub use open::{Store, View, is_store_entry, lock_file, try_lock_file};
 pub use queue::{
-    Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, LiveSession, MOST_ATTEMPTS,
-    NewItem, SAME_TIME_MS, ToldEvent, ToldSession,
+    Captured, Item, ItemFilter, ItemKind, ItemOutcome, ItemState, MOST_ATTEMPTS, NewItem,
+    SAME_TIME_MS, ToldEvent, ToldSession,
 };
 pub use recall::{ChangedName, RecalledSession};
 pub use repair::Rereading;

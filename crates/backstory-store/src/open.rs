@@ -37,6 +37,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// Page size of new stores. Pages of 8 KiB take 2 % more disk on real logs, and are no faster.
 pub(crate) const PAGE_BYTES: i64 = 4096;
 
+/// Length of the journal at which it is moved to the database.
+const MAX_JOURNAL_BYTES: i64 = 16 << 20;
+
 /// How long to wait for another process's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -92,13 +95,16 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut store = Store::connect(path, flags)?;
+        // A page that several commits change is moved once: a first sweep changes most pages of keys in each of its commits.
+        let mut journal_pages = MAX_JOURNAL_BYTES / PAGE_BYTES;
         if wait < BUSY_TIMEOUT {
             store.connection.busy_timeout(wait)?;
             // Nor to move the journal in the middle of it; see `tidy_now`.
-            store
-                .connection
-                .pragma_update(None, "wal_autocheckpoint", 0)?;
+            journal_pages = 0;
         }
+        store
+            .connection
+            .pragma_update(None, "wal_autocheckpoint", journal_pages)?;
         if store.version()? == 0 {
             // Laying the file out takes steps that SQLite cannot queue for: one process does it, others wait.
             let lock = lock_file(&folder.join("open.lock"), || {})?;
@@ -310,7 +316,7 @@ impl Store {
         self.connection
             .pragma_update(None, "synchronous", synchronous)?;
         self.connection
-            .pragma_update(None, "journal_size_limit", 16 << 20)?;
+            .pragma_update(None, "journal_size_limit", MAX_JOURNAL_BYTES)?;
         self.connection
             .pragma_update(None, "cache_size", -(24 << 10))?;
         self.connection

@@ -479,10 +479,13 @@ impl Tally {
             "INSERT OR REPLACE INTO responses (key, session, slot, model, seq, branch, billing, {USAGE_COLUMNS}) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
         );
-        for (key, tallied) in &self.responses {
-            if !tallied.changed {
-                continue;
-            }
+        let mut changed: Vec<(&EventKey, &TalliedResponse)> = (self.responses.iter())
+            .filter(|(_, tallied)| tallied.changed)
+            .collect();
+        // Neighbours lie on the same page.
+        changed.sort_unstable_by_key(|(key, _)| key.0);
+        let mut insert = connection.prepare_cached(&insert)?;
+        for (key, tallied) in changed {
             let counted = &tallied.counted;
             added = added
                 .wrapping_add(counted.hash(*key))
@@ -498,9 +501,7 @@ impl Tally {
                 billing,
             ];
             let row = numbers.into_iter().chain(columns(&counted.usage));
-            connection
-                .prepare_cached(&insert)?
-                .execute(params_from_iter(row))?;
+            insert.execute(params_from_iter(row))?;
         }
         add_to_sum(connection, Scope::Responses, added)?;
         let update = format!(
@@ -512,14 +513,13 @@ impl Tally {
              reasoning = reasoning + excluded.reasoning, cache_write_1h = cache_write_1h + excluded.cache_write_1h, \
              web_searches = web_searches + excluded.web_searches, web_fetches = web_fetches + excluded.web_fetches"
         );
+        let mut update = connection.prepare_cached(&update)?;
         for ((session, slot, model, branch, billing), added) in &self.added {
             if added.iter().all(|added| *added == 0) {
                 continue;
             }
             let numbers = [(*session).into(), *slot, *model, *branch, *billing];
-            connection
-                .prepare_cached(&update)?
-                .execute(params_from_iter(numbers.iter().chain(added)))?;
+            update.execute(params_from_iter(numbers.iter().chain(added)))?;
             if added.iter().any(|added| *added < 0) {
                 // What moved to another branch or billing leaves an empty row behind.
                 connection
@@ -542,15 +542,20 @@ impl Tally {
     }
 }
 
+/// Returns the number of prices for longer contexts that a response is beyond.
+pub(crate) fn context_tier(usage: &Usage) -> usize {
+    let input = usage.input_total();
+    let is_over = |tokens: &&u64| input > **tokens;
+    CONTEXT_TIER_TOKENS.iter().filter(is_over).count()
+}
+
 /// Returns the row of a billing, made if need be; 0 when the log says nothing and the context is short.
 pub(crate) fn billing_row(
     connection: &Connection,
     billing: &Billing,
     usage: &Usage,
 ) -> Result<i64> {
-    let input = usage.input_total();
-    let is_over = |tokens: &&u64| input > **tokens;
-    let tier = CONTEXT_TIER_TOKENS.iter().filter(is_over).count();
+    let tier = context_tier(usage);
     if tier == 0 && *billing == Billing::default() {
         return Ok(0);
     }

@@ -11,6 +11,10 @@ const HINT: Style = Style::new("1;36");
 pub(crate) const RENEW_KEYS: &str = "restore backstory.db from a backup; without one, `backstory forget --renew-keys` begins anew, and \
      sessions that were forgotten come back with the next sweep if their logs are still there: delete those first";
 
+/// The remedy for a disk, a quota or a file that is full.
+const FULL_DISK: &str =
+    "free some space, or write the output elsewhere, and run the same command again";
+
 /// An error on its way to the user.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -129,11 +133,9 @@ impl From<std::io::Error> for Error {
         use std::io::ErrorKind as Io;
         match error.kind() {
             Io::BrokenPipe => Error::new(ErrorKind::BrokenPipe, error.to_string()),
-            Io::StorageFull | Io::QuotaExceeded => Error::new(
-                ErrorKind::Environment,
-                format!("cannot write: {error}"),
-            )
-            .hint("free some space, or write the output elsewhere, and run the same command again"),
+            Io::StorageFull | Io::QuotaExceeded => {
+                Error::new(ErrorKind::Environment, format!("cannot write: {error}")).hint(FULL_DISK)
+            }
             _ => Error::new(
                 ErrorKind::Environment,
                 format!("input or output failed: {error}"),
@@ -218,16 +220,26 @@ impl From<backstory_memory::Error> for Error {
 impl From<backstory_columnar::Error> for Error {
     fn from(error: backstory_columnar::Error) -> Self {
         use backstory_columnar::Error as Columnar;
+        use std::io::ErrorKind as Io;
+        let message = error.to_string();
         match error {
             Columnar::Memory(error) => error.into(),
-            Columnar::Io { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Error::new(ErrorKind::NotFound, error.to_string())
+            Columnar::Io { source, .. } => match source.kind() {
+                Io::NotFound => Error::new(ErrorKind::NotFound, message),
+                Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => {
+                    Error::new(ErrorKind::Environment, message).hint(FULL_DISK)
+                }
+                _ => Error::new(ErrorKind::Environment, message),
+            },
+            Columnar::NoSession { .. } => Error::new(ErrorKind::NotFound, message),
+            Columnar::NotSessionFile { .. } => Error::new(ErrorKind::NotFound, message)
+                .hint("`backstory convert` and `backstory export` write such files"),
+            Columnar::Format { .. } | Columnar::Damaged { .. } => Error::usage(message)
+                .hint("write a new file with `backstory convert` or `backstory export`"),
+            Columnar::NoStore => {
+                Error::new(ErrorKind::NotFound, message).hint("`backstory sweep` makes one")
             }
-            Columnar::Io { .. } => Error::new(ErrorKind::Environment, error.to_string()),
-            Columnar::NoSession { .. } | Columnar::NotSessionFile { .. } => {
-                Error::new(ErrorKind::NotFound, error.to_string())
-            }
-            error => Error::new(ErrorKind::Usage, error.to_string()),
+            _ => Error::usage(message),
         }
     }
 }

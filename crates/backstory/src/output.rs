@@ -66,6 +66,18 @@ pub(crate) fn progress_bar(template: &str) -> ProgressBar {
     bar
 }
 
+/// Returns the number of columns of the terminal that standard output is, if it is one and tells.
+#[cfg(feature = "columnar")]
+pub(crate) fn terminal_width() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// A time for people, in their zone.
 pub(crate) fn local_time(at: Option<TimeMs>) -> String {
     let Some(time) = at.and_then(|at| Timestamp::from_millisecond(at.get()).ok()) else {
@@ -149,6 +161,14 @@ impl Table {
     /// Aligns all columns but the first to the right, for numbers.
     pub(crate) fn align_numbers(&mut self) {
         for column in self.0.column_iter_mut().skip(1) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+    }
+
+    /// Aligns one column to the right.
+    #[cfg(feature = "columnar")]
+    pub(crate) fn align_right(&mut self, column: usize) {
+        if let Some(column) = self.0.column_mut(column) {
             column.set_cell_alignment(comfy_table::CellAlignment::Right);
         }
     }

@@ -11,7 +11,7 @@ use crate::bounds::{MAX_NAME_BYTES, bound_name};
 use crate::injected::{inside, without_leading_blocks};
 use crate::json::text_of;
 use crate::object::Object;
-use crate::shared::{is_true, items, kept, string};
+use crate::shared::{is_true, items, kept, kept_text, string};
 use backstory_event::{EventBody, Image, Kind, Touch};
 
 /// The part that holds a record's own text; content blocks count from one after it.
@@ -164,7 +164,8 @@ impl<'a> Message<'a> {
                 }
                 "tool_result" => {
                     let text = block.content.map(result_text).unwrap_or_default();
-                    let result = Part::new(part, Kind::ToolResult, kept(&text).unwrap_or_default());
+                    let result =
+                        Part::new(part, Kind::ToolResult, kept_text(text).unwrap_or_default());
                     parts.push(Part {
                         error: is_true(block.is_error),
                         ..result.of_call(block.tool_use_id)
@@ -204,11 +205,15 @@ impl<'a> Message<'a> {
 impl Block<'_> {
     fn assistant_part(&self, index: u16) -> Option<Part> {
         match &*string(self.kind)? {
-            "text" => Some(Part::new(index, Kind::Reply, kept(&text_of(self.text?))?)),
+            "text" => Some(Part::new(
+                index,
+                Kind::Reply,
+                kept_text(text_of(self.text?))?,
+            )),
             "thinking" => Some(Part::new(
                 index,
                 Kind::Reasoning,
-                kept(&text_of(self.thinking?))?,
+                kept_text(text_of(self.thinking?))?,
             )),
             kind @ ("tool_use" | "server_tool_use") => {
                 let tool = string(self.name)?.into_owned();
@@ -278,7 +283,7 @@ fn result_text(content: &RawValue) -> String {
 /// The text of a user record: a prompt if anything in it was typed, else what was injected.
 fn text_part(texts: &[String], forced: Option<Kind>) -> Option<Part> {
     if let Some(kind) = forced {
-        return Some(Part::new(TEXT_PART, kind, kept(&texts.join("\n"))?));
+        return Some(Part::new(TEXT_PART, kind, kept_text(texts.join("\n"))?));
     }
     let typed: Vec<String> = texts.iter().filter_map(|text| typed(text)).collect();
     // An image alone, beside injected text, is no prompt.
@@ -287,9 +292,17 @@ fn text_part(texts: &[String], forced: Option<Kind>) -> Option<Part> {
         .any(|text| !matches!(text.as_str(), "[image]" | "[document]"))
         || typed.len() == texts.len()
     {
-        return Some(Part::new(TEXT_PART, Kind::Prompt, kept(&typed.join("\n"))?));
+        return Some(Part::new(
+            TEXT_PART,
+            Kind::Prompt,
+            kept_text(typed.join("\n"))?,
+        ));
     }
-    Some(Part::new(TEXT_PART, Kind::System, kept(&texts.join("\n"))?))
+    Some(Part::new(
+        TEXT_PART,
+        Kind::System,
+        kept_text(texts.join("\n"))?,
+    ))
 }
 
 /// What a person typed of this text; `None` when programs put all of it there.

@@ -9,7 +9,7 @@ use super::line::RolloutLine;
 use super::{marks, message, turn_item};
 use crate::json;
 use crate::object::Object;
-use crate::shared::kept;
+use crate::shared::kept_text;
 use backstory_event::{EventBody, Identity, Kind, Marks, Touch};
 
 /// One event, but for what only its place in the log tells.
@@ -86,7 +86,7 @@ pub(super) fn with_id(entry: Option<Entry>, id: Option<String>) -> Option<Entry>
 
 /// An entry that is nothing but text; `None` when there is none.
 pub(super) fn text(kind: Kind, text: Option<String>) -> Option<Entry> {
-    let text = kept(&text?)?;
+    let text = kept_text(text?)?;
     let marks = Marks {
         interrupted: kind == Kind::System && marks::is_interruption(&text),
         ..Marks::default()
@@ -111,7 +111,7 @@ pub(super) fn said(kind: Kind, voice: Voice, words: Option<String>) -> Option<En
 
 /// Thoughts, of which each piece may be a record of its own elsewhere.
 pub(super) fn thought(pieces: impl Iterator<Item = String>) -> Option<Entry> {
-    let pieces: Vec<String> = pieces.filter_map(|piece| kept(&piece)).collect();
+    let pieces: Vec<String> = pieces.filter_map(kept_text).collect();
     let entry = said(Kind::Reasoning, Voice::Thought, Some(pieces.join("\n\n")))?;
     Some(Entry { pieces, ..entry })
 }
@@ -127,7 +127,7 @@ pub(super) fn user(parts: impl Iterator<Item = message::Part>) -> Option<Entry> 
 /// The text of a value: a string decoded, else the JSON.
 pub(super) fn raw(value: Option<&RawValue>) -> String {
     value
-        .and_then(|value| kept(&json::text_of(value)))
+        .and_then(|value| kept_text(json::text_of(value)))
         .unwrap_or_default()
 }
 

@@ -6,7 +6,7 @@ use super::output::Answer;
 use super::{edits, marks, message};
 use crate::json;
 use crate::object::Object;
-use crate::shared::{kept, success_of_status};
+use crate::shared::{kept_text, success_of_status};
 use backstory_event::Kind;
 
 /// What an item of the model's conversation says.
@@ -92,8 +92,8 @@ fn function_call(item: &Object<'_>) -> Option<Entry> {
     let effects = fields.map(|fields| call::argument_effects(&name, fields));
     let edits = fields.map(|fields| edits::argument_edits(&arguments, fields));
     let mut entry = tool_call(item, &tool, effects.unwrap_or_default());
-    entry.body.text = kept(&arguments).unwrap_or_default();
     entry.body.edits = edits.unwrap_or_default();
+    entry.body.text = kept_text(arguments).unwrap_or_default();
     Some(entry)
 }
 
@@ -102,8 +102,8 @@ fn custom_call(item: &Object<'_>) -> Option<Entry> {
     let input = item.get("input").map(json::text_of).unwrap_or_default();
     let tool = call::tool_name(item.text("namespace"), &name);
     let mut entry = tool_call(item, &tool, call::of_input(&name, &input));
-    entry.body.text = kept(&input).unwrap_or_default();
     entry.body.edits = edits::input_edits(&name, &input);
+    entry.body.text = kept_text(input).unwrap_or_default();
     Some(entry)
 }
 

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::message;
 use crate::object::{Object, string};
-use crate::shared::{cut, kept};
+use crate::shared::{cut, kept_text};
 
 /// How Codex begins an answer when a tool could not do its work; such answers have no other structure.
 const FAILURES: &[&str] = &[
@@ -63,7 +63,7 @@ impl Answer {
                 Answer::of_text(message::joined(message::parts(output)).unwrap_or_default())
             }
         };
-        answer.text = kept(&answer.text).unwrap_or_default();
+        answer.text = kept_text(answer.text).unwrap_or_default();
         answer.in_background |= cut(&answer.text, MAX_FRAME_BYTES).contains(RUNNING);
         answer.error |= answer.exit_code.is_some_and(|code| code != 0);
         answer

@@ -11,14 +11,14 @@ use super::checksum::lookup3;
 /// the smallest super block that has a block of its own, elements of the smallest data block, bits of the elements of a page.
 pub(crate) const PARAMETERS: [u8; 5] = [32, 4, 4, 16, 10];
 
-const INDEX_BLOCK_ELEMENTS: u64 = 4;
+pub(crate) const INDEX_BLOCK_ELEMENTS: u64 = 4;
 const MIN_BLOCK_ELEMENTS: u64 = 16;
 const PAGE_ELEMENTS: u64 = 1024;
 /// Super blocks of which the index block refers to the data blocks itself, and the number of those.
-const DIRECT_SUPER_BLOCKS: u32 = 4;
-const DIRECT_DATA_BLOCKS: usize = 6;
-const SUPER_BLOCKS: u32 = 29;
-const HEADER_BYTES: u64 = 72;
+pub(crate) const DIRECT_SUPER_BLOCKS: u32 = 4;
+pub(crate) const DIRECT_DATA_BLOCKS: usize = 6;
+pub(crate) const SUPER_BLOCKS: u32 = 29;
+pub(crate) const HEADER_BYTES: u64 = 72;
 
 /// Place of a stored chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl ElementFormat {
         }
     }
 
-    fn length(self) -> usize {
+    pub(crate) fn length(self) -> usize {
         8 + self.size_bytes.map_or(0, |bytes| bytes + 4)
     }
 
@@ -64,7 +64,7 @@ impl ElementFormat {
 }
 
 /// Number of data blocks of a super block, and of elements in each.
-fn block_counts(super_block: u32) -> (u64, u64) {
+pub(crate) fn block_counts(super_block: u32) -> (u64, u64) {
     (
         1 << (super_block / 2),
         (1 << super_block.div_ceil(2)) * MIN_BLOCK_ELEMENTS,

@@ -11,6 +11,7 @@ pub(crate) mod header;
 pub(crate) mod heap;
 pub(crate) mod index;
 mod mend;
+pub(crate) mod object;
 mod output;
 pub(crate) mod source;
 #[cfg(test)]

@@ -12,8 +12,8 @@ use super::mend::{MendedBlock, header_lengths, mend_continuation, mend_header};
 
 /// Size of the blocks that small reads are served from.
 const BLOCK_BYTES: u64 = 8 * 1024;
-/// Blocks held: the header, index and text blocks of one session.
-const MAX_BLOCKS: usize = 128;
+/// Blocks held: the header, index and text blocks of one session. Each has one place, so that finding it takes no search.
+const MAX_BLOCKS: usize = 64;
 /// Object headers mended at most; a session has about 25.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Addresses of blocks that exist in memory only.
@@ -35,8 +35,8 @@ pub(crate) struct MendedSource {
 
 #[derive(Default)]
 struct SourceState {
-    blocks: HashMap<u64, (u64, Arc<[u8]>)>,
-    clock: u64,
+    /// Blocks with their number, by what is left of it when divided by the number of places.
+    blocks: Vec<Option<(u64, Arc<[u8]>)>>,
     /// Length of the creation order in the messages of continuation blocks, by their address.
     continuations: HashMap<u64, usize>,
     /// Continuation blocks that were made here, by their address, and addresses by the block that they continue.
@@ -197,26 +197,18 @@ impl MendedSource {
 
     fn cached_block(&self, file: &File, number: u64) -> Result<Arc<[u8]>, FormatError> {
         let mut state = self.state();
-        state.clock += 1;
-        let now = state.clock;
-        if let Some((used, block)) = state.blocks.get_mut(&number) {
-            *used = now;
+        state.blocks.resize(MAX_BLOCKS, None);
+        let place = &mut state.blocks[(number % MAX_BLOCKS as u64) as usize];
+        if let Some((held, block)) = place
+            && *held == number
+        {
             return Ok(Arc::clone(block));
         }
         let start = number * BLOCK_BYTES;
         let mut bytes = vec![0; BLOCK_BYTES.min(self.length.saturating_sub(start)) as usize];
         read_file(file, start, &mut bytes)?;
-        if state.blocks.len() >= MAX_BLOCKS
-            && let Some(oldest) = state
-                .blocks
-                .iter()
-                .min_by_key(|(_, (used, _))| *used)
-                .map(|(number, _)| *number)
-        {
-            state.blocks.remove(&oldest);
-        }
         let block: Arc<[u8]> = bytes.into();
-        state.blocks.insert(number, (now, Arc::clone(&block)));
+        *place = Some((number, Arc::clone(&block)));
         Ok(block)
     }
 

@@ -9,10 +9,17 @@ use super::SharedSource;
 /// Collections larger than this hold one text that is read by itself.
 const MAX_COLLECTION_BYTES: u64 = 64 << 20;
 
-/// Places of the texts in collections that were read.
+/// Place of a text in the file, by its number in a collection.
+struct TextPlace {
+    index: u32,
+    offset: u64,
+    length: u64,
+}
+
+/// Places of the texts in collections that were read, sorted by their numbers.
 pub(crate) struct TextReader<'a> {
     source: &'a SharedSource,
-    collections: HashMap<u64, HashMap<u32, (u64, u64)>>,
+    collections: HashMap<u64, Vec<TextPlace>>,
 }
 
 impl<'a> TextReader<'a> {
@@ -49,14 +56,18 @@ impl<'a> TextReader<'a> {
             return Ok(String::new());
         }
         if !self.collections.contains_key(&address) {
-            let objects = self.read_collection(address)?;
-            self.collections.insert(address, objects);
+            let places = self.read_collection(address)?;
+            self.collections.insert(address, places);
         }
-        let place = self
-            .collections
-            .get(&address)
-            .and_then(|objects| objects.get(&index));
-        let &(offset, size) = place.ok_or_else(|| {
+        let place = self.collections.get(&address).and_then(|places| {
+            let found = places.binary_search_by_key(&index, |place| place.index);
+            places.get(found.ok()?)
+        });
+        let &TextPlace {
+            offset,
+            length: size,
+            ..
+        } = place.ok_or_else(|| {
             FormatError::VlDataError(format!("there is no text {index} in the heap at {address}"))
         })?;
         if length > size {
@@ -69,8 +80,8 @@ impl<'a> TextReader<'a> {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Returns offset and size of all objects of a collection.
-    fn read_collection(&self, address: u64) -> Result<HashMap<u32, (u64, u64)>, FormatError> {
+    /// Returns the places of all texts of a collection.
+    fn read_collection(&self, address: u64) -> Result<Vec<TextPlace>, FormatError> {
         let bad = |what: &str| FormatError::VlDataError(format!("heap at {address}: {what}"));
         let word = |bytes: &[u8]| {
             bytes
@@ -86,7 +97,7 @@ impl<'a> TextReader<'a> {
         if size < 32 || size > self.source.file_bytes() {
             return Err(bad("its size is not possible"));
         }
-        let mut objects = HashMap::new();
+        let mut places = Vec::new();
         let whole = if size <= MAX_COLLECTION_BYTES {
             Some(self.source.read_bytes(address, size as usize)?)
         } else {
@@ -94,9 +105,13 @@ impl<'a> TextReader<'a> {
         };
         let mut at = 16;
         while at + 16 <= size {
+            let read;
             let object = match &whole {
-                Some(bytes) => bytes[at as usize..at as usize + 16].to_vec(),
-                None => self.source.read_bytes(address + at, 16)?,
+                Some(bytes) => &bytes[at as usize..at as usize + 16],
+                None => {
+                    read = self.source.read_bytes(address + at, 16)?;
+                    &read
+                }
             };
             let index = word(&object[..2]) as u32;
             let length = word(&object[8..16]);
@@ -108,9 +123,14 @@ impl<'a> TextReader<'a> {
                 .and_then(|start| start.checked_add(length))
                 .filter(|end| *end <= size)
                 .ok_or_else(|| bad("a text reaches beyond its end"))?;
-            objects.insert(index, (address + at + 16, length));
+            places.push(TextPlace {
+                index,
+                offset: address + at + 16,
+                length,
+            });
             at = next.next_multiple_of(8);
         }
-        Ok(objects)
+        places.sort_by_key(|place| place.index);
+        Ok(places)
     }
 }

@@ -337,7 +337,8 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 }
 
-fn filter_message(filters: &[Filter]) -> Vec<u8> {
+/// Returns the message of a pipeline of filters.
+pub(crate) fn filter_message(filters: &[Filter]) -> Vec<u8> {
     let mut body = vec![2, filters.len() as u8];
     for filter in filters {
         body.extend_from_slice(&filter.id.to_le_bytes());

@@ -3,7 +3,7 @@
 use backstory_memory::{Memory, SessionId, SessionRow, SessionStatus, TimeMs};
 
 use super::footer::LAYOUT;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Number of hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 16;
@@ -22,7 +22,7 @@ pub(super) fn session_fingerprint(
     };
     let status = SessionStatus::at(session, now).name();
     let mut known = format!("{row:?} {status}");
-    for log in memory.streams(session).map_err(Error::input)? {
+    for log in memory.streams(session)? {
         known.push_str(&format!(
             " {:?} {} {} {}",
             log.path, log.generation, log.length, log.redactions

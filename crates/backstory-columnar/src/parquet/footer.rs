@@ -1,14 +1,15 @@
-//! Footers: what a Parquet file says of itself.
+//! Footers of Parquet files: their schema, and the sessions that Backstory noted there.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use ::parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+use backstory_memory::SessionRow;
 
 use super::schema::Table;
 use super::thrift::check_schema_depth;
 use crate::error::{Error, Result};
+use crate::files::open_regular_file;
 
 /// Number of the layout. Files of another one are written again.
 pub(super) const LAYOUT: &str = "1";
@@ -30,7 +31,16 @@ pub(super) struct SessionKey {
     pub(super) session: String,
 }
 
-/// What a file that Backstory wrote has.
+impl SessionKey {
+    pub(super) fn of_row(row: &SessionRow) -> Self {
+        SessionKey {
+            agent: row.agent.clone(),
+            session: row.session.clone(),
+        }
+    }
+}
+
+/// Content of a file that Backstory wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PartContent {
     pub(super) table: Table,
@@ -87,17 +97,11 @@ impl PartContent {
 pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
     let damaged = |what: &str| Error::Damaged {
         path: path.to_owned(),
-        place: "footer".to_string(),
+        place: "the footer".to_string(),
         what: what.to_string(),
     };
-    let mut file = File::open(path).map_err(Error::io(path))?;
+    let mut file = open_regular_file(path)?;
     let found = file.metadata().map_err(Error::io(path))?;
-    if !found.is_file() {
-        return Err(Error::BadTarget {
-            path: path.to_owned(),
-            what: "is not a file".to_string(),
-        });
-    }
     let mut read_at = |place: u64, bytes: &mut [u8]| {
         file.seek(SeekFrom::Start(place))
             .and_then(|_| file.read_exact(bytes))
@@ -113,7 +117,12 @@ pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
     let [a, b, c, d, magic @ ..] = tail;
     match &magic {
         b"PAR1" => {}
-        b"PARE" => return Err(damaged("it is encrypted")),
+        b"PARE" => {
+            return Err(Error::BadTarget {
+                path: path.to_owned(),
+                what: "is encrypted, which is not supported: decrypt it first".to_string(),
+            });
+        }
         _ => return Err(damaged(not_parquet)),
     }
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));

@@ -1,4 +1,4 @@
-//! What Parquet files have, from their footers alone.
+//! Summaries of Parquet files, from their footers alone.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::ColumnDescriptor;
 use serde::Serialize;
 
-use super::folder::{month_folders, part_files};
 use super::footer::{PartContent, read_footer};
+use super::layout::{month_folders, part_files};
 use super::schema::Table;
 use crate::error::{Error, Result};
 
-/// What a Parquet file has.
+/// Summary of a Parquet file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableFileSummary {
     /// The file.
@@ -34,7 +34,7 @@ pub struct TableFileSummary {
     pub row_groups: Vec<RowGroupSummary>,
 }
 
-/// What a column of a Parquet file has.
+/// Summary of a column of a Parquet file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnSummary {
     /// Name; of nested columns, with the names of their groups.
@@ -48,7 +48,7 @@ pub struct ColumnSummary {
     pub uncompressed_bytes: u64,
 }
 
-/// What a row group of a Parquet file has.
+/// Summary of a row group of a Parquet file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowGroupSummary {
     /// Number of rows.
@@ -59,7 +59,7 @@ pub struct RowGroupSummary {
     pub uncompressed_bytes: u64,
 }
 
-/// What a folder of tables has.
+/// Summary of a folder of tables.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FolderSummary {
     /// The folder.
@@ -68,7 +68,7 @@ pub struct FolderSummary {
     pub tables: Vec<TableSummary>,
 }
 
-/// What a table of a folder has.
+/// Summary of a table in a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableSummary {
     /// The table.
@@ -106,7 +106,7 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
     let mut row_groups = Vec::with_capacity(metadata.num_row_groups());
     for group in metadata.row_groups() {
         let mut summary = RowGroupSummary {
-            rows: count(group.num_rows()),
+            rows: count_or_zero(group.num_rows()),
             bytes: 0,
             uncompressed_bytes: 0,
         };
@@ -127,7 +127,7 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
         path: path.to_owned(),
         table: content.as_ref().map(|content| content.table),
         sessions: content.map(|content| content.sessions.len() as u64),
-        rows: count(file.num_rows()),
+        rows: count_or_zero(file.num_rows()),
         bytes,
         created_by: file.created_by().map(str::to_string),
         columns,
@@ -168,7 +168,7 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     if tables.is_empty() {
         return Err(Error::BadTarget {
             path: folder.to_owned(),
-            what: "has no tables: expected TABLE/month=…/part-….parquet".to_string(),
+            what: "has neither HDF5 files nor tables: expected NAME.h5 or TABLE/month=…/part-….parquet".to_string(),
         });
     }
     Ok(FolderSummary {
@@ -177,18 +177,18 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     })
 }
 
-fn count(number: i64) -> u64 {
+fn count_or_zero(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
 fn chunk_bytes(chunk: &ColumnChunkMetaData) -> (u64, u64) {
     (
-        count(chunk.compressed_size()),
-        count(chunk.uncompressed_size()),
+        count_or_zero(chunk.compressed_size()),
+        count_or_zero(chunk.uncompressed_size()),
     )
 }
 
-/// Name of a column; that of the list for a column of lists.
+/// Returns the name of a column; that of the list for a column of lists.
 fn column_name(column: &ColumnDescriptor) -> String {
     let path = column.path().string();
     let is_list = |suffix: &str| path.strip_suffix(suffix).map(str::to_string);

@@ -5,27 +5,29 @@
 //! written beside the old one and renamed over it: there is no moment in which a row is missing or there twice, and no manifest that a kill
 //! could leave behind. The footer of every file names its sessions, each with a fingerprint of the state that was written.
 
-mod column;
-mod columns;
-mod export;
+mod column_buffer;
 mod fingerprint;
-mod folder;
 mod footer;
 mod inspect;
+mod layout;
+mod options;
 mod part;
 mod plan;
 mod row_values;
 mod schema;
+mod table_columns;
+mod table_files;
 mod table_writer;
 mod thrift;
 mod tool_calls;
 mod usage_rows;
 mod write_parts;
+mod write_tables;
 
-pub use self::export::{TableOptions, TableProgress};
-pub use self::folder::{TableReport, write_table, write_tables};
 pub use self::inspect::{
     ColumnSummary, FolderSummary, RowGroupSummary, TableFileSummary, TableSummary, inspect_folder,
     inspect_table,
 };
+pub use self::options::{TableOptions, TableProgress};
 pub use self::schema::{ColumnKind, ColumnSchema, Table};
+pub use self::write_tables::{TableReport, write_table, write_tables};

@@ -3,26 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{AGENTS, Memory, SessionFilter, SessionRow, TimeMs};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use backstory_memory::{AGENTS, Memory, SessionFilter, SessionRow};
 
-use super::export::TableOptions;
 use super::fingerprint::session_fingerprint;
-use super::folder::part_path;
 use super::footer::{PartContent, SessionKey};
+use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
+use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
 use crate::error::{Error, Result};
-
-/// Month of sessions whose start is not known: DuckDB and polars read it as null.
-const NO_MONTH: &str = "__HIVE_DEFAULT_PARTITION__";
-
-/// Part of sessions whose start is not known.
-const NO_DAY_PART: &str = "unknown";
-
-/// Part of sessions that used tokens and have no event of their own.
-const UNLISTED_PART: &str = "unlisted";
 
 /// A part that is there: its month, its path and what it has.
 pub(super) type OldPart = (String, PathBuf, PartContent);
@@ -47,7 +36,7 @@ impl PartPlan {
     }
 }
 
-/// What is known before anything is written.
+/// Decides which files are written, before anything is.
 pub(super) struct Planner<'a> {
     memory: &'a Memory,
     sessions: &'a [SessionRow],
@@ -56,15 +45,6 @@ pub(super) struct Planner<'a> {
     /// All sessions of the memory, looked up when they are needed.
     listed: Option<HashMap<SessionKey, SessionRow>>,
     fingerprints: HashMap<SessionKey, String>,
-}
-
-impl SessionKey {
-    pub(super) fn of_row(row: &SessionRow) -> Self {
-        SessionKey {
-            agent: row.agent.clone(),
-            session: row.session.clone(),
-        }
-    }
 }
 
 impl<'a> Planner<'a> {
@@ -276,10 +256,7 @@ impl<'a> Planner<'a> {
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
-                let rows = self
-                    .memory
-                    .sessions(&SessionFilter::default())
-                    .map_err(Error::input)?;
+                let rows = self.memory.sessions(&SessionFilter::default())?;
                 rows.into_iter()
                     .map(|row| (SessionKey::of_row(&row), row))
                     .collect()
@@ -309,17 +286,4 @@ impl<'a> Planner<'a> {
             _ => Ok(()),
         }
     }
-}
-
-/// Month and day, in UTC, of a session that started at this time.
-fn place_of(started_at: Option<TimeMs>) -> (String, String) {
-    let time = started_at.and_then(|at| Timestamp::from_millisecond(at.get()).ok());
-    let Some(time) = time else {
-        return (NO_MONTH.to_string(), NO_DAY_PART.to_string());
-    };
-    let date = time.to_zoned(TimeZone::UTC).date();
-    (
-        format!("{:04}-{:02}", date.year(), date.month()),
-        date.to_string(),
-    )
 }

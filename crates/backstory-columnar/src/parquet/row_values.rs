@@ -6,8 +6,9 @@ use backstory_memory::{
 };
 use jiff::Timestamp;
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::schema::{EVENT_COLUMNS, SESSION_COLUMNS};
+use crate::session_columns::missing_parts;
 
 /// Agent and id of a session, which are in every row.
 pub(super) struct SessionNames {
@@ -74,20 +75,6 @@ pub(super) fn usage_values(usage: &UsageRecord) -> [u64; 10] {
         usage.server_tools.web_search_requests,
         usage.server_tools.web_fetch_requests,
     ]
-}
-
-/// Returns what a session lacks.
-fn missing_parts(session: &SessionRow) -> Vec<&'static str> {
-    let mut missing = Vec::new();
-    if session.evicted > Seq::ZERO && session.evicted.count() >= session.events {
-        missing.push("text evicted");
-    } else if session.evicted > Seq::ZERO {
-        missing.push("text partly evicted");
-    }
-    if session.events == 0 && session.live_events > 0 {
-        missing.push("hooks only");
-    }
-    missing
 }
 
 pub(super) fn session_row(

@@ -11,7 +11,9 @@ use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 use serde::Serialize;
 
 use self::ColumnKind::{Boolean, Date, Integer, Name, Text, TextList, Timestamp};
-pub(super) use super::columns::{EVENT_COLUMNS, SESSION_COLUMNS, TOOL_CALL_COLUMNS, USAGE_COLUMNS};
+pub(super) use super::table_columns::{
+    EVENT_COLUMNS, SESSION_COLUMNS, TOOL_CALL_COLUMNS, USAGE_COLUMNS,
+};
 
 /// A table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -34,7 +36,7 @@ pub struct ColumnSchema {
     pub name: &'static str,
     /// Type of its values.
     pub kind: ColumnKind,
-    /// Whether a value can be null.
+    /// Values can be null.
     pub nullable: bool,
     /// Meaning of its values.
     pub about: &'static str,

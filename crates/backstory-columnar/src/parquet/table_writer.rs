@@ -1,14 +1,14 @@
 //! A table on its way into a file.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 use ::parquet::errors::Result;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::writer::SerializedFileWriter;
 
-use super::column::{ColumnBuffer, Value};
+use super::column_buffer::{ColumnBuffer, Value};
 use super::schema::Table;
 
 /// A row group ends when it has so many rows: what DuckDB reads on one thread.
@@ -75,8 +75,8 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes what is left and the footer; returns the file and the number of rows.
-    pub(super) fn finish(mut self, metadata: Vec<KeyValue>) -> Result<(File, u64)> {
+    /// Writes what is left and the footer; returns the number of rows.
+    pub(super) fn finish(mut self, metadata: Vec<KeyValue>) -> Result<u64> {
         if self.buffered_rows > 0 {
             self.write_row_group()?;
         }
@@ -84,10 +84,7 @@ impl TableWriter {
             self.writer.append_key_value_metadata(entry);
         }
         let rows = self.rows;
-        let file = self.writer.into_inner()?;
-        let file = file
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?;
-        Ok((file, rows))
+        self.writer.into_inner()?.flush()?;
+        Ok(rows)
     }
 }

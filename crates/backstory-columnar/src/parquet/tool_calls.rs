@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use ::parquet::data_type::ByteArray;
 use backstory_memory::{Kind, Seq, ToolClass, TurnNo};
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::row_values::{SessionNames, SharedEvent};
 use super::schema::TOOL_CALL_COLUMNS;
 
-/// Calls that wait for their results take no more memory than that; then the oldest one is written without.
+/// Maximum memory of calls that wait for their results; beyond it, the oldest one is written without.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// Bytes that a call takes beside its texts.
@@ -24,6 +24,7 @@ pub(super) struct ToolCalls {
     bytes: usize,
 }
 
+#[derive(Default)]
 struct Call {
     turn: TurnNo,
     tool_use_id: Option<String>,
@@ -110,18 +111,7 @@ fn tool_call_row(
     // Of a call whose text is gone, its result may still know something.
     let call = call.unwrap_or_else(|| Call {
         turn: record.map_or(TurnNo::ZERO, |record| record.turn),
-        tool_use_id: None,
-        tool: None,
-        tool_class: None,
-        arguments: None,
-        input_text: None,
-        command: None,
-        files: Vec::new(),
-        status: None,
-        exit_code: None,
-        started_at: None,
-        duration_ms: None,
-        model: None,
+        ..Call::default()
     });
     let class_of_result = || record?.tool_class.map(ToolClass::name);
     [

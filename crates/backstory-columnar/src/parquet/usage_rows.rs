@@ -8,12 +8,12 @@ use backstory_memory::{
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::fingerprint::text_fingerprint;
 use super::footer::SessionKey;
 use super::row_values::{SessionNames, time_value, usage_values};
 use super::schema::USAGE_COLUMNS;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Model of messages whose log names none, as `backstory usage` has it.
 const UNKNOWN_MODEL: &str = "unknown";
@@ -29,9 +29,7 @@ impl UsageTotals {
     pub(super) fn of_memory(memory: &Memory, agents: &BTreeSet<&str>) -> Result<Self> {
         let mut by_session = HashMap::new();
         for agent in agents {
-            let table = memory
-                .usage(UsageBy::Session, &TimeZone::UTC, Some(agent))
-                .map_err(Error::input)?;
+            let table = memory.usage(UsageBy::Session, &TimeZone::UTC, Some(agent))?;
             for entry in table.entries {
                 let fingerprint = text_fingerprint(&format!("{:?}", entry.models));
                 let key = SessionKey {
@@ -66,7 +64,7 @@ pub(super) fn usage_rows(
 ) -> Result<Vec<UsageTableRow>> {
     let names = SessionNames::new(&key.agent, &key.session);
     let name = SessionName::new(key.agent.clone(), key.session.as_str());
-    let responses = memory.response_usage(&name).map_err(Error::input)?;
+    let responses = memory.response_usage(&name)?;
     let rows = responses
         .iter()
         .map(|response| usage_row(&names, session, response));

@@ -5,12 +5,13 @@ use std::sync::mpsc::{Sender, channel};
 
 use backstory_memory::{Damage, Memory, TimeMs};
 
-use super::export::{TableFiles, TableProgress};
-use super::folder::TableReport;
 use super::footer::PartContent;
+use super::options::TableProgress;
 use super::part::PartWriter;
 use super::plan::PartPlan;
 use super::schema::Table;
+use super::table_files::TableFiles;
+use super::write_tables::TableReport;
 use crate::error::{Error, Result};
 
 /// More threads would take more memory: each has a row group of every table.
@@ -19,7 +20,7 @@ const MAX_THREADS: usize = 4;
 /// Number of events between two reports of progress.
 const PROGRESS_EVENTS: u64 = 500;
 
-/// What a thread tells the one that waits.
+/// Message of a writing thread.
 enum Step {
     Events(u64),
     Session,
@@ -50,7 +51,7 @@ pub(super) fn write_parts(
         .min(plans.len());
     let mut readers = Vec::new();
     for _ in 0..threads {
-        readers.extend(memory.open_reader().map_err(Error::input)?);
+        readers.extend(memory.open_reader()?);
     }
     let queue = Queue {
         plans: &plans,
@@ -62,7 +63,7 @@ pub(super) fn write_parts(
     std::thread::scope(|scope| {
         for reader in readers {
             let (queue, steps) = (&queue, steps.clone());
-            scope.spawn(move || queue.work(&reader, now, &steps));
+            scope.spawn(move || queue.write_parts(&reader, now, &steps));
         }
         drop(steps);
         for step in received {
@@ -94,7 +95,7 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    fn work(&self, memory: &Memory, now: TimeMs, steps: &Sender<Step>) {
+    fn write_parts(&self, memory: &Memory, now: TimeMs, steps: &Sender<Step>) {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let Some(plan) = self.plans.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
@@ -109,8 +110,8 @@ impl Queue<'_> {
 
 /// Writes the files of one plan. The table of sessions comes into place last: what it names is in the others.
 fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step>) -> Result<()> {
-    // A receiver that is gone does not want to know.
-    let tell = |step: Step| drop(steps.send(step));
+    // Nobody waits for the steps of an export that failed.
+    let report = |step: Step| drop(steps.send(step));
     let mut files = TableFiles::default();
     for (table, path) in &plan.targets {
         files
@@ -122,11 +123,11 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
         files.write_session(memory, session, now, &mut || {
             events += 1;
             if events == PROGRESS_EVENTS {
-                tell(Step::Events(std::mem::take(&mut events)));
+                report(Step::Events(std::mem::take(&mut events)));
             }
         })?;
-        tell(Step::Events(events));
-        tell(Step::Session);
+        report(Step::Events(events));
+        report(Step::Session);
     }
     for key in &plan.unlisted {
         files.write_usage(memory, key, None)?;
@@ -141,7 +142,7 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
             sessions: plan.content.clone(),
         };
         let (rows, bytes) = part.finish(&content)?;
-        tell(Step::File { rows, bytes });
+        report(Step::File { rows, bytes });
     }
     Ok(())
 }

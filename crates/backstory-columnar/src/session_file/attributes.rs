@@ -1,9 +1,28 @@
-//! Attributes of other writers, as they are written again.
+//! Attributes of sessions: those that are known, and those of other writers as they are written again.
 
 use hdf5_pure::{AttrValue, Datatype};
 
 use crate::hdf5::datatype::{double_type, encode_datatype, integer_type, single_type};
-use crate::rows::AttributeValue;
+use crate::rows::{AttributeValue, SessionAttributes};
+
+/// Sets a text that session files have; returns false for another name.
+pub(super) fn set_known_text(attributes: &mut SessionAttributes, name: &str, text: &str) -> bool {
+    let text = text.to_owned();
+    match name {
+        "agent" => attributes.agent = text,
+        "model" => attributes.model = text,
+        "summary" => attributes.summary = text,
+        "cwd" => attributes.cwd = text,
+        "git_branch" => attributes.git_branch = text,
+        "agent_version" => attributes.agent_version = text,
+        "permission_mode" => attributes.permission_mode = Some(text),
+        "session_id_original" => attributes.session_id_original = Some(text),
+        "missing" => attributes.missing = Some(text),
+        "embedding_model" => attributes.embedding_model = Some(text),
+        _ => return false,
+    }
+    true
+}
 
 /// Returns an attribute as it is written again, or `None` when it cannot be.
 pub(super) fn carried_attribute(

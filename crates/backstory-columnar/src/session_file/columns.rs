@@ -16,8 +16,6 @@ use crate::hdf5::texts::TextReader;
 
 /// Rows that are looked at together when the end of the used rows is searched.
 const SEARCH_ROWS: u64 = 4096;
-/// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
-const MIN_MAX_ROWS: u64 = 1 << 16;
 /// Largest gap between two texts that is read with them.
 const MAX_GAP_BYTES: u64 = 1 << 16;
 
@@ -26,6 +24,8 @@ pub(super) struct Columns<'a> {
     file: &'a SessionFile,
     place: String,
     group: Group,
+    /// Datasets that were found together, until they are used.
+    listed: RefCell<Option<HashMap<String, Dataset>>>,
     datasets: RefCell<HashMap<String, Option<(Dataset, CheckedShape)>>>,
 }
 
@@ -39,8 +39,34 @@ impl<'a> Columns<'a> {
             file,
             place,
             group,
+            listed: RefCell::default(),
             datasets: RefCell::default(),
         }))
+    }
+
+    /// Opens a group and finds all its datasets at once: by name, each would take a walk through all links.
+    pub(super) fn open_all(session: &Session<'a>, name: &str) -> Result<Option<Columns<'a>>> {
+        let Some(columns) = Columns::open(session, name)? else {
+            return Ok(None);
+        };
+        let listed = columns
+            .file
+            .child_datasets(&columns.group, &columns.place)?
+            .into_iter()
+            .collect();
+        columns.listed.replace(Some(listed));
+        Ok(Some(columns))
+    }
+
+    fn open_dataset(&self, name: &str) -> std::result::Result<Option<Dataset>, hdf5_pure::Error> {
+        if let Some(listed) = self.listed.borrow_mut().as_mut() {
+            return Ok(listed.remove(name));
+        }
+        match self.group.dataset(name) {
+            Ok(dataset) => Ok(Some(dataset)),
+            Err(hdf5_pure::Error::Format(hdf5_pure::FormatError::PathNotFound(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn file(&self) -> &'a SessionFile {
@@ -61,13 +87,15 @@ impl<'a> Columns<'a> {
         if !datasets.contains_key(name) {
             self.file.start_operation();
             let place = self.dataset_place(name);
-            let opened = match self.group.dataset(name) {
-                Ok(dataset) => {
+            let opened = self
+                .open_dataset(name)
+                .map_err(|error| self.file.format_error(&place, error))?;
+            let opened = match opened {
+                Some(dataset) => {
                     let shape = self.file.check_shape(&dataset, &place)?;
                     Some((dataset, shape))
                 }
-                Err(hdf5_pure::Error::Format(hdf5_pure::FormatError::PathNotFound(_))) => None,
-                Err(error) => return Err(self.file.format_error(&place, error)),
+                None => None,
             };
             datasets.insert(name.to_owned(), opened);
         }
@@ -115,8 +143,7 @@ impl<'a> Columns<'a> {
     /// time and content are unused.
     fn used_rows(&self, id: &str, index: &str, fields: [&str; 4]) -> Result<u64> {
         let rows = self.dataset_rows(id)?;
-        let most = self.file.file_bytes() / 4 + MIN_MAX_ROWS;
-        if rows > most {
+        if rows > self.file.max_rows() {
             let what = format!(
                 "{rows} rows cannot be in a file of {} bytes",
                 self.file.file_bytes()

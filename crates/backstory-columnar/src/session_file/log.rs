@@ -9,7 +9,7 @@ use zstd::zstd_safe::{DCtx, get_error_name};
 use super::columns::Columns;
 use super::limits::max_content_bytes;
 use super::read::Session;
-use super::schema::{CONTENT_FIELDS, FRAME_FIELDS, LOG, MESSAGES};
+use super::schema::{CONTENT_FIELDS, FRAME_FIELDS, MESSAGES};
 use crate::error::{Error, Result};
 use crate::rows::LogFile;
 
@@ -43,8 +43,8 @@ impl<'a> Session<'a> {
 
     /// Returns the log files that the session holds. [`Session::unpack_log`] gives their bytes.
     pub fn logs(&self) -> Result<Vec<LogInfo>> {
-        match Columns::open(self, LOG)? {
-            Some(columns) => self.log_infos(&columns),
+        match self.log_columns()? {
+            Some(columns) => self.log_infos(columns),
             None => Ok(Vec::new()),
         }
     }
@@ -75,16 +75,16 @@ impl<'a> Session<'a> {
 
     /// Writes the bytes of a log file to `out`, a frame at a time, and returns their number.
     pub fn unpack_log(&self, log: &LogInfo, out: &mut dyn Write) -> Result<u64> {
-        let Some(columns) = Columns::open(self, LOG)? else {
+        let Some(columns) = self.log_columns()? else {
             return Err(Error::NoSession {
                 path: self.file().path().to_owned(),
                 id: self.id().to_owned(),
             });
         };
         let messages = Columns::open(self, MESSAGES)?;
-        let frames = self.log_frames(&columns, messages.as_ref(), log)?;
+        let frames = self.log_frames(columns, messages.as_ref(), log)?;
         for frame in &frames {
-            let raw = self.unpack_frame(&columns, messages.as_ref(), log, frame)?;
+            let raw = self.unpack_frame(columns, messages.as_ref(), log, frame)?;
             out.write_all(&raw).map_err(Error::io(self.file().path()))?;
         }
         Ok(log.length)
@@ -136,7 +136,9 @@ impl<'a> Session<'a> {
             });
         }
         if raw_total != log.length || raw_total > max_content_bytes(self.file().file_bytes()) {
-            return Err(damaged("its frames do not have the length that it tells"));
+            return Err(damaged(
+                "the length of its frames is not that of its attribute",
+            ));
         }
         if prefix_total
             > content_bytes
@@ -172,7 +174,7 @@ impl<'a> Session<'a> {
             Ok(length) if length as u64 == frame.raw_length => Ok(raw),
             Ok(_) => Err(self.file().damaged(
                 &place(),
-                "a frame does not have the length that it tells".into(),
+                "the length of a frame is not that of the index".into(),
             )),
             Err(code) => Err(self.file().damaged(
                 &place(),
@@ -181,15 +183,24 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads all log files. Rows are told by the frame that refers to them.
+    /// Reads all log files. Rows are known by the frame that refers to them.
     pub(super) fn read_logs(&self) -> Result<Vec<LogFile>> {
-        let Some(columns) = Columns::open(self, LOG)? else {
+        let Some(columns) = self.log_columns()? else {
             return Ok(Vec::new());
         };
         let messages = Columns::open(self, MESSAGES)?;
         let mut starts = Vec::new();
         let mut logs = Vec::new();
-        for log in self.log_infos(&columns)? {
+        let infos = self.log_infos(columns)?;
+        // Zstandard can make a thousand times more of the same bytes than a file of real logs, and all logs are in memory together.
+        let total = infos
+            .iter()
+            .fold(0_u64, |total, log| total.saturating_add(log.length));
+        if total > max_content_bytes(self.file().file_bytes()) {
+            let what = "they are too long for a file of this size".to_owned();
+            return Err(self.file().damaged(columns.place(), what));
+        }
+        for log in infos {
             if let Some(messages) = messages.as_ref().filter(|_| starts.is_empty()) {
                 let rows = messages.message_rows()?;
                 starts = messages
@@ -203,7 +214,7 @@ impl<'a> Session<'a> {
                 agent: log.agent.clone(),
                 ..LogFile::default()
             };
-            for frame in self.log_frames(&columns, messages.as_ref(), &log)? {
+            for frame in self.log_frames(columns, messages.as_ref(), &log)? {
                 let offset = file.bytes.len() as u64;
                 let first = starts.partition_point(|start| *start < frame.prefix.start);
                 let rows = starts[first..]
@@ -213,7 +224,7 @@ impl<'a> Session<'a> {
                 file.rows
                     .extend((first..first + rows).map(|row| (offset, row as u32)));
                 file.bytes
-                    .extend(self.unpack_frame(&columns, messages.as_ref(), &log, &frame)?);
+                    .extend(self.unpack_frame(columns, messages.as_ref(), &log, &frame)?);
             }
             logs.push(file);
         }

@@ -1,11 +1,12 @@
 //! Merging a session of an old file into new columns, so that no row is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
+use crate::redaction::{has_other_redaction, unkeyed_markers};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 
-/// What makes two rows the same, with the number of equal ones before.
+/// Identity of a row, with its number among equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RowKey {
     Id(String, u32),
@@ -13,22 +14,50 @@ enum RowKey {
     Content(String, u64, String, String, u32),
 }
 
-/// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs.
-pub(super) fn merge_session(new: &mut SessionColumns, old: SessionColumns) -> UnchangedRows {
+/// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where one of them
+/// was redacted and the other one was not, only what others added to `old` is kept.
+pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -> UnchangedRows {
+    let is_replaced = has_other_redaction(&new.attributes, &old.attributes);
+    if is_replaced {
+        old = rows_of_others(old);
+    }
     merge_attributes(&mut new.attributes, old.attributes);
     let places = merge_messages(&mut new.messages, old.messages);
     let calls = merge_calls(&mut new.tool_calls, old.tool_calls);
     merge_logs(&mut new.logs, old.logs, &places);
-    UnchangedRows {
-        messages: places.unchanged,
-        tool_calls: calls.unchanged,
+    match is_replaced {
+        true => UnchangedRows::default(),
+        false => UnchangedRows {
+            messages: places.unchanged,
+            tool_calls: calls.unchanged,
+        },
     }
 }
 
 /// Numbers of rows at the beginning whose contents are those of the old file.
+#[derive(Default)]
 pub(super) struct UnchangedRows {
     pub(super) messages: usize,
     pub(super) tool_calls: usize,
+}
+
+/// Returns the part of a session that others added: rows without the number of an event, their calls, and attributes.
+fn rows_of_others(mut session: SessionColumns) -> SessionColumns {
+    session.messages.retain(|row| row.seq == 0);
+    let messages = session.messages.iter().map(|row| row.uuid.as_str());
+    let messages: HashSet<&str> = messages.filter(|uuid| !uuid.is_empty()).collect();
+    session
+        .tool_calls
+        .retain(|row| messages.contains(row.message_uuid.as_str()));
+    SessionColumns {
+        attributes: SessionAttributes {
+            other: session.attributes.other,
+            ..SessionAttributes::default()
+        },
+        messages: session.messages,
+        tool_calls: session.tool_calls,
+        ..SessionColumns::default()
+    }
 }
 
 fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
@@ -78,7 +107,7 @@ fn number_keys<T, K: Hash + Eq + Clone>(
 
 fn message_keys(rows: &[Message]) -> Vec<RowKey> {
     let key = |row: &Message| match (row.uuid.is_empty(), row.seq) {
-        (false, _) => RowKey::Id(row.uuid.clone(), 0),
+        (false, _) => RowKey::Id(unkeyed_markers(&row.uuid).into_owned(), 0),
         (true, 0) => RowKey::Content(
             row.kind.clone(),
             row.timestamp.to_bits(),
@@ -93,7 +122,7 @@ fn message_keys(rows: &[Message]) -> Vec<RowKey> {
 
 fn call_keys(rows: &[ToolCall]) -> Vec<RowKey> {
     let key = |row: &ToolCall| match row.tool_use_id.is_empty() {
-        false => RowKey::Id(row.tool_use_id.clone(), 0),
+        false => RowKey::Id(unkeyed_markers(&row.tool_use_id).into_owned(), 0),
         true => RowKey::Content(
             row.name.clone(),
             row.timestamp.to_bits(),
@@ -287,16 +316,24 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
         }
     };
     new.iter_mut().for_each(|log| move_rows(log, &places.new));
+    let mut known_paths: HashMap<String, usize> = HashMap::new();
+    for (number, log) in new.iter().enumerate() {
+        known_paths.entry(log.path.clone()).or_insert(number);
+    }
     for mut log in old {
         move_rows(&mut log, &places.old);
-        match new.iter_mut().find(|known| known.path == log.path) {
+        let number = known_paths.get(&log.path).copied();
+        match number.and_then(|number| new.get_mut(number)) {
             Some(known)
                 if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>
             {
                 *known = log;
             }
             Some(_) => {}
-            None => new.push(log),
+            None => {
+                known_paths.insert(log.path.clone(), new.len());
+                new.push(log);
+            }
         }
     }
 }

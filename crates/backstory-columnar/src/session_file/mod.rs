@@ -8,7 +8,6 @@ mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 mod limits;
-mod lock;
 mod log;
 mod merge;
 mod open;
@@ -17,14 +16,16 @@ mod reuse;
 mod save;
 mod save_files;
 mod schema;
+mod summary;
 #[cfg(test)]
 mod tests;
+mod unlisted;
 mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{check_bytes, reseal_checksums};
-pub use lock::is_in_use;
 pub use log::LogInfo;
-pub use open::{SessionFile, SessionSummary};
+pub use open::SessionFile;
 pub use read::Session;
+pub use summary::SessionSummary;
 pub use write::{WriteOptions, WriteReport, write_sessions};

@@ -1,4 +1,4 @@
-//! Opening session files, and what `inspect` shows of them.
+//! Opening session files.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -6,41 +6,22 @@ use std::path::{Path, PathBuf};
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
 
-use super::columns::Columns;
 use super::limits::{CheckError, CheckedShape, check_dataset};
 use super::read::Session;
-use super::schema::{MESSAGES, SCHEMA_VERSION, SESSIONS, TOOL_CALLS};
+use super::schema::{SCHEMA_VERSION, SESSIONS};
 use crate::error::{Error, Result};
 use crate::hdf5::SharedSource;
-use crate::rows::{SessionAttributes, TokenUsage};
 
 /// Bytes that reading one object may take beyond twice the file.
 const READ_SLACK_BYTES: u64 = 64 << 20;
+/// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
+const MIN_MAX_ROWS: u64 = 1 << 16;
 
 /// Session file opened for reading. What is read is never more than the file can hold, whatever it claims.
 pub struct SessionFile {
     path: PathBuf,
     file: hdf5_pure::File,
     pub(super) source: SharedSource,
-}
-
-/// What a file tells about one of its sessions without its content.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionSummary {
-    /// Name of the session's group.
-    pub id: String,
-    /// Attributes of the session.
-    pub attributes: SessionAttributes,
-    /// Number of messages.
-    pub messages: u64,
-    /// Number of tool calls.
-    pub tool_calls: u64,
-    /// Number of artifacts.
-    pub artifacts: u64,
-    /// Number of log files.
-    pub logs: u64,
-    /// Tokens of all messages.
-    pub usage: TokenUsage,
 }
 
 impl SessionFile {
@@ -118,21 +99,6 @@ impl SessionFile {
             .to_owned())
     }
 
-    /// Returns the names of all sessions, sorted.
-    pub fn session_ids(&self) -> Result<Vec<String>> {
-        Ok(self
-            .session_groups()?
-            .into_iter()
-            .map(|(id, _)| id)
-            .collect())
-    }
-
-    /// Returns a summary of every session, sorted by name. Content is not read.
-    pub fn sessions(&self) -> Result<Vec<SessionSummary>> {
-        let sessions = self.all_sessions()?;
-        sessions.iter().map(Session::summary).collect()
-    }
-
     /// Returns all sessions, sorted by name.
     pub fn all_sessions(&self) -> Result<Vec<Session<'_>>> {
         let groups = self.session_groups()?.into_iter();
@@ -174,6 +140,11 @@ impl SessionFile {
 
     pub(super) fn file_bytes(&self) -> u64 {
         self.source.file_bytes()
+    }
+
+    /// Rows that a table of the file can have.
+    pub(super) fn max_rows(&self) -> u64 {
+        self.file_bytes() / 4 + MIN_MAX_ROWS
     }
 
     /// Lets the next operation read each byte of the file about twice.
@@ -272,25 +243,5 @@ impl std::fmt::Debug for SessionFile {
             .debug_struct("SessionFile")
             .field("path", &self.path)
             .finish_non_exhaustive()
-    }
-}
-
-impl Session<'_> {
-    /// Returns counts, attributes and token sums.
-    pub fn summary(&self) -> Result<SessionSummary> {
-        let attributes = self.attributes()?;
-        let messages = Columns::open(self, MESSAGES)?;
-        let tool_calls = Columns::open(self, TOOL_CALLS)?;
-        Ok(SessionSummary {
-            id: self.id().to_owned(),
-            attributes,
-            messages: messages.as_ref().map_or(Ok(0), Columns::message_rows)?,
-            tool_calls: tool_calls.as_ref().map_or(Ok(0), Columns::call_rows)?,
-            artifacts: self.artifact_count()?,
-            logs: self.log_count()?,
-            usage: messages
-                .as_ref()
-                .map_or(Ok(TokenUsage::default()), Columns::sum_usage)?,
-        })
     }
 }

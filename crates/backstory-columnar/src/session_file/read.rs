@@ -1,14 +1,15 @@
 //! Reading one session.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Group};
 
-use super::attributes::carried_attribute;
+use super::attributes::{carried_attribute, set_known_text};
 use super::columns::Columns;
 use super::open::SessionFile;
 use super::schema::{
-    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, MESSAGE_TEXTS, MESSAGES, SESSIONS,
+    ARTIFACTS, CALL_FIELDS, CALL_TEXTS, CONTENT_FIELDS, LOG, MESSAGE_TEXTS, MESSAGES, SESSIONS,
     TOOL_CALLS, USAGE_FIELDS,
 };
 use crate::error::Result;
@@ -24,11 +25,17 @@ pub struct Session<'a> {
     file: &'a SessionFile,
     id: String,
     group: Group,
+    logs: OnceCell<Option<Columns<'a>>>,
 }
 
 impl<'a> Session<'a> {
     pub(super) fn new(file: &'a SessionFile, id: String, group: Group) -> Self {
-        Self { file, id, group }
+        Self {
+            file,
+            id,
+            group,
+            logs: OnceCell::new(),
+        }
     }
 
     /// Name of the session's group.
@@ -44,6 +51,15 @@ impl<'a> Session<'a> {
         &self.group
     }
 
+    /// Datasets of the logs, which are found once for all of them.
+    pub(super) fn log_columns(&self) -> Result<Option<&Columns<'a>>> {
+        if let Some(columns) = self.logs.get() {
+            return Ok(columns.as_ref());
+        }
+        let columns = Columns::open_all(self, LOG)?;
+        Ok(self.logs.get_or_init(|| columns).as_ref())
+    }
+
     pub(super) fn place(&self) -> String {
         format!("{SESSIONS}/{}", self.id)
     }
@@ -55,19 +71,9 @@ impl<'a> Session<'a> {
         let mut attributes = SessionAttributes::default();
         let mut others = Vec::new();
         for (name, value) in values {
-            let text = value.as_str().map(str::to_owned);
-            match (name.as_str(), text) {
-                ("agent", Some(text)) => attributes.agent = text,
-                ("model", Some(text)) => attributes.model = text,
-                ("summary", Some(text)) => attributes.summary = text,
-                ("cwd", Some(text)) => attributes.cwd = text,
-                ("git_branch", Some(text)) => attributes.git_branch = text,
-                ("agent_version", Some(text)) => attributes.agent_version = text,
-                ("permission_mode", Some(text)) => attributes.permission_mode = Some(text),
-                ("session_id_original", Some(text)) => attributes.session_id_original = Some(text),
-                ("missing", Some(text)) => attributes.missing = Some(text),
-                ("embedding_model", Some(text)) => attributes.embedding_model = Some(text),
-                ("created_at", _) if value.as_f64().is_some() => {
+            match value.as_str() {
+                Some(text) if set_known_text(&mut attributes, &name, text) => {}
+                _ if name == "created_at" && value.as_f64().is_some() => {
                     attributes.created_at = value.as_f64().unwrap_or_default();
                 }
                 _ => others.push((name, value)),
@@ -238,7 +244,7 @@ impl Columns<'_> {
     }
 }
 
-fn usage_from(
+pub(super) fn usage_from(
     [
         input_tokens,
         output_tokens,

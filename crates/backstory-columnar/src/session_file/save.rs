@@ -15,7 +15,7 @@ use crate::hdf5::index::StoredChunk;
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
 use crate::rows::{AttributeValue, Message, SessionAttributes, SessionColumns, ToolCall};
 
-/// What is carried over from the old session.
+/// Members carried over from the old session.
 #[derive(Default)]
 pub(super) struct CarriedMembers {
     pub(super) session: Vec<Link>,
@@ -25,7 +25,7 @@ pub(super) struct CarriedMembers {
     pub(super) result_data: Option<u64>,
 }
 
-/// What is carried over of `messages` or `tool_calls`.
+/// Parts of `messages` or `tool_calls` that are carried over.
 #[derive(Default)]
 pub(super) struct CarriedTable {
     /// Members and attributes that we do not write.

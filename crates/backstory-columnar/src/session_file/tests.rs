@@ -2,9 +2,12 @@
 
 use super::fuzz::{check_bytes, reseal_checksums};
 use super::{SessionFile, WriteOptions, write_sessions};
-use crate::hdf5::datatype::text_type;
+use crate::hdf5::datatype::{integer_type, text_type};
 use crate::hdf5::{DatasetLayout, FileWriter, Filter, Storage};
-use crate::rows::{Artifact, AttributeValue, LogFile, Message, SessionColumns, ToolCall};
+use crate::rows::{
+    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
+    ToolCall,
+};
 
 /// Small file with everything in it.
 fn small_file() -> Vec<u8> {
@@ -216,4 +219,213 @@ fn texts_that_are_referred_to_too_often_are_refused() {
     assert_eq!(session.tail(2).unwrap()[1].uuid.len(), 200_000);
     let error = session.messages(0..20_000).unwrap_err().to_string();
     assert!(error.contains("too often"), "{error}");
+}
+
+#[test]
+fn many_small_logs_take_linear_time() {
+    let count = 5000;
+    let rows = (0..count).map(|number| Message {
+        seq: number + 1,
+        uuid: format!("uuid-{number}"),
+        text: format!("text {number}"),
+        json: format!("\"text {number}\""),
+        ..Message::default()
+    });
+    let logs = (0..count).map(|number| LogFile {
+        path: format!("/logs/{number}.jsonl"),
+        agent: "toy".into(),
+        bytes: format!("{{\"text\":\"text {number}\"}}\n").into_bytes(),
+        rows: vec![(0, number)],
+    });
+    let session = SessionColumns {
+        id: "a".into(),
+        messages: rows.collect(),
+        logs: logs.collect(),
+        ..SessionColumns::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    for _ in 0..2 {
+        let sessions = [Ok(session.clone())];
+        write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    }
+    let file = SessionFile::open(&path).unwrap();
+    assert_eq!(file.sessions().unwrap()[0].logs, u64::from(count));
+    let read = file.session("a").unwrap();
+    assert_eq!(read.open_summary().unwrap().logs, u64::from(count));
+    assert_eq!(read.read().unwrap().logs, session.logs);
+}
+
+/// Session with that many messages and every kind of attribute.
+fn counted_session(id: &str, rows: u32) -> SessionColumns {
+    let row = |number: u32| Message {
+        uuid: format!("uuid-{number}"),
+        text: "text".into(),
+        usage: TokenUsage {
+            input_tokens: i64::from(number),
+            output_tokens: i64::from(number % 7) - 3,
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: if number == 9 {
+                i64::MAX
+            } else {
+                1 << (number % 50)
+            },
+        },
+        ..Message::default()
+    };
+    SessionColumns {
+        id: id.into(),
+        attributes: SessionAttributes {
+            model: "m".into(),
+            created_at: 1.5,
+            summary: "Für alle".into(),
+            cwd: "x".repeat(20_000),
+            missing: Some(String::new()),
+            other: vec![
+                ("cursor".into(), AttributeValue::Integer(-7)),
+                ("score".into(), AttributeValue::Float(0.5)),
+                ("ünique".into(), AttributeValue::Text("ß".into())),
+            ],
+            ..SessionAttributes::default()
+        },
+        messages: (0..rows).map(row).collect(),
+        tool_calls: vec![ToolCall::default(); rows as usize / 3],
+        artifacts: (0..rows % 50)
+            .map(|number| Artifact {
+                name: format!("{number}.png"),
+                ..Artifact::default()
+            })
+            .collect(),
+        logs: vec![LogFile::default(); rows as usize % 3],
+    }
+}
+
+/// Asserts that both readers give the same, and returns the number of sessions that the quick one reads.
+fn compare_readers(path: &std::path::Path) -> usize {
+    let file = SessionFile::open(path).unwrap();
+    let groups = file.session_groups().unwrap();
+    let ids: Vec<String> = groups.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(file.session_ids().unwrap(), ids);
+    let mut quick = 0;
+    for (session, summary) in file
+        .all_sessions()
+        .unwrap()
+        .iter()
+        .zip(file.sessions().unwrap())
+    {
+        let opened = session.open_summary().unwrap();
+        assert_eq!(summary, opened);
+        if let Some(read) = session.read_summary() {
+            quick += 1;
+            assert_eq!(read, opened);
+        }
+    }
+    quick
+}
+
+#[test]
+fn summaries_are_those_of_hdf5_pure() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    // The index has 4 chunks of 64 rows, blocks of 16 and more, and refers to 244 itself.
+    let rows = [
+        0, 1, 63, 64, 65, 255, 256, 257, 1280, 1281, 5000, 15_616, 15_617,
+    ];
+    let sessions = rows
+        .into_iter()
+        .chain(20..60)
+        .map(|rows| Ok(counted_session(&format!("session-{rows}"), rows)));
+    write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    assert_eq!(compare_readers(&path), rows.len() + 40 - 1);
+
+    let Ok(python) = std::env::var("BACKSTORY_TEST_PYTHON") else {
+        println!("skipped: BACKSTORY_TEST_PYTHON does not name a python with the package");
+        return;
+    };
+    let sessions = [Ok(SessionColumns {
+        id: "a".into(),
+        messages: counted_session("a", 100).messages,
+        ..SessionColumns::default()
+    })];
+    write_sessions(&path, "test", sessions, &WriteOptions::default()).unwrap();
+    let program = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/package_append.py");
+    let run = std::process::Command::new(python)
+        .arg(program)
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    assert!(compare_readers(&path) >= rows.len() + 40 - 1);
+}
+
+/// File of sessions with logs that expand to `frames` times 64 MiB each.
+fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
+    let frame_bytes = 64_u64 << 20;
+    let packed = zstd::encode_all(&vec![b'\n'; frame_bytes as usize][..], 3).unwrap();
+    let index: Vec<u8> = [frame_bytes, packed.len() as u64, 0, 0]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let bytes_layout = |datatype, elements: usize| DatasetLayout {
+        datatype,
+        dims: vec![elements as u64],
+        storage: Storage::Contiguous,
+    };
+    let mut links = Vec::new();
+    for number in 0..sessions {
+        let mut members = Vec::new();
+        for log in 0..logs {
+            let length = AttributeValue::Integer((frame_bytes * frames as u64) as i64);
+            let agent = AttributeValue::Text("claude-code".into());
+            let path = AttributeValue::Text(format!("/{log}.jsonl"));
+            let attributes = [("length", length), ("agent", agent), ("path", path)]
+                .map(|(name, value)| writer.encode_attribute(name, &value).unwrap());
+            let layout = bytes_layout(integer_type(1, false), packed.len() * frames);
+            let data = packed.repeat(frames);
+            let address = writer.write_dataset(&layout, &[&data], &attributes);
+            members.push((log.to_string(), address.unwrap()));
+            let layout = bytes_layout(super::schema::frame_type(), frames);
+            let address = writer.write_dataset(&layout, &[&index.repeat(frames)], &[]);
+            members.push((format!("{log}_index"), address.unwrap()));
+        }
+        let group = writer.write_group(&members, &[]).unwrap();
+        let session = writer.write_group(&[("log".into(), group)], &[]).unwrap();
+        links.push((format!("session-{number}"), session));
+    }
+    let sessions = writer.write_group(&links, &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+    drop(writer);
+    bytes.into_inner()
+}
+
+#[test]
+fn logs_that_expand_without_end_are_refused() {
+    // Each file holds some 30,000 times its size.
+    for (sessions, logs, frames) in [(1, 1, 100), (1, 100, 1), (100, 3, 1)] {
+        let bytes = expanding_logs(sessions, logs, frames);
+        let most = bytes.len() as u64 * 1040 + (1 << 20);
+        let raw = (sessions * logs * frames) as u64 * (64 << 20);
+        assert!(raw > 8 * most, "{raw} {most}");
+        let file = SessionFile::from_bytes(bytes).unwrap();
+        assert_eq!(file.sessions().unwrap().len(), sessions);
+        if logs * frames > 3 {
+            let session = file.session("session-0").unwrap();
+            let error = session.read().unwrap_err().to_string();
+            assert!(
+                error.contains("too long for a file of this size"),
+                "{error}"
+            );
+        }
+    }
 }

@@ -7,7 +7,6 @@ use hdf5_pure::Group;
 
 use super::columns::Columns;
 use super::copy::Copier;
-use super::lock::{NewVersion, resolve_target};
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
@@ -20,9 +19,11 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
+use crate::redaction::has_other_redaction;
+use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
-/// How a file is written.
+/// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// Threads that compress.
@@ -40,7 +41,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// What was written.
+/// Result of writing a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
     /// Sessions that were given.
@@ -61,7 +62,7 @@ pub struct WriteReport {
 /// writer waits. A session is in memory only while it is written. `source` is the attribute of that name of a new file.
 ///
 /// # Errors
-/// If a session cannot be had or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
+/// If a session cannot be provided or written, if the old file is damaged or has something that cannot be carried over, or the system refuses.
 pub fn write_sessions<I>(
     path: &Path,
     source: &str,
@@ -72,16 +73,19 @@ where
     I: IntoIterator<Item = Result<SessionColumns>>,
 {
     let target = resolve_target(path)?;
-    let new = NewVersion::create(&target, options.wait)?;
-    let old = match new.old_file() {
+    let _lock = WriteLock::acquire(&target, options.wait)?;
+    let locked = lock_old_version(&target, options.wait)?;
+    let old = match &locked {
         Some(file) => {
-            let old =
-                SessionFile::from_file(&target, file.try_clone().map_err(Error::io(&target))?)?;
+            let file = file.try_clone().map_err(Error::io(&target))?;
+            let old = SessionFile::from_file(&target, file)?;
+            old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
         None => None,
     };
+    let new = NewVersion::create(&target)?;
     let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
     let mut rebuild = Rebuild {
         target: &target,
@@ -93,7 +97,6 @@ where
     rebuild.write_all(source, sessions)?;
     let report = rebuild.report;
     drop(rebuild);
-    drop(old);
     new.replace_target()?;
     Ok(report)
 }
@@ -216,11 +219,15 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         }
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
-            let replaced = new
-                .artifacts
-                .iter()
-                .map(|artifact| artifact.name.as_str())
-                .collect();
+            let names = new.artifacts.iter().map(|artifact| artifact.name.as_str());
+            let mut replaced: HashSet<&str> = names.collect();
+            // Names of ours have ids of records in them, and their origins those of calls.
+            let mut ours = Vec::new();
+            if has_other_redaction(&new.attributes, &old.attributes()?) {
+                ours = old.artifacts()?;
+                ours.retain(|artifact| !artifact.origin.is_empty());
+            }
+            replaced.extend(ours.iter().map(|artifact| artifact.name.as_str()));
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)

@@ -126,35 +126,97 @@ fn files_of_the_package_are_read() {
 
 #[test]
 fn what_cannot_be_carried_over_is_refused_before_anything_is_written() {
-    for code in [
-        "f['kind'] = h5py.string_dtype()",
-        "f['sessions/a'].create_dataset('links', data=f['sessions'].ref, dtype=h5py.ref_dtype)",
-        "f['sessions/a'].attrs['link'] = f['sessions'].ref",
-    ] {
+    let cases = [
+        ("f['kind'] = h5py.string_dtype()", "named datatypes"),
+        (
+            "f['sessions/a'].create_dataset('links', data=f['sessions'].ref, dtype=h5py.ref_dtype)",
+            "refer to other objects",
+        ),
+        (
+            "f['sessions/a'].attrs['link'] = f['sessions'].ref",
+            "attribute \"link\" cannot be written",
+        ),
+        (
+            "f['sessions/a/latest'] = h5py.SoftLink('/sessions/a/messages')",
+            "/sessions/a cannot be carried over: \"latest\" in it is a soft link",
+        ),
+        (
+            "f['sessions/a/away'] = h5py.ExternalLink('other.h5', '/sessions')",
+            "\"away\" in it is an external link",
+        ),
+        (
+            "f['sessions/a/messages/uuid'].attrs['table'] = [[1, 2], [3, 4]]",
+            "/sessions/a/messages/uuid cannot be carried over: its attribute \"table\" has several dimensions",
+        ),
+        (
+            "f['sessions'].attrs['table'] = [['a', 'b']]",
+            "attribute \"table\"",
+        ),
+        // Many links and attributes, which are stored in a heap or a symbol table.
+        (
+            "g = f.create_group('many')\nfor n in range(900): g.create_dataset(f'{n:0100}', data=n)\ng['soft'] = h5py.SoftLink('/nowhere')",
+            "/many cannot be carried over: \"soft\" in it is a soft link",
+        ),
+        (
+            "g = f.create_group('many')\nfor n in range(900): g.attrs[f'number-{n:060}'] = n\ng.attrs['table'] = [[1.5]]",
+            "/many cannot be carried over: its attribute \"table\"",
+        ),
+    ];
+    for (code, reason) in cases {
+        for version in ["latest", "earliest"] {
+            let place = Place::new();
+            place.write(vec![session("a", 3)]);
+            if !change_file(&place, version, code) {
+                return;
+            }
+            let before = std::fs::read(place.file()).unwrap();
+            let sessions = [Ok(session("b", 1))];
+            let error = write_sessions(&place.file(), "test", sessions, &WriteOptions::default())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("cannot be carried over") && error.contains(reason),
+                "{code}: {error}"
+            );
+            assert_eq!(std::fs::read(place.file()).unwrap(), before);
+            assert_eq!(
+                place.open().session("a").unwrap().message_count().unwrap(),
+                3,
+                "and it is still read"
+            );
+        }
+    }
+}
+
+#[test]
+fn many_members_and_attributes_are_carried_over() {
+    // hdf5-pure follows few continuations of headers, which hold the attributes of the first version.
+    for (version, attributes) in [("latest", 900), ("earliest", 30)] {
         let place = Place::new();
         place.write(vec![session("a", 3)]);
-        let program = place.folder().join("add.py");
-        std::fs::write(
-            &program,
-            format!("import h5py, sys\nf = h5py.File(sys.argv[1], 'a')\n{code}\nf.close()\n"),
-        )
-        .unwrap();
-        if run_python(program.to_str().unwrap(), &[&place.file()]).is_none() {
+        let name = "{n:060}";
+        let add = format!(
+            "g = f.create_group('many')\nfor n in range(900): g.create_dataset(f'{name}', data=n)\nfor n in range({attributes}): g.attrs[f'{name}'] = n"
+        );
+        if !change_file(&place, version, &add) {
             return;
         }
-        let before = std::fs::read(place.file()).unwrap();
-        let sessions = [Ok(session("b", 1))];
-        let error =
-            write_sessions(&place.file(), "test", sessions, &WriteOptions::default()).unwrap_err();
-        assert!(
-            error.to_string().contains("cannot be carried over"),
-            "{code}: {error}"
+        place.write(vec![session("b", 1)]);
+        let check = format!(
+            "g = f['many']\nassert len(g) == 900 and len(g.attrs) == {attributes}\nfor n in range(900): assert g[f'{name}'][()] == n\nfor n in range({attributes}): assert g.attrs[f'{name}'] == n"
         );
-        assert_eq!(std::fs::read(place.file()).unwrap(), before);
-        assert_eq!(
-            place.open().session("a").unwrap().message_count().unwrap(),
-            3,
-            "and it is still read"
-        );
+        change_file(&place, version, &check);
     }
+}
+
+/// Runs Python code on the file `f`, opened by h5py for a version of the format. Returns false when there is no Python.
+fn change_file(place: &Place, version: &str, code: &str) -> bool {
+    let program = place.folder().join("change.py");
+    let open = format!("f = h5py.File(sys.argv[1], 'a', libver='{version}')");
+    std::fs::write(
+        &program,
+        format!("import h5py, sys\n{open}\n{code}\nf.close()\n"),
+    )
+    .unwrap();
+    run_python(program.to_str().unwrap(), &[&place.file()]).is_some()
 }

@@ -233,8 +233,8 @@ fn files_that_are_not_session_files_are_refused() {
         );
     };
     check(b"", "the file is empty");
-    check(b"hello", "not HDF5");
-    check(&[0; 4096], "not HDF5");
+    check(b"hello", "sessions.h5: not an HDF5 file");
+    check(&[0; 4096], "sessions.h5: not an HDF5 file");
     assert!(
         SessionFile::open(place.folder())
             .unwrap_err()

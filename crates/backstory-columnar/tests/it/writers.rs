@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::sync::{Arc, Barrier};
 
-use backstory_columnar::{Error, SessionFile, WriteOptions, write_sessions};
+use backstory_columnar::{Error, SessionFile, WriteOptions, is_in_use, write_sessions};
 
 use crate::support::{Place, session};
 
@@ -65,6 +66,7 @@ fn what_a_killed_writer_left_is_removed() {
         b"\x89HDF half",
     )
     .unwrap();
+    fs::write(place.folder().join(".sessions.h5.backstory-lock"), "").unwrap();
     place.write(vec![session("b", 1)]);
     assert_eq!(place.open().session_ids().unwrap(), ["a", "b"]);
     assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
@@ -116,21 +118,55 @@ fn a_symbolic_link_is_followed() {
             .contains("symbolic link to a file that does not exist"),
         "{error}"
     );
-    symlink(
-        "/dev/null",
-        place.folder().join(".sessions.h5.backstory-new"),
-    )
-    .unwrap();
-    assert!(
-        write_sessions(
-            &place.file(),
-            "test",
-            [Ok(session("c", 1))],
-            &WriteOptions::default()
-        )
-        .is_err(),
-        "a planted link is not"
-    );
+}
+
+#[test]
+fn what_is_in_the_way_is_refused_at_once() {
+    let place = Place::new();
+    place.write(vec![session("a", 1)]);
+    let before = fs::read(place.file()).unwrap();
+    for name in [".sessions.h5.backstory-new", ".sessions.h5.backstory-lock"] {
+        let path = place.folder().join(name);
+        let plants: [fn(&Path); 3] = [
+            |path| make_pipe(path),
+            |path| symlink("/dev/null", path).unwrap(),
+            |path| fs::create_dir(path).unwrap(),
+        ];
+        for plant in plants {
+            plant(&path);
+            let options = WriteOptions::default();
+            let error = write_sessions(&place.file(), "test", [Ok(session("b", 1))], &options)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("is in the way"), "{error}");
+            assert!(error.contains(name), "{error}");
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+        }
+    }
+    assert_eq!(fs::read(place.file()).unwrap(), before);
+    assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
+    let pipe = place.folder().join("pipe.h5");
+    make_pipe(&pipe);
+    assert!(!is_in_use(&pipe));
+    let options = WriteOptions::default();
+    let error = write_sessions(&pipe, "test", [Ok(session("b", 1))], &options).unwrap_err();
+    assert!(error.to_string().contains("not a regular file"), "{error}");
+    let error = SessionFile::open(&pipe).err().unwrap();
+    assert!(error.to_string().contains("not a regular file"), "{error}");
+}
+
+fn make_pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let place = Place::new();
+    let path = place.folder().join("none/sessions.h5");
+    let options = WriteOptions::default();
+    let error = write_sessions(&path, "test", [Ok(session("a", 1))], &options).unwrap_err();
+    assert!(error.to_string().contains("there is no folder"), "{error}");
 }
 
 #[test]

@@ -351,3 +351,61 @@ fn a_second_writer_waits_and_nothing_is_lost() {
     assert_eq!(table_rows(&folder, Table::Sessions).len(), ids.len());
     assert_eq!(table_rows(&folder, Table::Events).len(), ids.len() * 31);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_and_a_pipe_is_refused() {
+    use std::os::unix::fs::symlink;
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 1);
+    let memory = logs.memory();
+    let write = |file: &std::path::Path| {
+        let sessions = all_sessions(&memory);
+        write_table(
+            &memory,
+            &sessions,
+            Table::Events,
+            file,
+            &all_options(),
+            &mut |_| {},
+        )
+    };
+    let (file, link) = (logs.path("events.parquet"), logs.path("link.parquet"));
+    write(&file).unwrap();
+    symlink(&file, &link).unwrap();
+    logs.add_session("one", "2026-03-04", 2);
+    let memory = logs.memory();
+    let sessions = all_sessions(&memory);
+    write_table(
+        &memory,
+        &sessions,
+        Table::Events,
+        &link,
+        &all_options(),
+        &mut |_| {},
+    )
+    .unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(rows_of(&file).len(), 3);
+    symlink(logs.path("none"), logs.path("dangling.parquet")).unwrap();
+    let pipes = [
+        logs.path("pipe.parquet"),
+        logs.path(".a.parquet.backstory-lock"),
+        logs.path(".b.parquet.backstory-new"),
+    ];
+    for pipe in &pipes {
+        let made = std::process::Command::new("mkfifo").arg(pipe).status();
+        assert!(made.unwrap().success());
+    }
+    for (name, reason) in [
+        ("pipe.parquet", "not a regular file"),
+        ("dangling.parquet", "symbolic link"),
+        ("a.parquet", "is in the way"),
+        ("b.parquet", "is in the way"),
+    ] {
+        let error = write(&logs.path(name)).unwrap_err().to_string();
+        assert!(error.contains(reason), "{name}: {error}");
+    }
+    let error = inspect_table(&pipes[0]).unwrap_err().to_string();
+    assert!(error.contains("not a regular file"), "{error}");
+}

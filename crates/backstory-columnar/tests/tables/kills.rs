@@ -20,7 +20,7 @@ fn export_until_killed() {
     };
     let folder = Path::new(&folder);
     let options = SweepOptions::new(Sources::paths([folder.join("home")]));
-    let memory = read_logs(&folder.join("tmp"), &options, &mut |_| {}).unwrap();
+    let memory = read_logs(&folder.join("tmp"), None, &options, &mut |_| {}).unwrap();
     println!("export begins");
     export_all(&memory, &folder.join("tables"));
 }

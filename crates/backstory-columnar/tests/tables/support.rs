@@ -55,7 +55,7 @@ impl Logs {
 
     pub(crate) fn memory(&self) -> LogMemory {
         let options = SweepOptions::new(Sources::paths([self.folder.path().join("home")]));
-        read_logs(&self.folder.path().join("tmp"), &options, &mut |_| {}).unwrap()
+        read_logs(&self.folder.path().join("tmp"), None, &options, &mut |_| {}).unwrap()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use backstory_agents::hook::Happening;
 use backstory_event::{EventView, Kind, Seq, SessionId, TimeMs, TurnNo};
-use backstory_store::{ItemFilter, ItemKind, LiveSession, Store};
+use backstory_store::{ItemFilter, ItemKind, Store};
 
 use crate::error::Result;
 
@@ -15,18 +15,21 @@ pub(crate) fn is_omission(text: &str) -> bool {
     text.ends_with(OMITTED)
 }
 
-/// Events of a session that only hooks told of. They are numbered as if the log went on with them.
-pub(crate) fn live_events(store: &Store, session: &LiveSession) -> Result<Vec<EventView<'static>>> {
+/// Returns the events of a session that only hooks told of. They are numbered as if the log went on with them.
+pub(crate) fn untold_events(store: &Store, session: SessionId) -> Result<Vec<EventView<'static>>> {
+    let Some((seq, turn)) = store.log_end_before_captures(session)? else {
+        return Ok(Vec::new());
+    };
     let mut items = store.items(&ItemFilter {
-        session: Some(session.session),
+        session: Some(session),
         untold: true,
         ..ItemFilter::default()
     })?;
     items.sort_by_key(|item| (item.at, item.id));
     let mut live = Live {
-        session: session.session,
-        turn: TurnNo::last_of(session.turns),
-        seq: Seq::last_of(session.events),
+        session,
+        turn,
+        seq,
         events: Vec::new(),
     };
     for item in items {

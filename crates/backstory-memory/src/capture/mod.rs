@@ -27,7 +27,7 @@ use crate::project::project_of;
 use crate::random::random_key;
 use crate::redaction::redacted_project;
 
-pub(crate) use self::live::{is_omission, live_events};
+pub(crate) use self::live::{is_omission, untold_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
 

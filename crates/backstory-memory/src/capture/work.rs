@@ -14,7 +14,7 @@ use crate::Memory;
 use crate::discover::{Problem, Sources};
 use crate::error::Result;
 use crate::sweep::SweepOptions;
-use crate::trusted::{NamedLog, check_named_log, sources_of_named_log};
+use crate::trusted::{self, check_named_log, sources_of_named_log};
 
 use super::omitted_bytes;
 
@@ -69,9 +69,14 @@ impl Memory {
             for item in items {
                 sessions.entry(item.session).or_default().push(item);
             }
+            let mut logs = NamedLogs::default();
+            for session in sessions.keys().flatten() {
+                logs.add_session(self, *session, &options.sources)?;
+            }
+            logs.import(self, options);
             let mut outcomes = Vec::new();
             for (session, items) in sessions {
-                outcomes.extend(self.work_on(session, &items, options, now)?);
+                outcomes.extend(self.settle_session(session, &items, &logs, now)?);
             }
             for (_, outcome) in &outcomes {
                 match outcome {
@@ -110,7 +115,7 @@ impl Memory {
     pub fn refused_logs(&self) -> Result<Vec<Problem>> {
         let mut refused = Vec::new();
         for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
-            if let NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
+            if let trusted::NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
                 let reason = match self.store.session_of_named_log(&path)? {
                     Some(SessionName { agent, id }) => format!(
                         "a hook of {agent} named it as the log of session {id}; it was not read: {reason}"
@@ -137,43 +142,30 @@ impl Memory {
         Ok(self.store.session_heads(rows)?)
     }
 
-    /// What becomes of the items of one session.
-    fn work_on(
-        &mut self,
+    /// Decides what becomes of the items of one session, once its log has been read.
+    fn settle_session(
+        &self,
         session: Option<SessionId>,
         items: &[Item],
-        options: &SweepOptions,
+        logs: &NamedLogs,
         now: TimeMs,
     ) -> Result<Vec<(i64, ItemOutcome)>> {
-        let told = session
-            .map(|session| self.store.told_transcript(session))
-            .transpose()?;
-        let log = match told.flatten() {
-            Some((agent, transcript)) => log_of(&agent, transcript.as_deref(), &options.sources),
-            None => Ok(None),
+        let of_all = |outcome: &dyn Fn(&Item) -> ItemOutcome| {
+            let items = items.iter();
+            Ok(items.map(|item| (item.id, outcome(item))).collect())
         };
-        let (session, log) = match (session, log) {
-            (Some(session), Ok(Some(log))) => (session, log),
-            // Whatever there is was captured already.
-            (_, log) => {
-                let raw = ItemOutcome::Raw(log.err());
-                return Ok(items.iter().map(|item| (item.id, raw.clone())).collect());
-            }
-        };
-        let swept = self.sweep(
-            &SweepOptions {
-                sources: log,
-                ..options.clone()
+        let log = session.and_then(|session| Some((session, logs.sessions.get(&session)?)));
+        let session = match log {
+            Some((session, NamedLog::Read(agent))) => match logs.failed.get(agent) {
+                Some(error) => return of_all(&|item| later(item, now, error.clone())),
+                None => session,
             },
-            &mut |_| {},
-        );
-        if let Err(error) = swept {
-            let error = error.to_string();
-            return Ok(items
-                .iter()
-                .map(|item| (item.id, later(item, now, error.clone())))
-                .collect());
-        }
+            // Whatever there is was captured already.
+            Some((_, NamedLog::Refused(reason))) => {
+                return of_all(&|_| ItemOutcome::Raw(Some(reason.clone())));
+            }
+            None => return of_all(&|_| ItemOutcome::Raw(None)),
+        };
         let told_at = self.store.last_told_at(session)?;
         let mut unclaimed = self.unclaimed(session, items)?;
         let mut outcomes = Vec::new();
@@ -207,6 +199,64 @@ impl Memory {
         };
         let (first, last) = (first.minus_ms(SAME_TIME_MS), last.plus_ms(SAME_TIME_MS));
         Ok(self.store.unclaimed_events(session, first, last)?)
+    }
+}
+
+/// Logs that captures name, to be read at once.
+#[derive(Default)]
+struct NamedLogs {
+    /// The logs of each session that has one.
+    sessions: HashMap<SessionId, NamedLog>,
+    /// All logs to read, by agent.
+    sources: BTreeMap<String, Sources>,
+    /// Why the logs of an agent could not be read.
+    failed: HashMap<String, String>,
+}
+
+/// The log of a session that something was captured of.
+enum NamedLog {
+    /// It is read with those of this agent.
+    Read(String),
+    /// It must not be read.
+    Refused(String),
+}
+
+impl NamedLogs {
+    /// Adds the log of a session, if it has one.
+    fn add_session(&mut self, memory: &Memory, session: SessionId, known: &Sources) -> Result<()> {
+        let Some((agent, transcript)) = memory.store.told_transcript(session)? else {
+            return Ok(());
+        };
+        match log_of(&agent, transcript.as_deref(), known) {
+            Ok(Some(log)) => {
+                let sources = self.sources.entry(agent.clone()).or_default();
+                sources.agent = Some(agent.clone());
+                sources.named.extend(log.named);
+                let new_roots = log.roots.into_iter();
+                let known = sources.roots.clone();
+                let new_roots = new_roots.filter(|root| !known.contains(root));
+                sources.roots.extend(new_roots);
+                self.sessions.insert(session, NamedLog::Read(agent));
+            }
+            Ok(None) => {}
+            Err(reason) => {
+                self.sessions.insert(session, NamedLog::Refused(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all logs, in one sweep an agent.
+    fn import(&mut self, memory: &mut Memory, options: &SweepOptions) {
+        for (agent, sources) in std::mem::take(&mut self.sources) {
+            let options = SweepOptions {
+                sources,
+                ..options.clone()
+            };
+            if let Err(error) = memory.sweep(&options, &mut |_| {}) {
+                self.failed.insert(agent, error.to_string());
+            }
+        }
     }
 }
 

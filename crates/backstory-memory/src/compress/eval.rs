@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_event::{Seq, SessionId};
-use backstory_store::{
-    Compression, CompressionState, EventRange, LiveSession, Scores, Spending, Tier,
-};
+use backstory_store::{Compression, CompressionState, EventRange, Scores, Spending, Tier};
 
 use super::score::scores;
 use crate::Memory;
@@ -113,15 +111,10 @@ impl Memory {
                 continue;
             };
             // What hooks alone told of stands behind all that a log tells, and no model was asked about it.
-            let row = LiveSession {
-                session: *session,
-                turns: 0,
-                events: Seq::MAX.count(),
-            };
             observed_items(
                 &self.store,
                 &head.agent,
-                &row,
+                *session,
                 EventRange::From(*first),
                 |found| {
                     if calls.contains(&found.call) {

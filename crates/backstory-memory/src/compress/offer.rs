@@ -1,7 +1,7 @@
 //! Offering prompts and tool uses.
 
 use backstory_event::{Seq, SessionId, TimeMs};
-use backstory_store::{EventRange, LiveSession, Tier, Uncompressed};
+use backstory_store::{EventRange, Tier, Uncompressed};
 
 use super::log::Offered;
 use super::{Run, Then, model_of};
@@ -136,16 +136,11 @@ pub(super) fn pending(
     let Some(first) = store.first_unobserved(session.session, after)? else {
         return Ok(Vec::new());
     };
-    let live = LiveSession {
-        session: session.session,
-        turns: session.turns,
-        events: session.events,
-    };
     let mut pending: Vec<ObservedItem> = Vec::new();
     observed_items(
         store,
         &session.agent,
-        &live,
+        session.session,
         EventRange::From(first),
         |found| {
             let is_pending = found.result > after && found.result <= Seq::last_of(session.events);

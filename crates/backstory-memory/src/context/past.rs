@@ -7,10 +7,8 @@ use backstory_event::{SessionName, TimeMs, TurnNo};
 use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
-use crate::capture::live_events;
-use crate::derive::NOTES;
 use crate::digest::{
-    CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, session_notes,
+    CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, readable_notes,
 };
 use crate::error::Result;
 use crate::observe::SessionSummary;
@@ -54,12 +52,7 @@ impl Past {
         if !is_citable(&short) {
             return Ok(None);
         }
-        let mut notes = noted(store, &row)?;
-        for live in store.live_sessions(Some(row.id))? {
-            for event in live_events(store, &live)? {
-                notes.take(&event);
-            }
-        }
+        let notes = readable_notes(store, row.id, &row.agent)?;
         let summary = unless_damaged(store, store.summary(row.id))?;
         let summary =
             summary.and_then(|row| serde_json::from_slice::<SessionSummary>(&row.body).ok());
@@ -187,26 +180,6 @@ fn is_citable(id: &str) -> bool {
     id.starts_with(|letter: char| letter.is_ascii_alphanumeric())
         && id.chars().all(is_plain)
         && named(id, LONGEST_ID).is_some()
-}
-
-/// The notes of a session as they are stored, if they have all of it.
-fn noted(store: &Store, row: &RecalledSession) -> Result<Notes> {
-    let stored = match store.digest(row.id) {
-        Err(backstory_store::Error::DamagedPiece(damage)) => {
-            store.meet_damage([*damage]);
-            return Ok(Notes::default());
-        }
-        stored => stored?,
-    };
-    let is_changed = store.lag().find(NOTES)?.map_or(Ok(true), |consumer| {
-        let noted = store.lag().seen_to(consumer, row.id);
-        noted.map(|noted| noted.count() < row.events)
-    })?;
-    let whole = stored.and_then(|stored| serde_json::from_slice(&stored.notes).ok());
-    match whole.filter(|notes: &Notes| notes.events.count() == row.events && !is_changed) {
-        Some(notes) => Ok(notes),
-        None => session_notes(store, row.id, &row.agent),
-    }
 }
 
 /// A path below one of these roots of a project, in whatever worktree; `None` for what lies elsewhere.

@@ -9,7 +9,7 @@ use backstory_store::{ConsumerId, EventRange, Lag, LagOrder, Store};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::visit_stored;
 
 /// Number of events that are read back before they are applied.
 const MAX_READ_BACK_EVENTS: usize = 256;
@@ -168,7 +168,7 @@ impl<C: Consumer> Runner<C> {
         let consumer = &mut self.consumer;
         let mut calls: HashMap<Seq, Event> = HashMap::new();
         let mut events = Vec::new();
-        visit(store, session, agent, EventRange::From(from), |view| {
+        visit_stored(store, session, agent, EventRange::From(from), |view| {
             let call = view.call.and_then(|call| calls.remove(&call));
             events.push(PreparedEvent {
                 seq: view.seq,

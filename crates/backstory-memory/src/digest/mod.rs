@@ -30,7 +30,9 @@ pub(crate) use command::{CommandKind, program};
 pub(crate) use notes::{Notes, Run, Step, What};
 pub use outcome::Outcome;
 pub(crate) use prepared_note::PreparedNote;
-pub(crate) use renew::{digest_row, renew_digest, rewind_notes, session_notes, stored_notes};
+pub(crate) use renew::{
+    digest_row, readable_notes, renew_digest, rewind_notes, session_notes, stored_notes,
+};
 pub(crate) use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 #[cfg(test)]
 pub(crate) use story::Story;
@@ -141,6 +143,16 @@ pub(crate) fn evicted(store: &Store, head: &SessionHead) -> Result<Vec<Noted>> {
         .into_iter();
     let gone = steps.filter(|step| step.seq <= head.evicted);
     Ok(gone.filter_map(Noted::new).collect())
+}
+
+/// Returns how a session ends and what people recognise it by, captured events included.
+pub(crate) fn outcome_and_title(
+    store: &Store,
+    row: &SessionRow,
+) -> Result<(String, Option<String>)> {
+    let notes = readable_notes(store, row.id, &row.agent)?;
+    let outcome = Account::new(&notes).outcome;
+    Ok((outcome.name().to_string(), account::title(&notes)))
 }
 
 impl Memory {

@@ -6,8 +6,8 @@ use backstory_store::{DigestRow, EventRange, Store};
 use super::account::{Account, title};
 use super::notes::Notes;
 use crate::derive::NOTES;
-use crate::error::Result;
-use crate::read::{unless_damaged, visit};
+use crate::error::{Error, Result};
+use crate::read::{unless_damaged, visit, visit_stored};
 
 /// Returns the row of a digest.
 pub(crate) fn digest_row(session: SessionId, notes: &Notes) -> DigestRow {
@@ -41,27 +41,30 @@ pub(crate) fn rewind_notes(
     Ok(())
 }
 
-/// Returns the notes of a session with all of its events that are stored.
+/// Returns the notes of a session with all of its events, those included that only hooks told of so far.
 pub(crate) fn session_notes(store: &Store, session: SessionId, agent: &str) -> Result<Notes> {
     let mut notes = stored_notes(store, session)?;
     if let Some(consumer) = store.lag().find(NOTES)? {
         let noted = store.lag().seen_to(consumer, session)?;
         rewind_notes(store, session, &mut notes, noted.next())?;
     }
-    add_events(store, session, agent, &mut notes)?;
-    Ok(notes)
-}
-
-/// Adds the stored events that are not noted; returns whether any of them is damaged.
-fn add_events(store: &Store, session: SessionId, agent: &str, notes: &mut Notes) -> Result<bool> {
-    let mut is_damaged = false;
     let range = EventRange::From(notes.events.next());
     visit(store, session, agent, range, |event| {
-        is_damaged |= event.damage.is_some();
         notes.take(&event);
         Ok(())
     })?;
-    Ok(is_damaged)
+    Ok(notes)
+}
+
+/// Returns the notes of a session, or none when they are damaged: that costs what they say and nothing else.
+pub(crate) fn readable_notes(store: &Store, session: SessionId, agent: &str) -> Result<Notes> {
+    match session_notes(store, session, agent) {
+        Err(Error::Store(backstory_store::Error::DamagedPiece(damage))) => {
+            store.meet_damage([*damage]);
+            Ok(Notes::default())
+        }
+        notes => notes,
+    }
 }
 
 /// Makes the digest of a session anew from its stored events, by the rules of this version; `evicted` of them are not stored. Where any is
@@ -84,7 +87,13 @@ pub(crate) fn renew_digest(
         return Ok(());
     }
     notes.rewind(turn, first);
-    let is_damaged = add_events(store, session, agent, &mut notes)?;
+    let mut is_damaged = false;
+    let range = EventRange::From(notes.events.next());
+    visit_stored(store, session, agent, range, |event| {
+        is_damaged |= event.damage.is_some();
+        notes.take(&event);
+        Ok(())
+    })?;
     let renewed = digest_row(session, &notes);
     if !is_damaged
         && (renewed.notes != stored.notes || renewed.outcome != stored.outcome)

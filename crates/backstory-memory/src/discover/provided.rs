@@ -41,7 +41,7 @@ impl ProvidedLog {
 }
 
 impl Walk<'_> {
-    /// Finds provided logs. Those whose bytes the store has by their own path, or from another container, are unchanged.
+    /// Finds provided logs. Those whose bytes the store has, by their own path or from any container, are unchanged.
     pub(super) fn provided(&mut self, logs: &[ProvidedLog]) -> Result<()> {
         let mut copies: HashMap<String, Vec<String>> = HashMap::new();
         for key in self.known.keys().filter(|_| !logs.is_empty()) {
@@ -117,7 +117,7 @@ impl Walk<'_> {
             let own_path = key.rsplit_once(CONTAINER_MARK);
             let own_path = own_path.map_or(String::new(), |(_, path)| format!("/{path}"));
             let copies = copies.get(&own_path).into_iter().flatten();
-            for copy in copies.filter(|copy| **copy != key) {
+            for copy in copies {
                 unchanged = unchanged || is_stored(store, copy, &log.file)?;
             }
         }

@@ -14,7 +14,7 @@ use super::outside::files_in;
 use super::sieve::Names;
 use crate::error::{Error, Result};
 use crate::patterns::published_block;
-use crate::read::{on_all_cores, visit};
+use crate::read::{on_all_cores, visit_stored};
 use crate::trusted::open_regular;
 
 /// Shorter words are said by others, too.
@@ -93,7 +93,7 @@ impl Probes {
             places.add(&text, "_ -./");
         }
         for session in sessions.iter().take(MOST_SESSIONS) {
-            visit(
+            visit_stored(
                 store,
                 session.id,
                 &session.agent,

@@ -9,7 +9,7 @@ use super::faithful::faith;
 use super::{Compressor, Extract, Uses, is_telling};
 use crate::Memory;
 use crate::error::Result;
-use crate::read::visit;
+use crate::read::visit_stored;
 use crate::tokens::count_tokens;
 
 /// So many texts that are not faithful are told.
@@ -40,7 +40,7 @@ impl Memory {
         let mut score = ObservationScore::default();
         for session in self.store.sessions(&SessionFilter::default())? {
             let mut uses = Uses::of(&self.store, session.id)?;
-            visit(
+            visit_stored(
                 &self.store,
                 session.id,
                 &session.agent,

@@ -14,13 +14,13 @@ mod uses;
 use std::time::Instant;
 
 use backstory_event::{Action, Seq, SessionId, TimeMs, Touch, TurnNo};
-use backstory_store::{EventRange, Evictable, LiveSession, SessionRow, Store};
+use backstory_store::{EventRange, Evictable, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
 use self::uses::Uses;
 use crate::Memory;
 use crate::error::Result;
-use crate::read::{unless_damaged, visit};
+use crate::read::{unless_damaged, visit_stored};
 
 pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
 pub(crate) use self::extract::{Extract, is_telling};
@@ -231,13 +231,8 @@ impl Memory {
         turn: Option<TurnNo>,
     ) -> Result<Vec<Observation>> {
         let mut observations = kept(&self.store, session.id, session.evicted)?;
-        let live = LiveSession {
-            session: session.id,
-            turns: session.turns,
-            events: session.events,
-        };
         let range = turn.map_or(EventRange::All, EventRange::Turn);
-        observed_items(&self.store, &session.agent, &live, range, |item| {
+        observed_items(&self.store, &session.agent, session.id, range, |item| {
             observations.extend(Observation::of(&item));
             Ok(())
         })?;
@@ -265,7 +260,7 @@ pub(crate) fn to_keep(store: &Store, session: &Evictable) -> Result<Vec<u8>> {
         .map_or(Seq::ZERO, |head| head.evicted);
     let mut observations = kept(store, session.session, evicted)?;
     let mut uses = Uses::of(store, session.session)?;
-    visit(
+    visit_stored(
         store,
         session.session,
         &session.agent,

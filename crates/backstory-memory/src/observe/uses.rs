@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use backstory_agents::without_context;
 use backstory_event::{EventView, Kind, Origin, Seq, SessionId, TimeMs, TurnNo};
-use backstory_store::{EventRange, LiveSession, Store};
+use backstory_store::{EventRange, Store};
 
 use super::functions::Functions;
 use super::{ObservationSource, Prompt, ToolUse};
-use crate::capture::{is_omission, live_events};
+use crate::capture::is_omission;
 use crate::error::Result;
-use crate::read::{is_in_range, visit};
+use crate::read::visit;
 
 /// So many calls may wait for their result; agents run a few tools at once.
 const MOST_OPEN: usize = 256;
@@ -31,19 +31,14 @@ pub(crate) struct ObservedItem {
 pub(crate) fn observed_items(
     store: &Store,
     agent: &str,
-    session: &LiveSession,
+    session: SessionId,
     range: EventRange,
     mut each: impl FnMut(ObservedItem) -> Result<()>,
 ) -> Result<()> {
-    let mut uses = Uses::of(store, session.session)?;
-    visit(store, session.session, agent, range, |event| {
+    let mut uses = Uses::of(store, session)?;
+    visit(store, session, agent, range, |event| {
         uses.take(event).map_or(Ok(()), &mut each)
-    })?;
-    let live = live_events(store, session)?.into_iter();
-    for event in live.filter(|event| is_in_range(event, range)) {
-        uses.take(event).map_or(Ok(()), &mut each)?;
-    }
-    Ok(())
+    })
 }
 
 /// Joins the calls and results of a session.

@@ -20,12 +20,12 @@ use std::path::Path;
 
 use backstory_event::{EventBody, EventView, Kind, Seq, SessionId, StreamId, Touch, TurnNo};
 use backstory_store::{
-    BlockReader, Damage, DamagedPiece, EventRange, LiveSession, SessionFilter, SessionHead,
-    SessionRow, Store, StreamRow,
+    BlockReader, Damage, DamagedPiece, EventRange, SessionFilter, SessionHead, SessionRow, Store,
+    StreamRow,
 };
 
 use crate::Memory;
-use crate::capture::live_events;
+use crate::capture::untold_events;
 use crate::digest::{self, Noted};
 use crate::error::{Error, Result};
 
@@ -66,7 +66,21 @@ fn check_turn(session: &SessionRow, turn: TurnNo) -> Result<()> {
 impl Memory {
     /// Sessions, those active last first.
     pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
-        Ok(self.store.sessions(filter)?)
+        let mut rows = self.store.sessions(filter)?;
+        for row in &mut rows {
+            self.add_captured(row)?;
+        }
+        Ok(rows)
+    }
+
+    /// Adds to a session what captured events say about it.
+    fn add_captured(&self, row: &mut SessionRow) -> Result<()> {
+        if row.live_events > 0 {
+            let (outcome, title) = digest::outcome_and_title(&self.store, row)?;
+            row.outcome = Some(outcome);
+            row.title = row.title.take().or(title);
+        }
+        Ok(())
     }
 
     /// Returns the shortest text by which [`Memory::session`] finds this session: the beginning of its id, of at least 8 characters.
@@ -79,7 +93,11 @@ impl Memory {
         let mut found = self.store.find_sessions(prefix)?;
         match found.len() {
             0 => Err(Error::NoSession(prefix.to_string())),
-            1 => Ok(found.remove(0)),
+            1 => {
+                let mut row = found.remove(0);
+                self.add_captured(&mut row)?;
+                Ok(row)
+            }
             _ => {
                 let short = |row: &SessionRow| self.short_id(&row.agent, &row.session);
                 Err(Error::ManySessions {
@@ -104,19 +122,6 @@ impl Memory {
             shown.push(event);
             Ok(())
         })?;
-        if session.live_events > 0 {
-            let live = LiveSession {
-                session: session.id,
-                turns: session.turns,
-                events: session.events,
-            };
-            let live = live_events(&self.store, &live)?.into_iter();
-            shown.extend(live.filter(|event| is_in_range(event, range)));
-        }
-        if let EventRange::Last(count) = range {
-            let surplus = shown.len().saturating_sub(count as usize);
-            shown.drain(..surplus);
-        }
         Ok(shown)
     }
 
@@ -172,8 +177,44 @@ pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: TurnNo) -> Resu
     ))
 }
 
-/// Calls `each` with the events of a session and their text, in order.
+/// Calls `each` with the events of a session and their text, in order: those of its log, then those that only hooks told of so far.
 pub(crate) fn visit(
+    store: &Store,
+    session: SessionId,
+    agent: &str,
+    range: EventRange,
+    mut each: impl FnMut(EventView<'static>) -> Result<()>,
+) -> Result<()> {
+    let captured = captured_events(store, session, range)?;
+    let stored = range_before(range, &captured);
+    visit_stored(store, session, agent, stored, &mut each)?;
+    captured.into_iter().try_for_each(each)
+}
+
+/// Returns the events of a session that only hooks told of so far.
+pub(crate) fn captured_events(
+    store: &Store,
+    session: SessionId,
+    range: EventRange,
+) -> Result<Vec<EventView<'static>>> {
+    let mut captured = untold_events(store, session)?;
+    captured.retain(|event| is_in_range(event, range));
+    if let EventRange::Last(count) = range {
+        captured.drain(..captured.len().saturating_sub(count as usize));
+    }
+    Ok(captured)
+}
+
+/// Returns which events of the log belong to a range that ends with captured events.
+fn range_before(range: EventRange, captured: &[EventView<'_>]) -> EventRange {
+    match range {
+        EventRange::Last(count) => EventRange::Last(count.saturating_sub(captured.len() as u64)),
+        range => range,
+    }
+}
+
+/// Calls `each` with the events of a session's log and their text, in order.
+pub(crate) fn visit_stored(
     store: &Store,
     session: SessionId,
     agent: &str,
@@ -208,7 +249,7 @@ pub(crate) fn visit(
     Ok(())
 }
 
-/// Reads a single event with its text. `bytes` is worth keeping for the next one.
+/// Reads a single event with its text, be it of the log or captured. `bytes` is worth keeping for the next one.
 pub(crate) fn read_one(
     store: &Store,
     bytes: &mut BlockReader<'_>,
@@ -216,7 +257,7 @@ pub(crate) fn read_one(
     seq: Seq,
 ) -> Result<Option<EventView<'static>>> {
     let Some(view) = store.events(session.id, EventRange::One(seq))?.pop() else {
-        return Ok(None);
+        return Ok(captured_events(store, session.id, EventRange::One(seq))?.pop());
     };
     let (stream, offset, length) = place_of(&view);
     let span = bytes.read_alone(stream, offset, length);

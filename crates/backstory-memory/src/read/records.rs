@@ -5,14 +5,13 @@ use std::vec::IntoIter;
 
 use backstory_agents::Reader;
 use backstory_event::{EventBody, EventView, Seq, StreamId, Touch};
-use backstory_store::{BlockReader, EventRange, LiveSession, SessionRow};
+use backstory_store::{BlockReader, EventRange, SessionRow};
 
 use super::completer::EventCompleter;
 use super::lines::LineCounter;
 use super::record::EventRecord;
-use super::{completed, is_in_range, whole_span};
+use super::{captured_events, completed, range_before, whole_span};
 use crate::Memory;
-use crate::capture::live_events;
 use crate::error::{Error, Result};
 
 /// Number of events that are read at once.
@@ -44,7 +43,7 @@ struct RecordWalk<'m> {
     rows: VecDeque<EventView<'static>>,
     touches: HashMap<Seq, Vec<Touch>>,
     /// Events that hooks told, behind all others.
-    live: IntoIter<EventView<'static>>,
+    captured: IntoIter<EventView<'static>>,
 }
 
 impl<'m> RecordWalk<'m> {
@@ -59,21 +58,8 @@ impl<'m> RecordWalk<'m> {
                 turn,
             });
         }
-        let mut live = Vec::new();
-        if session.live_events > 0 {
-            let place = LiveSession {
-                session: session.id,
-                turns: session.turns,
-                events: session.events,
-            };
-            live = live_events(&memory.store, &place)?;
-            live.retain(|event| is_in_range(event, range));
-        }
-        let mut stored = range;
-        if let EventRange::Last(count) = range {
-            live.drain(..live.len().saturating_sub(count as usize));
-            stored = EventRange::Last(count.saturating_sub(live.len() as u64));
-        }
+        let captured = captured_events(&memory.store, session.id, range)?;
+        let stored = range_before(range, &captured);
         let bounds = memory.store.event_bounds(session.id, stored)?;
         let (next, last) = bounds.unwrap_or((Seq::FIRST, Seq::ZERO));
         Ok(RecordWalk {
@@ -86,7 +72,7 @@ impl<'m> RecordWalk<'m> {
             last,
             rows: VecDeque::new(),
             touches: HashMap::new(),
-            live: live.into_iter(),
+            captured: captured.into_iter(),
         })
     }
 
@@ -96,7 +82,7 @@ impl<'m> RecordWalk<'m> {
                 if self.look_up_rows()? {
                     continue;
                 }
-                return Ok(self.live.next().map(|view| WalkedRecord {
+                return Ok(self.captured.next().map(|view| WalkedRecord {
                     views: vec![view],
                     span: Vec::new(),
                     line: None,

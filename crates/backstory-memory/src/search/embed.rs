@@ -13,7 +13,7 @@ use super::passages::passages;
 use crate::Memory;
 use crate::derive::{Progress, Runner, VectorMaker, vectors_consumer};
 use crate::error::{Error, Result};
-use crate::read::visit;
+use crate::read::visit_stored;
 
 /// So many pieces are embedded at once.
 pub(super) const BATCH: usize = 256;
@@ -188,7 +188,7 @@ impl Memory {
         let sessions = self.store.session_rows(&SessionFilter::default())?;
         let heads = self.store.session_heads(sessions.iter().copied())?;
         for head in sessions.iter().filter_map(|session| heads.get(session)) {
-            visit(
+            visit_stored(
                 &self.store,
                 head.id,
                 &head.agent,

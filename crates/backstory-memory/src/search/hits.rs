@@ -6,7 +6,6 @@ use backstory_store::SessionHead;
 use super::rank::{Ranked, standing};
 use super::{Found, Hit, MORE_TURNS, SearchOptions, passages, snippet};
 use crate::Memory;
-use crate::capture::live_events;
 use crate::digest::{self, Noted};
 use crate::error::Result;
 use crate::read::read_one;
@@ -16,15 +15,6 @@ impl Memory {
     fn noted(&self, head: &SessionHead, seq: Seq) -> Result<Option<Noted>> {
         let mut noted = digest::evicted(&self.store, head)?.into_iter();
         Ok(noted.find(|noted| noted.seq == seq))
-    }
-
-    /// An event that only a hook told of.
-    fn live(&self, head: &SessionHead, seq: Seq) -> Result<Option<EventView<'static>>> {
-        let Some(live) = self.store.live_sessions(Some(head.id))?.pop() else {
-            return Ok(None);
-        };
-        let mut events = live_events(&self.store, &live)?.into_iter();
-        Ok(events.find(|event| event.seq == seq))
     }
 
     /// The best sessions with all that is shown of them.
@@ -70,10 +60,7 @@ impl Memory {
                     None => match self.noted(head, *event)? {
                         Some(noted) => Shown::Noted(noted),
                         None if *event == Seq::ZERO => Shown::Title,
-                        None => match self.live(head, seq)? {
-                            Some(live) => Shown::Event(Box::new(live)),
-                            None => continue,
-                        },
+                        None => continue,
                     },
                 };
                 hits.push(hit(&ranked, place, head, &shown, &found));

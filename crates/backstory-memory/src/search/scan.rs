@@ -12,10 +12,9 @@ use super::query::Atom;
 use super::rank::{Rows, presence};
 use super::scope::{Scope, turn_key};
 use super::terms::Terms;
-use crate::capture::live_events;
 use crate::digest;
 use crate::error::Result;
-use crate::read::{on_all_cores, visit};
+use crate::read::{captured_events, on_all_cores, visit_stored};
 
 /// With fewer events than this one thread is as fast as several.
 const WORTH_THREADS: u64 = 2_000;
@@ -77,10 +76,10 @@ pub(super) fn scan(
     let mut found = result
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner)?;
-    for live in store.live_sessions(None)? {
-        if scope.allows_session(live.session) {
-            let mut documents = Documents::of(live.session);
-            for event in live_events(store, &live)? {
+    for session in store.captured_sessions()? {
+        if scope.allows_session(session) {
+            let mut documents = Documents::of(session);
+            for event in captured_events(store, session, EventRange::All)? {
                 if let Some(document) = documents.event(&event) {
                     found.event(&document, terms, conditions, scope);
                 }
@@ -129,7 +128,7 @@ impl Scanned {
                 self.event(&documents.noted(&noted), terms, conditions, scope);
             }
         }
-        visit(
+        visit_stored(
             store,
             head.id,
             &head.agent,

@@ -70,6 +70,8 @@ pub struct Packed {
 /// Packs pieces of streams; holds what the compressor needs, which is dear to make anew for each piece.
 pub struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
+    /// Room for the longest that a piece could become; what it becomes is copied, in a buffer of that size it would take as much memory.
+    room: Vec<u8>,
 }
 
 impl Packer {
@@ -90,7 +92,10 @@ impl Packer {
 
     fn at(level: i32) -> Result<Self> {
         let compressor = zstd::bulk::Compressor::new(level).map_err(Error::Compression)?;
-        Ok(Packer { compressor })
+        Ok(Packer {
+            compressor,
+            room: Vec::new(),
+        })
     }
 
     /// Takes the payloads in `ranges` out of a piece of a stream and compresses the rest.
@@ -104,7 +109,13 @@ impl Packer {
     }
 
     pub(crate) fn compress(&mut self, text: &[u8]) -> Result<Vec<u8>> {
-        self.compressor.compress(text).map_err(Error::Compression)
+        self.room.clear();
+        self.room
+            .reserve(zstd::zstd_safe::compress_bound(text.len()));
+        self.compressor
+            .compress_to_buffer(text, &mut self.room)
+            .map_err(Error::Compression)?;
+        Ok(self.room.clone())
     }
 }
 

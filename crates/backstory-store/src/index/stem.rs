@@ -1,38 +1,71 @@
 //! Taking English endings off, and off English words only.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
 
-/// Words that have been seen are not stemmed again: logs repeat themselves. Past this many the memory begins anew.
-const MOST_REMEMBERED: usize = 1 << 14;
-
 /// A longer run of letters is no English word.
-const LONGEST: usize = 24;
+const MAX_WORD_BYTES: usize = 24;
+
+/// Number of words that are remembered with their stems: logs repeat themselves. Each has its place, and gives way to the next one there.
+const REMEMBERED_WORDS: usize = 1 << 13;
+
+/// A word, filled up with zeros.
+type Letters = [u8; MAX_WORD_BYTES];
 
 thread_local! {
-    static REMEMBERED: RefCell<HashMap<String, String>> = RefCell::new(HashMap::new());
+    static REMEMBERED: RefCell<Vec<(Letters, Letters)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Takes the ending off a word in lower case. What has digits or other letters than English in it is a name: it stays.
 pub(super) fn stem(word: &mut String) {
-    let english = |byte: u8| byte.is_ascii_lowercase();
-    if word.len() < 3 || word.len() > LONGEST || !word.bytes().all(english) {
+    if word.len() < 3 {
         return;
     }
+    let Some(letters) = letters(word) else {
+        return;
+    };
     REMEMBERED.with_borrow_mut(|remembered| {
-        if let Some(stem) = remembered.get(word.as_str()) {
-            word.clear();
-            word.push_str(stem);
+        if remembered.is_empty() {
+            remembered.resize(REMEMBERED_WORDS, Default::default());
+        }
+        let Some((known, stem)) = remembered.get_mut(place(&letters)) else {
             return;
+        };
+        if *known != letters {
+            let stemmed = Stemmer::new(Algorithm::English).stem(word).to_string();
+            match self::letters(&stemmed) {
+                Some(stemmed) => (*known, *stem) = (letters, stemmed),
+                None => *word = stemmed,
+            }
         }
-        let stem = Stemmer::new(Algorithm::English).stem(word).to_string();
-        if remembered.len() >= MOST_REMEMBERED {
-            remembered.clear();
+        if *known == letters {
+            let length = stem.iter().position(|byte| *byte == 0);
+            let stem = stem.get(..length.unwrap_or(MAX_WORD_BYTES));
+            word.clear();
+            word.push_str(
+                stem.and_then(|stem| std::str::from_utf8(stem).ok())
+                    .unwrap_or_default(),
+            );
         }
-        remembered.insert(std::mem::replace(word, stem.clone()), stem);
     });
+}
+
+/// Returns the letters of a word that may be English.
+fn letters(word: &str) -> Option<Letters> {
+    let mut letters = Letters::default();
+    let room = letters.get_mut(..word.len())?;
+    room.copy_from_slice(word.as_bytes());
+    room.iter().all(u8::is_ascii_lowercase).then_some(letters)
+}
+
+/// Returns the place of a word among those that are remembered.
+fn place(letters: &Letters) -> usize {
+    let (parts, _) = letters.as_chunks::<8>();
+    let mixed = parts.iter().fold(0_u64, |mixed, part| {
+        (mixed.rotate_left(5) ^ u64::from_le_bytes(*part)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    (mixed >> (u64::BITS - REMEMBERED_WORDS.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -61,7 +94,7 @@ mod tests {
 
     #[test]
     fn names_stay_as_they_are() {
-        let long = "s".repeat(LONGEST + 1);
+        let long = "s".repeat(MAX_WORD_BYTES + 1);
         for name in [
             "is",
             "as",
@@ -82,7 +115,7 @@ mod tests {
     #[test]
     fn a_full_memory_forgets_nothing_that_counts() {
         let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
-        for number in 0..MOST_REMEMBERED + 10 {
+        for number in 0..3 * REMEMBERED_WORDS {
             let word: String = [1, 26, 676, 17_576]
                 .iter()
                 .map(|step| letter(number / step))

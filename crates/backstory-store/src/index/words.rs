@@ -55,8 +55,9 @@ pub(super) fn register(index: &Index) {
 struct Scanner {
     /// Where the search for the next run begins.
     at: usize,
-    /// The parts of the current run that were not given yet, the last first.
+    /// The parts of the current run, and how many of them were given.
     parts: Vec<(usize, usize)>,
+    given: usize,
     word: String,
     start: usize,
     end: usize,
@@ -67,27 +68,87 @@ struct Scanner {
 impl Scanner {
     fn next(&mut self, text: &str) -> bool {
         loop {
-            if let Some((start, end)) = self.parts.pop() {
+            if let Some((start, end)) = self.parts.get(self.given).copied() {
+                self.given += 1;
                 self.give(text, start, end);
                 self.position = self.next_position;
                 self.next_position += 1;
                 return true;
             }
-            let Some((start, end)) = run(text, self.at) else {
+            self.begin_run();
+            let Some((start, end)) = self.split_run(text) else {
                 return false;
             };
             self.at = end;
             if is_data(&text[start..end]) {
                 // Still a gap: words on both sides of it are not neighbours.
                 self.next_position += 1;
-                continue;
+                self.begin_run();
             }
-            split(&text[start..end], |from, to| {
-                if to - from <= LONGEST {
-                    self.parts.push((start + from, start + to));
+        }
+    }
+
+    fn begin_run(&mut self) {
+        self.parts.clear();
+        self.given = 0;
+    }
+
+    /// Finds the next run of letters, digits and underscores, and its parts, in one pass. Returns where it is.
+    fn split_run(&mut self, text: &str) -> Option<(usize, usize)> {
+        let bytes = text.as_bytes();
+        let mut at = self.at;
+        let mut before = loop {
+            match ASCII_CLASSES.get(usize::from(*bytes.get(at)?)) {
+                None => return self.split_any_run(text, at),
+                Some(Class::Other | Class::Seam) => at += 1,
+                Some(class) => break *class,
+            }
+        };
+        let start = at;
+        let mut part = Some(start);
+        at += 1;
+        while let Some(byte) = bytes.get(at) {
+            let class = match ASCII_CLASSES.get(usize::from(*byte)) {
+                None if next_is_alphanumeric(text, at) => {
+                    self.begin_run();
+                    return self.split_any_run(text, start);
                 }
-            });
-            self.parts.reverse();
+                None | Some(Class::Other) => break,
+                Some(class) => *class,
+            };
+            let seam = match (before, class) {
+                (_, Class::Seam) | (Class::Lower, Class::Upper) => true,
+                (Class::Digit, _) | (_, Class::Digit) => before != class,
+                (Class::Upper, Class::Upper) => is_lower(text, at + 1),
+                _ => false,
+            };
+            if seam && let Some(from) = part.take() {
+                self.add_part(from, at);
+            }
+            if class != Class::Seam && part.is_none() {
+                part = Some(at);
+            }
+            before = class;
+            at += 1;
+        }
+        if let Some(from) = part {
+            self.add_part(from, at);
+        }
+        Some((start, at))
+    }
+
+    /// Like [`Scanner::split_run`], for any letters.
+    fn split_any_run(&mut self, text: &str, at: usize) -> Option<(usize, usize)> {
+        let (start, end) = run(text, at)?;
+        split(&text[start..end], |from, to| {
+            self.add_part(start + from, start + to);
+        });
+        Some((start, end))
+    }
+
+    fn add_part(&mut self, start: usize, end: usize) {
+        if end - start <= LONGEST {
+            self.parts.push((start, end));
         }
     }
 
@@ -103,6 +164,17 @@ impl Scanner {
         stem(&mut self.word);
         (self.start, self.end) = (start, end);
     }
+}
+
+fn next_is_alphanumeric(text: &str, at: usize) -> bool {
+    let next = text.get(at..).and_then(|rest| rest.chars().next());
+    next.is_some_and(char::is_alphanumeric)
+}
+
+/// Returns whether a small letter stands at a place.
+fn is_lower(text: &str, at: usize) -> bool {
+    let next = text.get(at..).and_then(|rest| rest.chars().next());
+    next.is_some_and(|next| class(next) == Class::Lower)
 }
 
 /// The next run of letters, digits and underscores at or after a place.
@@ -188,13 +260,26 @@ enum Class {
     Other,
 }
 
+/// The classes of ASCII characters.
+static ASCII_CLASSES: [Class; 128] = {
+    let mut classes = [Class::Other; 128];
+    let mut number = 0;
+    while number < 128_u8 {
+        classes[number as usize] = match number {
+            b'_' => Class::Seam,
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            _ => Class::Other,
+        };
+        number += 1;
+    }
+    classes
+};
+
 fn class(character: char) -> Class {
     match character {
-        '_' => Class::Seam,
-        'a'..='z' => Class::Lower,
-        'A'..='Z' => Class::Upper,
-        '0'..='9' => Class::Digit,
-        '\0'..='\u{7f}' => Class::Other,
+        '\0'..='\u{7f}' => ASCII_CLASSES[character as usize],
         // Thai to Myanmar, kana, ideographs: written without spaces.
         '\u{0e00}'..='\u{0eff}'
         | '\u{1000}'..='\u{109f}'
@@ -225,7 +310,7 @@ impl Tokenizer for Splitter {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Splitting<'a> {
         let scanner = &mut self.scanner;
-        scanner.parts.clear();
+        scanner.begin_run();
         (scanner.at, scanner.next_position) = (0, 0);
         self.token.reset();
         Splitting {
@@ -283,6 +368,30 @@ mod tests {
         check("__init__", "init");
         check("src/main.rs:42", "src main rs 42");
         check("a_B", "a b");
+    }
+
+    #[test]
+    fn runs_are_split_as_any_letters_are() {
+        let letters = ['a', 'b', 'X', 'Y', '1', '_', ' ', 'é', 'Ω', '界', '…'];
+        let mut text = String::new();
+        for number in 0..200_000_usize {
+            text.clear();
+            let mut rest = number;
+            while rest > 0 {
+                text.push(letters[rest % letters.len()]);
+                rest /= letters.len();
+            }
+            let (mut one, mut other) = (Scanner::default(), Scanner::default());
+            loop {
+                one.begin_run();
+                other.begin_run();
+                let found = one.split_run(&text);
+                assert_eq!(found, other.split_any_run(&text, one.at), "{text}");
+                assert_eq!(one.parts, other.parts, "{text}");
+                let Some((_, end)) = found else { break };
+                one.at = end;
+            }
+        }
     }
 
     #[test]

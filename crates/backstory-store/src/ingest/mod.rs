@@ -8,14 +8,15 @@ mod session;
 mod unkept;
 
 use std::borrow::Cow;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use backstory_event::{
-    Action, Event, EventKey, Extension, Kind, Output, ProjectId, Response, Seq, SessionFacts,
-    SessionId, SessionName, StreamId, TelemetryRecord, Title,
+    Action, Billing, Event, EventKey, Extension, Kind, Output, ProjectId, Response, Seq,
+    SessionFacts, SessionId, SessionName, StreamId, TelemetryRecord, Title,
 };
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 pub use self::chunk::{Chunk, Counts, Project, Stored, Taken};
@@ -40,6 +41,10 @@ pub struct Batch<'a> {
     pub(crate) transaction: Transaction<'a>,
     hot: Hot<'a>,
     names: HashMap<String, i64>,
+    /// The last billing with its tier and row.
+    last_billing: Option<(Billing, usize, i64)>,
+    /// Events that this batch stored: what follows them names them.
+    known: HashMap<EventKey, (SessionId, Seq)>,
     sessions: HashMap<SessionName, Session>,
     streams: HashMap<String, (i64, StreamId)>,
     /// The first byte that this batch added to each stream.
@@ -82,6 +87,8 @@ impl Store {
             transaction: Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?,
             hot,
             names: HashMap::new(),
+            last_billing: None,
+            known: HashMap::new(),
             sessions: HashMap::new(),
             streams: HashMap::new(),
             first_offsets: HashMap::new(),
@@ -229,7 +236,7 @@ impl Batch<'_> {
             Some(branch) => self.name(branch)?,
             None => 0,
         };
-        let billing = usage::billing_row(&self.transaction, &response.billing, &response.usage)?;
+        let billing = self.billing(response)?;
         let session = self.session(agent, &response.session)?;
         session.seen(response.at);
         session.model(model);
@@ -257,6 +264,20 @@ impl Batch<'_> {
             requests: replaces_requests,
         };
         (self.tally).add(&self.transaction, response.key, counted, replaced)
+    }
+
+    /// Returns the row of a response's billing, which is nearly always that of the one before.
+    fn billing(&mut self, response: &Response) -> Result<i64> {
+        let tier = usage::context_tier(&response.usage);
+        if let Some((billing, known_tier, row)) = &self.last_billing
+            && *known_tier == tier
+            && *billing == response.billing
+        {
+            return Ok(*row);
+        }
+        let row = usage::billing_row(&self.transaction, &response.billing, &response.usage)?;
+        self.last_billing = Some((response.billing.clone(), tier, row));
+        Ok(row)
     }
 
     /// Stores where a telemetry record lies. One that follows a copied event belongs to the session that the event was copied from.
@@ -540,11 +561,15 @@ impl Batch<'_> {
         if is_new {
             let hash = hash_numbers(&[key.0, session.into(), seq.into()]);
             self.keys_sum = self.keys_sum.wrapping_add(hash);
+            self.known.insert(key, (session, seq));
         }
         Ok(is_new)
     }
 
     pub(crate) fn find(&mut self, key: EventKey) -> Result<Option<(SessionId, Seq)>> {
+        if let Some(known) = self.known.get(&key) {
+            return Ok(Some(*known));
+        }
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(self.hot.find.query_row([key], row).optional()?)
     }

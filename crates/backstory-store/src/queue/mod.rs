@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_it
 
 pub use self::capture::{Captured, NewItem, ToldSession};
 pub(crate) use self::told::Untold;
-pub use self::told::{LiveSession, SAME_TIME_MS, ToldEvent};
+pub use self::told::{SAME_TIME_MS, ToldEvent};
 use crate::blocks::decompress;
 use crate::checksums::{Damage, Scope, check_unit, damage, hash_row};
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use backstory_event::{Event, EventKey, Kind, Seq, SessionId, TimeMs};
-use rusqlite::Connection;
+use backstory_event::{Event, EventKey, Kind, Seq, SessionId, TimeMs, TurnNo};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{ItemKind, ItemState};
 use crate::error::Result;
@@ -125,17 +125,6 @@ pub struct ToldEvent {
     pub tool: Option<String>,
 }
 
-/// A session of which something was captured that its log has not told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LiveSession {
-    /// The session's row.
-    pub session: SessionId,
-    /// How many prompts its log told.
-    pub turns: u64,
-    /// How many events its log told.
-    pub events: u64,
-}
-
 impl Store {
     /// Events of a session's log between two times that no item turned out to be yet. A call stands for itself and its result, with
     /// the time of the result.
@@ -168,20 +157,20 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Sessions of which something was captured that their logs have not told: all, or one.
-    pub fn live_sessions(&self, session: Option<SessionId>) -> Result<Vec<LiveSession>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, turns, events FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL) \
-             AND (?1 IS NULL OR id = ?1)",
-        )?;
-        let rows = statement.query_map([session], |row| {
-            Ok(LiveSession {
-                session: row.get(0)?,
-                turns: row.get(1)?,
-                events: row.get(2)?,
-            })
-        })?;
+    /// Returns the sessions of which something was captured that their logs have not told.
+    pub fn captured_sessions(&self) -> Result<Vec<SessionId>> {
+        let query = "SELECT id FROM sessions WHERE id IN (SELECT session FROM queue WHERE body IS NOT NULL)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let rows = statement.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Returns the last event and the last turn of a session's log; `None` when nothing was captured that it has not told.
+    pub fn log_end_before_captures(&self, session: SessionId) -> Result<Option<(Seq, TurnNo)>> {
+        let query = "SELECT events, turns FROM sessions WHERE id = ?1 AND id IN (SELECT session FROM queue WHERE session = ?1 AND body IS NOT NULL)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let end = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(end.optional()?)
     }
 
     /// Whether the log has not told of an item yet.

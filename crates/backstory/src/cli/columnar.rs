@@ -21,7 +21,7 @@ pub(crate) struct ConvertArgs {
     /// Only logs of this agent.
     #[arg(long, value_parser = agent::log_agent())]
     pub(crate) agent: Option<String>,
-    /// Whether secrets are taken out; as configured for the store unless given.
+    /// Redact secrets; as configured for the store unless given. Markers are those of the store, if there is one.
     #[arg(long, value_enum)]
     pub(crate) redact: Option<OnOff>,
     /// Print JSON.
@@ -100,7 +100,7 @@ pub(crate) enum ColumnarFormat {
     Parquet,
 }
 
-/// Whether something is done.
+/// A setting that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnOff {
     /// Yes.

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use backstory_event::{Seq, TurnNo};
+use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{
     AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
     StoreError, StreamRow, log_event, opened_hit,
@@ -331,33 +331,68 @@ fn print_event(out: &mut impl Write, event: &EventView<'_>, full: bool) -> Resul
         .as_deref()
         .filter(|command| command.len() < LONG_COMMAND);
     let text = harmless(command.unwrap_or(event.text()));
-    let time = local_time(row.at);
-    let tool = row.tool.as_deref().map(one_line).unwrap_or_default();
-    match row.kind {
-        Kind::Prompt => writeln!(
-            out,
-            "\n{GREEN}{BOLD}▌ you{BOLD:#}{GREEN:#}  {DIM}#{} {time}{DIM:#}",
-            event.turn
-        )?,
-        Kind::Reply => writeln!(
-            out,
-            "\n{BOLD}● {}{BOLD:#}  {DIM}{time}{DIM:#}",
-            one_line(row.model.as_deref().unwrap_or("agent"))
-        )?,
-        Kind::Reasoning => writeln!(out, "\n{DIM}◦ thinks{DIM:#}")?,
-        Kind::ToolCall => writeln!(out, "\n{BOLD}▸ {tool}{BOLD:#}  {DIM}{time}{DIM:#}")?,
-        Kind::ToolResult => writeln!(out, "{}", result_line(event))?,
-        Kind::Summary => writeln!(out, "\n{DIM}◆ summary{DIM:#}")?,
-        Kind::System => writeln!(out, "\n{DIM}◇ system{DIM:#}")?,
-    }
+    let heading = Heading {
+        kind: row.kind,
+        turn: Some(event.turn),
+        at: row.at,
+        model: row.model.as_deref(),
+        tool: row.tool.as_deref().unwrap_or_default(),
+        notes: result_notes(event),
+        is_error: row.error,
+    };
+    print_heading(out, &heading)?;
     if let Some(damage) = &event.damage {
         writeln!(out, "  {RED}[{damage}]{RED:#}")?;
     }
-    let whole = full || matches!(row.kind, Kind::Prompt | Kind::Reply);
-    print_body(out, &text, whole)
+    print_body(out, &text, full || is_shown_whole(row.kind))
 }
 
-fn result_line(event: &EventView<'_>) -> String {
+/// Returns whether the text of an event is never shortened.
+pub(super) fn is_shown_whole(kind: Kind) -> bool {
+    matches!(kind, Kind::Prompt | Kind::Reply)
+}
+
+/// Facts about an event that stand above its text.
+pub(super) struct Heading<'a> {
+    pub(super) kind: Kind,
+    pub(super) turn: Option<TurnNo>,
+    pub(super) at: Option<TimeMs>,
+    pub(super) model: Option<&'a str>,
+    pub(super) tool: &'a str,
+    /// Exit code and duration of a tool result.
+    pub(super) notes: String,
+    pub(super) is_error: bool,
+}
+
+pub(super) fn print_heading(out: &mut impl Write, heading: &Heading<'_>) -> Result<(), Error> {
+    let time = local_time(heading.at);
+    let tool = one_line(heading.tool);
+    let notes = &heading.notes;
+    match heading.kind {
+        Kind::Prompt => {
+            let turn = heading.turn.map(|turn| format!("#{turn} "));
+            let turn = turn.unwrap_or_default();
+            writeln!(
+                out,
+                "\n{GREEN}{BOLD}▌ you{BOLD:#}{GREEN:#}  {DIM}{turn}{time}{DIM:#}"
+            )?;
+        }
+        Kind::Reply => writeln!(
+            out,
+            "\n{BOLD}● {}{BOLD:#}  {DIM}{time}{DIM:#}",
+            one_line(heading.model.unwrap_or("agent"))
+        )?,
+        Kind::Reasoning => writeln!(out, "\n{DIM}◦ thinks{DIM:#}")?,
+        Kind::ToolCall => writeln!(out, "\n{BOLD}▸ {tool}{BOLD:#}  {DIM}{time}{DIM:#}")?,
+        Kind::ToolResult if heading.is_error => writeln!(out, "  {RED}✗ {notes}{RED:#}")?,
+        Kind::ToolResult => writeln!(out, "  {DIM}✓ {notes}{DIM:#}")?,
+        Kind::Summary => writeln!(out, "\n{DIM}◆ summary{DIM:#}")?,
+        Kind::System => writeln!(out, "\n{DIM}◇ system{DIM:#}")?,
+    }
+    Ok(())
+}
+
+fn result_notes(event: &EventView<'_>) -> String {
     let row = &event.event;
     let mut notes = Vec::new();
     if let Some(code) = row.exit_code {
@@ -366,12 +401,7 @@ fn result_line(event: &EventView<'_>) -> String {
     if let Some(duration) = row.duration_ms {
         notes.push(format!("{:.1} s", duration as f64 / 1000.0));
     }
-    let notes = notes.join(", ");
-    if row.error {
-        format!("  {RED}✗ {notes}{RED:#}")
-    } else {
-        format!("  {DIM}✓ {notes}{DIM:#}")
-    }
+    notes.join(", ")
 }
 
 pub(super) fn print_body(out: &mut impl Write, text: &str, whole: bool) -> Result<(), Error> {

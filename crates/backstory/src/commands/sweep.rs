@@ -25,11 +25,15 @@ use crate::setting::{Setting, now};
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
-    let mut options = options(setting, &arguments.paths, arguments.agent.as_deref());
+    let options = options(setting, &arguments.paths, arguments.agent.as_deref());
     #[cfg(feature = "columnar")]
     let unpacked = super::columnar::unpack(&arguments.paths)?;
     #[cfg(feature = "columnar")]
-    options.sources.provided.clone_from(&unpacked.logs);
+    let options = {
+        let mut options = options;
+        options.sources.provided.clone_from(&unpacked.logs);
+        options
+    };
     if arguments.dry_run {
         let mut report = dry_sweep(&setting.store, &options)?;
         let memory = Memory::open_untouched(&setting.store)?;

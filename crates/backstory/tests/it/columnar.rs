@@ -1,5 +1,11 @@
 //! Columnar files: out of logs and stores, and the way back.
 
+mod embeddings;
+#[cfg(target_os = "linux")]
+mod outputs;
+mod redaction;
+mod refusals;
+
 use std::path::Path;
 
 use backstory_agents::sample;
@@ -67,6 +73,8 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
         json!({"input_tokens": 6, "output_tokens": 10, "cache_creation_input_tokens": 14, "cache_read_input_tokens": 22})
     );
     assert_eq!(session["git_branch"], "main");
+    assert_eq!(shown["totals"]["tokens"], session["tokens"]);
+    assert_eq!(shown["totals"]["sessions"], 1);
     let one = environment.json(&["inspect", &file, &claude_id(1)[..8]]);
     assert_eq!(one, shown);
     let tail = environment.json(&["tail", &file, "-n", "2"]);
@@ -75,6 +83,32 @@ fn a_log_becomes_a_file_that_can_be_looked_at() {
     assert_eq!(tail["messages"][1]["text"], "a.rs");
     let text = environment.run(&["tail", &file, &claude_id(1)[..8]]);
     assert!(text.stdout.contains("question 1 ü"), "{}", text.stdout);
+}
+
+#[test]
+fn the_end_of_a_file_looks_like_that_of_a_session() {
+    let environment = Environment::new();
+    let thinking = json!({"type": "thinking", "thinking": "hidden thoughts", "signature": "x"});
+    let log = turn(1).replace(
+        "{\"text\":\"I look.\",\"type\":\"text\"}",
+        &format!("{thinking},{{\"text\":\"I look.\",\"type\":\"text\"}}"),
+    );
+    environment.write(&claude_path(1), &log);
+    environment.sweep();
+    let file = output(&environment, "all.h5");
+    environment.json(&["export", "-o", &file]);
+    let body = |arguments: &[&str]| {
+        let text = environment.run(arguments).stdout;
+        let lines = text.lines().skip_while(|line| !line.contains("▌ you"));
+        let lines = lines.filter(|line| !line.contains("[image]"));
+        // Turns and durations are in the store only.
+        let lines = lines.map(|line| line.replace("#1 ", "").replace("✓ 0.0 s", "✓"));
+        let lines = lines.map(|line| line.trim_end().to_string());
+        lines.collect::<Vec<String>>()
+    };
+    let of_file = body(&["tail", &file]);
+    assert!(of_file.contains(&"◦ thinks".to_string()), "{of_file:?}");
+    assert_eq!(of_file, body(&["tail", &claude_id(1)]));
 }
 
 #[test]
@@ -165,7 +199,10 @@ fn every_session_comes_back_from_a_file() {
     for (mine, theirs) in mine.iter().zip(&theirs) {
         assert_eq!(mine, theirs);
     }
-    assert_eq!(other.json(&["import", &file])["events"], 0);
+    let again = other.json(&["import", &file]);
+    assert_eq!(again["events"], 0);
+    assert_eq!(again["ingested"], 0);
+    assert_eq!(again["skipped_unchanged"], report["discovered"]);
     assert_eq!(environment.json(&["import", &file])["events"], 0);
 }
 
@@ -188,7 +225,7 @@ fn as_the_package_writes(file: &Path) {
         threads: 1,
         wait: true,
     };
-    write_sessions(file, "claude-code", sessions.into_iter(), &options).unwrap();
+    write_sessions(file, "claude-code", sessions, &options).unwrap();
 }
 
 #[test]
@@ -251,118 +288,4 @@ fn tables_have_the_tokens_that_usage_counts() {
     assert_eq!(environment.json(&["inspect", &file])["rows"], rows("usage"));
     let outcome = environment.run(&["export", "-o", &folder, "--table", "usage"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-}
-
-#[test]
-fn sessions_of_the_same_name_are_not_mixed() {
-    let environment = Environment::new();
-    environment.write(&claude_path(1), turn(1));
-    let id = claude_id(1);
-    let line = |kind: &str, payload: Value| {
-        format!(
-            "{}\n",
-            json!({"timestamp": "2026-02-03T04:05:06.000Z", "type": kind, "payload": payload})
-        )
-    };
-    let content = json!([{"type": "input_text", "text": "asked of Codex"}]);
-    let rollout = [
-        line(
-            "session_meta",
-            json!({"id": id, "timestamp": "2026-02-03T04:05:06.000Z", "cwd": "/work/shop"}),
-        ),
-        line(
-            "response_item",
-            json!({"type": "message", "role": "user", "content": content}),
-        ),
-    ];
-    let path = format!(".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-06-{id}.jsonl");
-    environment.write(&path, rollout.concat());
-    environment.sweep();
-    let all = output(&environment, "all.h5");
-    assert_eq!(environment.json(&["export", "-o", &all])["written"], 2);
-    let shown = environment.json(&["inspect", &all]);
-    assert_eq!(shown["sessions"][&id]["messages"], 3);
-    assert_eq!(shown["sessions"][format!("{id}-codex-2")]["messages"], 1);
-    let outcome = environment.run(&["export", "--agent", "codex", "-o", &all]);
-    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    assert!(
-        outcome.stderr.contains("another session"),
-        "{}",
-        outcome.stderr
-    );
-}
-
-#[test]
-fn secrets_stay_out_of_files() {
-    let environment = Environment::new();
-    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
-    let log = environment.write(&claude_path(1), turn(1).replace("question", &secret));
-    let (on, off) = (
-        output(&environment, "on.h5"),
-        output(&environment, "off.h5"),
-    );
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &on]);
-    environment.json(&[
-        "convert",
-        log.to_str().unwrap(),
-        "-o",
-        &off,
-        "--redact",
-        "off",
-    ]);
-    let shows_secret = |file: &str| {
-        environment
-            .run(&["tail", file, "--full"])
-            .stdout
-            .contains(&secret)
-    };
-    assert!(!shows_secret(&on));
-    assert!(shows_secret(&off));
-    environment.json(&["convert", log.to_str().unwrap(), "-o", &off]);
-    assert!(!shows_secret(&off), "written again without it");
-    let other = Environment::new();
-    other.write(".config/backstory/config.toml", "redact = \"off\"\n");
-    other.json(&["sweep", &off]);
-    assert!(
-        !other
-            .run(&["show", &claude_id(1), "--full"])
-            .stdout
-            .contains(&secret)
-    );
-}
-
-#[test]
-fn what_is_no_columnar_file_is_refused_clearly() {
-    let environment = Environment::new();
-    let text = environment.write("text.h5", "no columns here");
-    let text = text.to_str().unwrap();
-    for arguments in [
-        &["inspect", text][..],
-        &["tail", text],
-        &["sweep", text],
-        &["export", "-o", text],
-    ] {
-        let outcome = environment.run(arguments);
-        assert_ne!(outcome.code, 0, "{arguments:?}");
-        assert!(
-            outcome.stderr.contains("error:"),
-            "{arguments:?}: {}",
-            outcome.stderr
-        );
-    }
-    assert_eq!(std::fs::read(text).unwrap(), b"no columns here");
-    for arguments in [&["inspect", "nothing.h5"][..], &["tail", "nothing.h5"]] {
-        let outcome = environment.run(arguments);
-        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    }
-    environment.claude(1, &[turn(1)]);
-    environment.sweep();
-    for output in [
-        &["-o", "-"][..],
-        &["-o", "a.h5", "--format", "parquet"],
-        &["-o", "a.txt"],
-    ] {
-        let outcome = environment.run(&[&["export"], output].concat());
-        assert_eq!(outcome.code, 2, "{output:?}: {}", outcome.stderr);
-    }
 }

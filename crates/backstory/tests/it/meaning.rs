@@ -70,7 +70,7 @@ fn weights() -> Vec<u8> {
 }
 
 /// The model in a folder, as others publish them.
-fn model_folder(environment: &Environment) -> PathBuf {
+pub(crate) fn model_folder(environment: &Environment) -> PathBuf {
     let weights = environment.write("tiny/model.safetensors", weights());
     environment.write("tiny/tokenizer.json", tokenizer());
     environment.write("tiny/README.md", "---\nlicense: mit\n---\n");

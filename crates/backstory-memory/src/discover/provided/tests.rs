@@ -87,6 +87,7 @@ fn a_provided_log_is_imported_once() {
     copied.container = container.folder.path().join("copy.h5");
     let report = container.import(vec![again, copied]);
     assert_eq!((report.events, report.replayed), (0, 0), "{report:?}");
+    assert_eq!((report.ingested, report.skipped_unchanged), (0, 2));
     assert_eq!(container.trial.stored(), stored);
     assert_eq!(container.trial.texts(1).len(), 2);
 }
@@ -196,7 +197,7 @@ fn logs_of_every_agent_come_back_from_a_container() {
     }
     let read = |sources: Sources| {
         let options = SweepOptions::new(sources);
-        read_logs(folder.path(), &options, &mut |_| {}).unwrap()
+        read_logs(folder.path(), None, &options, &mut |_| {}).unwrap()
     };
     let memory = read(Sources::paths([&logs]));
     let mut provided: HashMap<StreamId, ProvidedLog> = HashMap::new();

@@ -18,7 +18,7 @@ use crate::{Sources, SweepOptions, read_logs};
 fn read_folder(logs: &Path) -> LogMemory {
     let mut options = SweepOptions::new(Sources::paths([logs]));
     options.redact = false;
-    read_logs(logs.parent().unwrap(), &options, &mut |_| {}).unwrap()
+    read_logs(logs.parent().unwrap(), None, &options, &mut |_| {}).unwrap()
 }
 
 fn write_samples(folder: &Path, bytes: u64) {
@@ -185,7 +185,7 @@ fn logs_are_read_into_a_folder_that_goes() {
         options.redact = redact;
         let mut seen = 0;
         let mut progress = |progress: crate::Progress| seen = progress.bytes_read;
-        let memory = read_logs(&temporary, &options, &mut progress).unwrap();
+        let memory = read_logs(&temporary, None, &options, &mut progress).unwrap();
         let report = memory.report();
         assert_eq!((report.events, report.skipped_records), (1, 1));
         assert_eq!(report.problems.len(), 1, "{:?}", report.problems);

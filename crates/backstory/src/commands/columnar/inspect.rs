@@ -9,18 +9,20 @@ use backstory_columnar::{
 use serde_json::{Map, Value, json};
 
 use super::session_file::{find_id, session_files};
+use super::session_table::session_table;
 use crate::cli::InspectArgs;
 use crate::error::Error;
-use crate::output::{counted, one_line, print_json, print_table, short_bytes, stdout, table};
+use crate::output::{
+    counted, one_line, print_json, print_table, short_bytes, stdout, table, talk, terminal_width,
+};
 
 pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let extension = path.extension().and_then(|extension| extension.to_str());
     let files = session_files(path);
     if arguments.session.is_some() && (path.is_dir() || extension == Some("parquet")) {
-        return Err(Error::usage(
-            "a session is given, which only HDF5 files are asked for",
-        ));
+        return Err(Error::usage("SESSION is only for HDF5 files")
+            .hint("give FILE.h5 and SESSION, or a path alone"));
     }
     if path.is_dir() && files.is_empty() {
         return inspect_tables(path, arguments.json);
@@ -51,44 +53,20 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
             "schema_version": 1,
             "source": source,
             "sessions": listed,
+            "totals": SessionTotals::of_sessions(&sessions).to_json(),
         }));
     }
-    let mut columns = table(&[
-        "session",
-        "agent",
-        "messages",
-        "calls",
-        "model",
-        "cwd",
-        "branch",
-        "version",
-        "input",
-        "output",
-        "cache write",
-        "cache read",
-    ]);
-    columns.align_numbers();
-    for session in &sessions {
-        let attributes = &session.attributes;
-        let usage = &session.usage;
-        columns.add_row(
-            [
-                one_line(&session.id),
-                one_line(&attributes.agent),
-                session.messages.to_string(),
-                session.tool_calls.to_string(),
-                one_line(&attributes.model),
-                one_line(&attributes.cwd),
-                one_line(&attributes.git_branch),
-                one_line(&attributes.agent_version),
-            ]
-            .into_iter()
-            .chain(token_columns(usage).map(|(_, tokens)| tokens.to_string())),
-        );
-    }
+    let (shown, left_out) = session_table(&sessions, terminal_width());
     let mut out = stdout();
-    print_table(&mut out, &columns)?;
-    Ok(out.flush()?)
+    print_table(&mut out, &shown)?;
+    out.flush()?;
+    if !left_out.is_empty() {
+        let columns = left_out.join(", ");
+        talk(&format!(
+            "too narrow for {columns}: `--json` has everything"
+        ));
+    }
+    Ok(())
 }
 
 fn inspect_tables(path: &Path, as_json: bool) -> Result<(), Error> {
@@ -153,12 +131,47 @@ pub(super) fn token_columns(usage: &TokenUsage) -> [(&'static str, i64); 4] {
     ]
 }
 
-fn summary_json(session: &SessionSummary) -> Value {
-    let attributes = &session.attributes;
-    let tokens: Map<String, Value> = token_columns(&session.usage)
-        .into_iter()
+pub(super) fn tokens_json(usage: &TokenUsage) -> Value {
+    let columns = token_columns(usage).into_iter();
+    let tokens: Map<String, Value> = columns
         .map(|(name, tokens)| (name.to_string(), json!(tokens)))
         .collect();
+    Value::Object(tokens)
+}
+
+/// Sums over sessions.
+#[derive(Default)]
+pub(super) struct SessionTotals {
+    pub(super) sessions: u64,
+    pub(super) messages: u64,
+    pub(super) tool_calls: u64,
+    pub(super) usage: TokenUsage,
+}
+
+impl SessionTotals {
+    pub(super) fn of_sessions(sessions: &[SessionSummary]) -> Self {
+        let mut totals = SessionTotals::default();
+        for session in sessions {
+            totals.sessions += 1;
+            totals.messages = totals.messages.saturating_add(session.messages);
+            totals.tool_calls = totals.tool_calls.saturating_add(session.tool_calls);
+            totals.usage.add_usage(&session.usage);
+        }
+        totals
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "sessions": self.sessions,
+            "messages": self.messages,
+            "tool_calls": self.tool_calls,
+            "tokens": tokens_json(&self.usage),
+        })
+    }
+}
+
+fn summary_json(session: &SessionSummary) -> Value {
+    let attributes = &session.attributes;
     json!({
         "agent": attributes.agent,
         "messages": session.messages,
@@ -173,6 +186,6 @@ fn summary_json(session: &SessionSummary) -> Value {
         "created_at": attributes.created_at,
         "summary": attributes.summary,
         "missing": attributes.missing,
-        "tokens": tokens,
+        "tokens": tokens_json(&session.usage),
     })
 }

@@ -2,13 +2,17 @@
 
 mod inspect;
 mod session_file;
+mod session_table;
+mod short_ids;
+mod tail;
 mod target;
 
 use backstory_columnar::ExportOptions;
-use backstory_memory::{Problem, SessionFilter, SweepOptions, TextEmbedder, read_logs};
+use backstory_memory::{Problem, SessionFilter, StoreError, SweepOptions, TextEmbedder, read_logs};
 
 pub(super) use self::inspect::inspect;
-pub(super) use self::session_file::{check_no_file, session_file, session_files, tail, unpack};
+pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
+pub(super) use self::tail::tail;
 use self::target::{Target, Written};
 use super::sessions::session_filter;
 use super::sweep;
@@ -19,7 +23,7 @@ use crate::output::{counted, one_line, print_json, say, warn};
 use crate::setting::Setting;
 
 pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), Error> {
-    let target = Target::of(&arguments.output)?;
+    let target = Target::from_arguments(&arguments.output)?;
     let redact = match arguments.redact {
         Some(choice) => choice == OnOff::On,
         None => setting.config.redact == Redact::On,
@@ -29,22 +33,33 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
     };
     let bar = sweep::Bar::new();
-    let logs = read_logs(&std::env::temp_dir(), &options, &mut |progress| {
-        bar.show(progress);
-    });
+    let temporary = std::env::temp_dir();
+    let logs = read_logs(
+        &temporary,
+        Some(&setting.store),
+        &options,
+        &mut |progress| bar.show(progress),
+    );
     bar.finish();
-    let logs = logs?;
+    let logs = logs.map_err(|error| {
+        let is_full = matches!(error, backstory_memory::Error::Store(StoreError::Full));
+        let hint = format!(
+            "logs are read by way of {}: TMPDIR names another folder",
+            temporary.display()
+        );
+        Error::from(error).hints(is_full.then_some(hint))
+    })?;
     let read = logs.report();
     let sessions = logs.sessions(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {
-        tell_problems(&read.problems);
-        return Err(Error::new(ErrorKind::NotFound, "no agent's log is there")
+        warn_of_problems(&read.problems);
+        return Err(Error::new(ErrorKind::NotFound, "no agent's log found")
             .hint("name files or folders with logs, as in `backstory convert ~/.claude/projects -o all.h5`"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let options = export_options(redact, embedder.as_ref());
     let written = target.write(&logs, &sessions, true, &options)?;
-    tell_problems(&read.problems);
+    warn_of_problems(&read.problems);
     if read.skipped_records > 0 {
         warn(&format!(
             "{} could not be read and are not in the file",
@@ -55,7 +70,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
 }
 
 pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
-    let target = Target::of(&arguments.output)?;
+    let target = Target::from_arguments(&arguments.output)?;
     let memory = setting.memory()?;
     let mut sessions = memory.sessions(&session_filter(&arguments.filter)?)?;
     if !arguments.sessions.is_empty() {
@@ -66,7 +81,8 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
         sessions.retain(|session| named.contains(&session.id));
     }
     if sessions.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, "no session matches"));
+        return Err(Error::new(ErrorKind::NotFound, "no session matches")
+            .hint("`backstory sessions --limit 0` lists all sessions"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let redact = setting.config.redact == Redact::On;
@@ -100,15 +116,16 @@ fn export_options(is_redacted: bool, embedder: Option<&TextEmbedder>) -> ExportO
     }
 }
 
-fn tell_problems(problems: &[Problem]) {
+fn warn_of_problems(problems: &[Problem]) {
     for problem in problems {
         warn(&format!("{}: {}", problem.path.display(), problem.reason));
     }
 }
 
 fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
-    for (session, reason) in &written.failed {
-        warn(&format!("{}: {reason}", one_line(session)));
+    for failed in &written.failed {
+        let session = failed.session.as_deref().unwrap_or("damaged store");
+        warn(&format!("{}: {}", one_line(session), failed.reason));
     }
     if as_json {
         print_json(&written.json)?;

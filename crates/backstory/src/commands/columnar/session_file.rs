@@ -1,17 +1,14 @@
 //! HDF5 files in place of sessions and logs.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use backstory_columnar::{Message, SessionFile, unpack_logs};
-use backstory_memory::{ProvidedLog, TemporaryFolder, TimeMs};
-use serde_json::{Map, Value, json};
+use backstory_columnar::{SessionFile, unpack_logs};
+use backstory_memory::{ProvidedLog, TemporaryFolder};
 
-use super::inspect::token_columns;
+use super::short_ids::is_short_for;
 use crate::cli::TailArgs;
-use crate::commands::show::print_body;
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, local_time, one_line, print_json, stdout, warn};
+use crate::output::{one_line, warn};
 
 /// Returns the HDF5 files that a path names: itself, or those in the folder.
 pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
@@ -82,68 +79,13 @@ pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Err
     }
 }
 
-/// Prints the end of a session in a file.
-pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(), Error> {
-    let file = SessionFile::open(path)?;
-    let id = match &arguments.session_in_file {
-        Some(prefix) => find_id(&file, prefix)?,
-        None => newest_id(&file)?,
-    };
-    let session = file.session(&id)?;
-    let messages = session.tail(arguments.count)?;
-    if arguments.json {
-        let messages: Vec<Value> = messages.iter().map(message_json).collect();
-        return print_json(&json!({ "session": id, "messages": messages }));
-    }
-    let mut out = stdout();
-    writeln!(out, "{BOLD}{}{BOLD:#}", one_line(&id))?;
-    for message in &messages {
-        let time = TimeMs::new((message.timestamp * 1000.0) as i64);
-        let model = match message.model.as_str() {
-            "" => String::new(),
-            model => format!(" {}", one_line(model)),
-        };
-        writeln!(
-            out,
-            "\n{BOLD}{}{BOLD:#}  {DIM}{}{model}{DIM:#}",
-            one_line(&message.role),
-            local_time((message.timestamp > 0.0).then_some(time)),
-        )?;
-        let text = if message.text.is_empty() {
-            &message.json
-        } else {
-            &message.text
-        };
-        print_body(&mut out, &harmless(text), arguments.full)?;
-    }
-    Ok(out.flush()?)
-}
-
-fn message_json(message: &Message) -> Value {
-    let tokens: Map<String, Value> = token_columns(&message.usage)
-        .into_iter()
-        .map(|(name, tokens)| (name.to_string(), json!(tokens)))
-        .collect();
-    json!({
-        "uuid": message.uuid,
-        "parent_uuid": message.parent_uuid,
-        "type": message.kind,
-        "role": message.role,
-        "model": message.model,
-        "timestamp": message.timestamp,
-        "usage": tokens,
-        "text": message.text,
-        "content": serde_json::from_str(&message.json).unwrap_or_else(|_| json!(message.json)),
-    })
-}
-
-/// Finds the session of a file whose id begins with this text.
+/// Finds the session of a file whose id begins with this text, or is shortened so by `inspect`.
 pub(super) fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error> {
     let mut ids = file.session_ids()?;
     if ids.iter().any(|id| id == prefix) {
         return Ok(prefix.to_string());
     }
-    ids.retain(|id| id.starts_with(prefix));
+    ids.retain(|id| is_short_for(prefix, id));
     match (ids.pop(), ids.is_empty()) {
         (Some(id), true) => Ok(id),
         (Some(_), false) => Err(Error::usage(format!(
@@ -159,17 +101,4 @@ pub(super) fn find_id(file: &SessionFile, prefix: &str) -> Result<String, Error>
             file.path().display()
         ))),
     }
-}
-
-/// Returns the session of a file that began last.
-fn newest_id(file: &SessionFile) -> Result<String, Error> {
-    let mut newest: Option<(f64, String)> = None;
-    for session in file.all_sessions()? {
-        let created_at = session.attributes()?.created_at;
-        if newest.as_ref().is_none_or(|(at, _)| created_at >= *at) {
-            newest = Some((created_at, session.id().to_string()));
-        }
-    }
-    let none = || Error::new(ErrorKind::NotFound, "the file has no session");
-    newest.map(|(_, id)| id).ok_or_else(none)
 }

@@ -1,4 +1,4 @@
-//! Where columnar files are written, and what is said of it.
+//! Targets of columnar files, and reports of what was written.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::setting::now;
 /// Bytes of memory that adding to a session takes for each byte of its logs. Measured: 4.1 with 200 MB, 4.7 with 50 MB.
 const MEMORY_PER_LOG_BYTE: u64 = 5;
 
-/// Where and how columnar files are written.
+/// Path and format of columnar files.
 pub(super) enum Target {
     H5File(PathBuf),
     H5Folder(PathBuf),
@@ -25,15 +25,23 @@ pub(super) enum Target {
     Tables(PathBuf),
 }
 
-/// What was written, as text and as JSON.
+/// Report of what was written, as text and as JSON.
 pub(super) struct Written {
     pub(super) text: String,
     pub(super) json: Value,
-    pub(super) failed: Vec<(String, String)>,
+    /// Sessions, and damage of the store, with the reason why they are not in the files.
+    pub(super) failed: Vec<FailedPart>,
+}
+
+/// Something that could not be written.
+#[derive(serde::Serialize)]
+pub(super) struct FailedPart {
+    pub(super) session: Option<String>,
+    pub(super) reason: String,
 }
 
 impl Target {
-    pub(super) fn of(output: &OutputArgs) -> Result<Self, Error> {
+    pub(super) fn from_arguments(output: &OutputArgs) -> Result<Self, Error> {
         let path = output.output.clone();
         let extension = path.extension().and_then(|extension| extension.to_str());
         let extension = extension.filter(|_| !path.is_dir());
@@ -54,7 +62,12 @@ impl Target {
                 Target::H5Folder(path)
             }
             (None, Some(ColumnarFormat::Parquet)) if is_folder_name(&path) => Target::Tables(path),
-            _ => return refuse(format!("{} is no name of a columnar file", path.display())),
+            _ => {
+                return refuse(format!(
+                    "{} is not the name of a columnar file",
+                    path.display()
+                ));
+            }
         };
         match output.table {
             Some(_) => Err(Error::usage("--table is for FILE.parquet only")
@@ -70,11 +83,12 @@ impl Target {
         is_everything: bool,
         options: &ExportOptions<'_>,
     ) -> Result<Written, Error> {
-        if let Target::H5File(path) = self
+        // Files in a folder of HDF5 files are locked one by one.
+        if let Target::H5File(path) | Target::Table(path, _) | Target::Tables(path) = self
             && is_in_use(path)
         {
             warn(&format!(
-                "waiting until no other program has {} open",
+                "waiting until no other program writes {} or has it open",
                 path.display()
             ));
         }
@@ -94,18 +108,18 @@ impl Target {
         };
         let written = match self {
             Target::H5File(path) => {
-                export_file(memory, sessions, path, options, &progress).map(of_files(path))
+                export_file(memory, sessions, path, options, &progress).map(report_files(path))
             }
             Target::H5Folder(path) => {
-                export_folder(memory, sessions, path, options, &progress).map(of_files(path))
+                export_folder(memory, sessions, path, options, &progress).map(report_files(path))
             }
             Target::Table(path, table) => {
                 write_table(memory, sessions, *table, path, &tables, &mut table_progress)
-                    .map(of_tables(path))
+                    .map(report_tables(path))
             }
             Target::Tables(path) => {
                 write_tables(memory, sessions, path, &tables, &mut table_progress)
-                    .map(of_tables(path))
+                    .map(report_tables(path))
             }
         };
         bar.finish_and_clear();
@@ -118,7 +132,7 @@ fn is_folder_name(path: &Path) -> bool {
     !path.is_file() && path.as_os_str() != "-"
 }
 
-/// Says so if the largest session needs more than half of the machine's memory, as far as the system tells how much there is.
+/// Warns if the largest session needs more than half of the machine's memory, where the system says how much there is.
 fn warn_of_memory(memory: &Memory, sessions: &[SessionRow]) -> Result<(), Error> {
     let Some(total) = total_memory() else {
         return Ok(());
@@ -148,10 +162,16 @@ fn total_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
+fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
     move |report| {
-        let failed = report.failed.iter();
-        let failed = failed.map(|(session, reason)| json!({"session": session, "reason": reason}));
+        let failed = report
+            .failed
+            .into_iter()
+            .map(|(session, reason)| FailedPart {
+                session: Some(session),
+                reason,
+            });
+        let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -169,17 +189,20 @@ fn of_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
                 "messages": report.messages,
                 "tool_calls": report.tool_calls,
                 "bytes": report.bytes,
-                "failed": failed.collect::<Vec<_>>(),
+                "failed": failed,
             }),
-            failed: report.failed,
+            failed,
         }
     }
 }
 
-fn of_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
+fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
     move |report| {
-        let damage = report.damage.iter();
-        let damage = damage.map(|damage| ("damage".to_string(), damage.to_string()));
+        let failed = report.damage.iter().map(|damage| FailedPart {
+            session: None,
+            reason: damage.to_string(),
+        });
+        let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -197,8 +220,9 @@ fn of_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
                 "sessions_written": report.sessions_written,
                 "rows_written": report.rows_written,
                 "bytes_written": report.bytes_written,
+                "failed": failed,
             }),
-            failed: damage.collect(),
+            failed,
         }
     }
 }

@@ -144,7 +144,7 @@ pub(super) const SESSION_COLUMNS: [ColumnSchema; 33] = [
     required(
         "missing",
         TextList,
-        "what is not there: `text evicted`, `text partly evicted`, `hooks only`, `damaged events`",
+        "what the store lacks of it: `text evicted`, `text partly evicted`, `hooks only`",
     ),
 ];
 
@@ -198,7 +198,7 @@ pub(super) const EVENT_COLUMNS: [ColumnSchema; 31] = [
         Integer,
         "number of images and documents of a prompt",
     ),
-    required("live", Boolean, "only a hook told of it so far"),
+    required("live", Boolean, "known from a hook only so far"),
     required("damaged", Boolean, "what is stored of it is damaged"),
 ];
 

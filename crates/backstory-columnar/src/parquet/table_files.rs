@@ -1,56 +1,17 @@
-//! One walk through sessions that fills all tables that are asked for.
+//! Files of tables that one walk through sessions fills.
 
 use backstory_memory::{EventRange, Memory, SessionRow, TimeMs};
 
-use super::column::Value;
+use super::column_buffer::Value;
 use super::footer::SessionKey;
 use super::part::PartWriter;
 use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
 use super::schema::Table;
 use super::tool_calls::ToolCalls;
 use super::usage_rows::usage_rows;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// How tables are written.
-#[derive(Debug, Clone, Copy)]
-pub struct TableOptions {
-    /// The time at which it is decided whether a session is still running.
-    pub now: TimeMs,
-    /// Whether tokens of sessions without an event of their own are exported, too: `backstory usage` counts them. For exports of all
-    /// sessions.
-    pub with_unlisted_usage: bool,
-    /// Whether files are written although none of their sessions changed.
-    pub rewrite: bool,
-    /// Whether a file may be replaced by one without some of its sessions, because they are not among those to export any more.
-    pub allow_loss: bool,
-}
-
-impl TableOptions {
-    /// Writes what changed, and loses nothing.
-    pub fn new(now: TimeMs) -> Self {
-        TableOptions {
-            now,
-            with_unlisted_usage: false,
-            rewrite: false,
-            allow_loss: false,
-        }
-    }
-}
-
-/// How far writing is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TableProgress {
-    /// Sessions that are to be written.
-    pub sessions_total: u64,
-    /// Those that were.
-    pub sessions_written: u64,
-    /// Events that are to be read.
-    pub events_total: u64,
-    /// Those that were.
-    pub events_read: u64,
-}
-
-/// The files that a walk fills: one a table at most.
+/// Files that a walk fills, at most one for each table.
 #[derive(Default)]
 pub(super) struct TableFiles {
     pub(super) parts: Vec<(Table, PartWriter)>,
@@ -81,7 +42,7 @@ impl TableFiles {
         on_event: &mut dyn FnMut(),
     ) -> Result<()> {
         if self.part(Table::Sessions).is_some() {
-            let usage = memory.session_usage(session).map_err(Error::input)?;
+            let usage = memory.session_usage(session)?;
             self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
         }
         self.write_usage(memory, &SessionKey::of_row(session), Some(session))?;
@@ -92,8 +53,8 @@ impl TableFiles {
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
         let walked = memory.session_from_row(session.clone());
-        for record in walked.events(EventRange::All).map_err(Error::input)? {
-            let event = SharedEvent::new(record.map_err(Error::input)?);
+        for record in walked.events(EventRange::All)? {
+            let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;
             if let Some(part) = self.part(Table::ToolCalls)
                 && let Some(row) = calls.take_event(&names, &event)

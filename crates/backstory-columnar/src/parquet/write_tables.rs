@@ -3,24 +3,22 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backstory_memory::{Damage, Memory, SessionRow};
 use serde::Serialize;
 
-use super::export::{TableOptions, TableProgress};
 use super::footer::{PartContent, read_footer};
-use super::part::WriteLock;
+use super::layout::{month_folders, part_files};
+use super::options::{TableOptions, TableProgress};
 use super::plan::{OldPart, Planner};
 use super::schema::Table;
 use super::write_parts::write_parts;
 use crate::error::{Error, Result};
-use crate::private_folder::create_private_folder;
+use crate::files::create_private_folder;
+use crate::replacement::{WriteLock, resolve_target};
 
-/// Beginning of the names of the folders of months, as Hive has it.
-const MONTH_PREFIX: &str = "month=";
-
-/// What was written.
+/// Result of writing tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableReport {
     /// Number of files written.
@@ -48,7 +46,8 @@ pub fn write_table(
     options: &TableOptions,
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
-    let _lock = WriteLock::wait_for(file)?;
+    let file = &resolve_target(file)?;
+    let _lock = WriteLock::acquire(file, true)?;
     let old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
     let mut report = TableReport::default();
@@ -70,7 +69,7 @@ pub fn write_tables(
     progress: &mut dyn FnMut(TableProgress),
 ) -> Result<TableReport> {
     create_private_folder(folder)?;
-    let _lock = WriteLock::wait_for(folder)?;
+    let _lock = WriteLock::acquire(folder, true)?;
     let mut old = Vec::new();
     for table in Table::ALL {
         for (month, path) in month_folders(&folder.join(table.name()))? {
@@ -98,7 +97,7 @@ pub fn write_tables(
     Ok(report)
 }
 
-/// Returns what a file has that would be replaced; `None` when there is none.
+/// Returns the content of the file that would be replaced; `None` when there is none.
 fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -114,7 +113,7 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
     };
     match PartContent::from_metadata(&metadata) {
         None => {
-            refuse("is a Parquet file that Backstory did not write: it is not replaced".to_string())
+            refuse("is a Parquet file that Backstory did not write, and is not replaced: write to another file".to_string())
         }
         Some(content) if content.table != table => refuse(format!(
             "has the table {}: write to another file",
@@ -122,52 +121,4 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
         )),
         content => Ok(content),
     }
-}
-
-/// Returns the months of a table with their folders, in order.
-pub(super) fn month_folders(table: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let mut months = Vec::new();
-    for (name, path) in entries_of(table)? {
-        if let Some(month) = name.strip_prefix(MONTH_PREFIX)
-            && path.is_dir()
-        {
-            months.push((month.to_string(), path));
-        }
-    }
-    Ok(months)
-}
-
-/// Returns the parts in the folder of a month, in order.
-pub(super) fn part_files(month: &Path) -> Result<Vec<PathBuf>> {
-    let is_part = |name: &str| name.starts_with("part-") && name.ends_with(".parquet");
-    let entries = entries_of(month)?.into_iter();
-    Ok(entries
-        .filter(|(name, _)| is_part(name))
-        .map(|(_, path)| path)
-        .collect())
-}
-
-/// Returns where the part of a table lies.
-pub(super) fn part_path(folder: &Path, table: Table, month: &str, part: &str) -> PathBuf {
-    let month = format!("{MONTH_PREFIX}{month}");
-    folder
-        .join(table.name())
-        .join(month)
-        .join(format!("part-{part}.parquet"))
-}
-
-fn entries_of(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let listed = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        listed => listed.map_err(Error::io(folder))?,
-    };
-    let mut entries = Vec::new();
-    for entry in listed {
-        let entry = entry.map_err(Error::io(folder))?;
-        if let Ok(name) = entry.file_name().into_string() {
-            entries.push((name, entry.path()));
-        }
-    }
-    entries.sort();
-    Ok(entries)
 }

@@ -9,12 +9,13 @@ use backstory_memory::{
 
 use crate::error::Result;
 use crate::export::ExportOptions;
+use crate::redaction::{REDACTION_ATTRIBUTE, unkeyed_markers};
 use crate::rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
 
-/// Attribute that tells what a session was when it was written: one that is still the same is not written again.
+/// Attribute with the state of a session when it was written: one that is still the same is not written again.
 pub(crate) const STATE_ATTRIBUTE: &str = "backstory_state";
 
 /// Messages that are embedded at once.
@@ -53,6 +54,10 @@ pub fn read_columns(
             });
         }
     }
+    let mut missing = missing_parts(row);
+    if logs.len() < stored.len() {
+        missing.push("logs");
+    }
     let attributes = SessionAttributes {
         agent: row.agent.clone(),
         model: last_model(row, &rows.messages),
@@ -63,12 +68,12 @@ pub fn read_columns(
         agent_version: row.agent_version.clone().unwrap_or_default(),
         permission_mode: row.permission_mode.clone(),
         session_id_original: Some(row.session.clone()),
-        missing: missing_parts(row, logs.len() < stored.len()),
+        missing: (!missing.is_empty()).then(|| missing.join(", ")),
         embedding_model: options.embedder.map(|model| model.name().to_string()),
-        other: vec![(
-            STATE_ATTRIBUTE.to_string(),
-            AttributeValue::Text(session_state(session, options)?),
-        )],
+        other: vec![
+            text_attribute(STATE_ATTRIBUTE, session_state(session, options)?),
+            text_attribute(REDACTION_ATTRIBUTE, redaction_name(options).to_string()),
+        ],
     };
     Ok(SessionColumns {
         id: name.to_string(),
@@ -121,25 +126,33 @@ pub(crate) fn name_sessions(rows: &[SessionRow]) -> Vec<NamedSession> {
     named
 }
 
+fn text_attribute(name: &str, text: String) -> (String, AttributeValue) {
+    (name.to_string(), AttributeValue::Text(text))
+}
+
+/// Returns the value of the attribute [`REDACTION_ATTRIBUTE`].
+fn redaction_name(options: &ExportOptions<'_>) -> &'static str {
+    match options.is_redacted {
+        true => "on",
+        false => "off",
+    }
+}
+
 /// Returns a text that changes whenever the columns of a session may.
 pub(crate) fn session_state(session: &Session<'_>, options: &ExportOptions<'_>) -> Result<String> {
     let row = session.row();
     let logs = session.logs()?;
     let bytes: u64 = logs.iter().map(|log| log.length).sum();
-    let redacted = if options.is_redacted {
-        "redacted"
-    } else {
-        "as it was"
-    };
+    let redaction = redaction_name(options);
     let model = options.embedder.map_or("none", TextEmbedder::name);
     let ended = row.ended_at.map_or(0, TimeMs::get);
     Ok(format!(
-        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} {redacted} logs {} bytes {bytes} model {model} title {}",
+        "{COLUMNS_VERSION} events {} live {} evicted {} ended {ended} redaction {redaction} logs {} bytes {bytes} model {model} title {}",
         row.events,
         row.live_events,
         row.evicted,
         logs.len(),
-        row.title.as_deref().unwrap_or_default(),
+        unkeyed_markers(row.title.as_deref().unwrap_or_default()),
     ))
 }
 
@@ -272,17 +285,16 @@ fn last_model(row: &SessionRow, messages: &[Message]) -> String {
     last.map_or("unknown", String::as_str).to_string()
 }
 
-/// Returns what the columns lack, for the attribute `missing`.
-fn missing_parts(row: &SessionRow, lacks_logs: bool) -> Option<String> {
+/// Returns what a memory lacks of a session.
+pub(crate) fn missing_parts(row: &SessionRow) -> Vec<&'static str> {
     let mut missing = Vec::new();
-    if row.evicted > Seq::ZERO {
-        missing.push(format!("the first {} events (evicted)", row.evicted));
-    }
-    if lacks_logs {
-        missing.push("logs".to_string());
+    if row.evicted > Seq::ZERO && row.evicted.count() >= row.events {
+        missing.push("text evicted");
+    } else if row.evicted > Seq::ZERO {
+        missing.push("text partly evicted");
     }
     if row.events == 0 && row.live_events > 0 {
-        missing.push("everything but what hooks told".to_string());
+        missing.push("hooks only");
     }
-    (!missing.is_empty()).then(|| missing.join(", "))
+    missing
 }

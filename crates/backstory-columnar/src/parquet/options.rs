@@ -1,0 +1,41 @@
+//! Options and progress of writing tables.
+
+use backstory_memory::TimeMs;
+
+/// Options of writing tables.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOptions {
+    /// Time at which a session counts as running or not.
+    pub now: TimeMs,
+    /// Export tokens of sessions without an event of their own, too: `backstory usage` counts them. For exports of all sessions.
+    pub with_unlisted_usage: bool,
+    /// Write files although none of their sessions changed.
+    pub rewrite: bool,
+    /// Replace a file by one without those of its sessions that are not among the ones to export any more, instead of refusing.
+    pub allow_loss: bool,
+}
+
+impl TableOptions {
+    /// Writes what changed, and loses nothing.
+    pub fn new(now: TimeMs) -> Self {
+        TableOptions {
+            now,
+            with_unlisted_usage: false,
+            rewrite: false,
+            allow_loss: false,
+        }
+    }
+}
+
+/// Progress of writing tables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableProgress {
+    /// Sessions that are to be written.
+    pub sessions_total: u64,
+    /// Sessions that were written.
+    pub sessions_written: u64,
+    /// Events that are to be read.
+    pub events_total: u64,
+    /// Events that were read.
+    pub events_read: u64,
+}

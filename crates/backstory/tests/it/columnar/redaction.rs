@@ -1,0 +1,132 @@
+//! Secrets in columnar files.
+
+use backstory_columnar::SessionFile;
+
+use super::{output, turn};
+use crate::environment::{Environment, claude_id, claude_path};
+
+#[test]
+fn secrets_stay_out_of_files() {
+    let environment = Environment::new();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let log = environment.write(&claude_path(1), turn(1).replace("question", &secret));
+    let (on, off) = (
+        output(&environment, "on.h5"),
+        output(&environment, "off.h5"),
+    );
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &on]);
+    environment.json(&[
+        "convert",
+        log.to_str().unwrap(),
+        "-o",
+        &off,
+        "--redact",
+        "off",
+    ]);
+    let shows_secret = |file: &str| {
+        environment
+            .run(&["tail", file, "--full"])
+            .stdout
+            .contains(&secret)
+    };
+    assert!(!shows_secret(&on));
+    assert!(shows_secret(&off));
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &off]);
+    assert!(!shows_secret(&off), "written again without it");
+    let other = Environment::new();
+    other.write(".config/backstory/config.toml", "redact = \"off\"\n");
+    other.json(&["sweep", &off]);
+    assert!(
+        !other
+            .run(&["show", &claude_id(1), "--full"])
+            .stdout
+            .contains(&secret)
+    );
+}
+
+/// A log whose title, record id and tool id are secrets.
+fn log_with_secret(secret: &str, turns: u32) -> String {
+    let log: String = (1..=turns).map(turn).collect();
+    log.replace("question 1", &format!("use {secret}"))
+        .replace("\"u1\"", &format!("\"{secret}\""))
+        .replace("\"t1\"", &format!("\"{secret}\""))
+}
+
+fn secret() -> String {
+    format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
+}
+
+#[test]
+fn rows_whose_ids_are_secrets_are_replaced() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), log_with_secret(&secret(), 1));
+    let file = output(&environment, "all.h5");
+    let read = || {
+        let file = SessionFile::open(file.as_ref()).unwrap();
+        file.session(&claude_id(1)).unwrap().read().unwrap()
+    };
+    for (redact, has_secret) in [("off", true), ("on", false), ("off", true), ("on", false)] {
+        let convert = [
+            "convert",
+            log.to_str().unwrap(),
+            "-o",
+            &file,
+            "--redact",
+            redact,
+        ];
+        assert_eq!(environment.json(&convert)["written"], 1);
+        let session = read();
+        assert_eq!(session.messages.len(), 3, "{redact}");
+        assert_eq!(session.tool_calls.len(), 1, "{redact}");
+        assert_eq!(session.artifacts.len(), 1, "{redact}");
+        assert_eq!(session.logs.len(), 1, "{redact}");
+        let text = format!("{session:?}");
+        assert_eq!(text.contains(&secret()), has_secret, "{redact}");
+        let logs: Vec<u8> = session.logs.into_iter().flat_map(|log| log.bytes).collect();
+        let logs = String::from_utf8(logs).unwrap();
+        assert_eq!(logs.contains(&secret()), has_secret, "{redact}");
+    }
+}
+
+#[test]
+fn a_secret_in_a_title_or_an_id_does_not_make_a_session_new() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), log_with_secret(&secret(), 1));
+    let file = output(&environment, "all.h5");
+    let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+    environment.json(&convert);
+    assert_eq!(
+        environment.json(&convert)["unchanged"],
+        1,
+        "without a store"
+    );
+    environment.write(&claude_path(1), log_with_secret(&secret(), 2));
+    assert_eq!(environment.json(&convert)["messages"], 6);
+    let shown = environment.json(&["inspect", &file]);
+    assert_eq!(
+        shown["sessions"][claude_id(1)]["messages"],
+        6,
+        "no row twice"
+    );
+    assert_eq!(shown["sessions"][claude_id(1)]["tool_calls"], 2);
+    assert!(!environment.store().exists());
+}
+
+#[test]
+fn a_secret_has_the_marker_of_the_store() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), log_with_secret(&secret(), 1));
+    environment.sweep();
+    let (convert, export) = (
+        output(&environment, "convert.h5"),
+        output(&environment, "export.h5"),
+    );
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &convert]);
+    environment.json(&["export", "-o", &export]);
+    let titles = [convert, export].map(|file| {
+        let shown = environment.json(&["inspect", &file]);
+        shown["sessions"][claude_id(1)]["summary"].clone()
+    });
+    assert!(titles[0].to_string().contains("[REDACTED:"), "{titles:?}");
+    assert_eq!(titles[0], titles[1]);
+}
