@@ -42,6 +42,12 @@ pub trait Reader: Sync {
     /// [`Reading::record`] put out, and the extensions of a streamed text appended.
     fn reread(&self, span: &[u8]) -> Vec<(u16, EventBody)>;
 
+    /// Calls `each` with the ids in stored bytes by which copies of a record or response are recognised, as the JSON has them: all keys
+    /// are made of one of them or of the session's id. False when the reader makes keys of something else.
+    fn each_copied_id<'a>(&self, _bytes: &'a [u8], _each: &mut dyn FnMut(&'a [u8])) -> bool {
+        false
+    }
+
     /// Returns type and content of the record in a span, verbatim, where records are messages as models get them; `None` for agents that
     /// write them otherwise.
     fn content(&self, _span: &[u8]) -> Option<RecordContent> {

@@ -208,7 +208,7 @@ impl Memory {
             // A secret that was completed now was stored, and maybe indexed, by halves before.
             index if self.store.is_unclean()? => {
                 drop(index);
-                self.clean_up().map(|_| IndexReport::default())
+                self.clean_up(None).map(|_| IndexReport::default())
             }
             Some(index) => index.finish(&mut self.store, false, &mut |_| {}),
             None => self.refresh_index(false, &mut |_, _| {}),

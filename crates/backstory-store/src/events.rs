@@ -9,7 +9,7 @@ use backstory_event::{
 };
 use rusqlite::{OptionalExtension, Row};
 
-use crate::blocks::{self, BlockReader};
+use crate::blocks::BlockReader;
 use crate::checksums::{Scope, damage};
 use crate::error::{Error, Result};
 use crate::ingest::Project;
@@ -48,6 +48,17 @@ pub struct ChangeRow {
     pub started_at: Option<TimeMs>,
     /// The event.
     pub seq: Seq,
+}
+
+/// Where a block lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSpan {
+    /// Its stream.
+    pub stream: StreamId,
+    /// Where in it the block begins.
+    pub start: u64,
+    /// Number of bytes.
+    pub length: u64,
 }
 
 const SELECT: &str = "SELECT seq, turn, kind, at, stream, offset, length, part, models.name, tools.name, call, parent, error, \
@@ -191,18 +202,28 @@ impl Store {
         &self,
         mut each: impl FnMut(StreamId, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut statement = self.connection.prepare("SELECT id FROM streams")?;
         let mut reader = self.bytes();
-        for stream in statement.query_map([], |row| row.get::<_, StreamId>(0))? {
-            let stream = stream?;
-            for (_, start, length) in blocks::of_stream(&self.connection, stream)? {
-                match reader.read(stream, start, length) {
-                    Err(Error::DamagedPiece(damage)) => self.meet_damage([*damage]),
-                    bytes => each(stream, start, &bytes?)?,
-                }
+        for span in self.block_spans()? {
+            match reader.read(span.stream, span.start, span.length) {
+                Err(Error::DamagedPiece(damage)) => self.meet_damage([*damage]),
+                bytes => each(span.stream, span.start, &bytes?)?,
             }
         }
         Ok(())
+    }
+
+    /// Returns where all blocks lie, in their order by stream.
+    pub fn block_spans(&self) -> Result<Vec<BlockSpan>> {
+        let query = "SELECT stream, start, length FROM blocks ORDER BY stream, start";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let spans = statement.query_map([], |row| {
+            Ok(BlockSpan {
+                stream: row.get(0)?,
+                start: row.get(1)?,
+                length: row.get(2)?,
+            })
+        })?;
+        Ok(spans.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Collects rows. Those with a number that stands for nothing are damage of this unit, and cost no other row.

@@ -3,7 +3,8 @@
 mod relearn;
 mod rewrite;
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use backstory_event::{EventKey, ProjectId, SessionId, StreamId};
@@ -97,7 +98,7 @@ impl Forgotten {
     }
 }
 
-/// A source file that remains, by one of its streams.
+/// A source file, by one of its streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemainingStream {
     /// The stream.
@@ -114,6 +115,8 @@ pub struct Forgetting<'a> {
     keys: HashSet<EventKey>,
     /// Folders that the sessions worked in.
     folders: Vec<String>,
+    /// Other sessions of which a text changed.
+    changed: RefCell<BTreeSet<SessionId>>,
 }
 
 impl Store {
@@ -170,6 +173,44 @@ impl Store {
     /// index or vectors.
     pub fn is_unclean(&self) -> Result<bool> {
         Ok(self.has_setting(UNCLEAN)? || self.has_setting(INTENT)?)
+    }
+
+    /// Whether what an earlier process forgot or redacted may still lie in files.
+    pub fn has_traces(&self) -> Result<bool> {
+        self.has_setting(UNCLEAN)
+    }
+
+    /// Returns the keys of the events and responses of sessions.
+    pub fn keys_of_sessions(&self, sessions: &[SessionId]) -> Result<HashSet<EventKey>> {
+        let mut keys = HashSet::new();
+        for table in ["event_keys", "responses"] {
+            let query = format!("SELECT key FROM {table} WHERE session = ?1");
+            let mut statement = self.connection.prepare(&query)?;
+            for session in sessions {
+                for key in statement.query_map([session], |row| row.get(0))? {
+                    keys.insert(key?);
+                }
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Returns the streams that tell of sessions.
+    pub fn streams_of_sessions(&self, sessions: &[SessionId]) -> Result<BTreeSet<StreamId>> {
+        let query = "SELECT stream FROM session_streams WHERE session = ?1";
+        let mut statement = self.connection.prepare(query)?;
+        let mut streams = BTreeSet::new();
+        for session in sessions {
+            for stream in statement.query_map([session], |row| row.get(0))? {
+                streams.insert(stream?);
+            }
+        }
+        Ok(streams)
+    }
+
+    /// Returns all streams.
+    pub fn streams(&self) -> Result<Vec<RemainingStream>> {
+        list_streams(&self.connection)
     }
 
     /// Records what is about to be forgotten. [`Store::settle_forgotten`] removes it.
@@ -292,6 +333,7 @@ impl Store {
             transaction,
             keys: HashSet::new(),
             folders: Vec::new(),
+            changed: RefCell::default(),
         };
         forgetting.bury(&Forgotten::new(&key))?;
         forgetting.delete()?;
@@ -385,22 +427,12 @@ impl Forgetting<'_> {
 
     /// The streams that remain.
     pub fn remaining(&self) -> Result<Vec<RemainingStream>> {
-        let mut streams = Vec::new();
-        let query = "SELECT streams.id, agent, path FROM streams JOIN source_files ON source_files.id = streams.source ORDER BY streams.id";
-        self.each(query, |row| {
-            streams.push(RemainingStream {
-                id: row.get(0)?,
-                agent: row.get(1)?,
-                path: row.get(2)?,
-            });
-            Ok(())
-        })?;
-        Ok(streams)
+        list_streams(&self.transaction)
     }
 
     /// Makes it last. What is left is to clean up: see [`Store::is_unclean`]. `intent` is what a process needs to know that has to
-    /// finish this one's clean-up.
-    pub fn commit(self, intent: &[u8]) -> Result<()> {
+    /// finish this one's clean-up. Returns other sessions of which a text changed.
+    pub fn commit(self, intent: &[u8]) -> Result<BTreeSet<SessionId>> {
         self.move_projects()?;
         keep(&self.transaction, INTENT, intent)?;
         self.transaction.execute_batch(
@@ -418,7 +450,8 @@ impl Forgetting<'_> {
                (SELECT json_extract(value, '$[1]') FROM blocks, json_each(blocks.cuts) WHERE cuts IS NOT NULL); \
              DELETE FROM going; DELETE FROM going_streams;",
         )?;
-        Ok(self.transaction.commit()?)
+        self.transaction.commit()?;
+        Ok(self.changed.into_inner())
     }
 
     /// Gives projects that only forgotten sessions worked in by that path the folder of another session.
@@ -457,4 +490,17 @@ impl Forgetting<'_> {
         }
         Ok(())
     }
+}
+
+fn list_streams(connection: &Connection) -> Result<Vec<RemainingStream>> {
+    let query = "SELECT streams.id, agent, path FROM streams JOIN source_files ON source_files.id = streams.source ORDER BY streams.id";
+    let mut statement = connection.prepare(query)?;
+    let streams = statement.query_map([], |row| {
+        Ok(RemainingStream {
+            id: row.get(0)?,
+            agent: row.get(1)?,
+            path: row.get(2)?,
+        })
+    })?;
+    Ok(streams.collect::<rusqlite::Result<_>>()?)
 }

@@ -54,7 +54,7 @@ pub use compress::{
 pub use digests::DigestRow;
 pub use error::{Error, Result};
 pub use event_log::{LogCursor, LoggedEvent, LoggedRun};
-pub use events::{ChangeRow, EventRange};
+pub use events::{BlockSpan, ChangeRow, EventRange};
 pub use evict::{Evictable, Evictor};
 pub use forget::{Forgetting, RemainingFacts, RemainingStream};
 pub use index::{

@@ -38,6 +38,13 @@ use backstory_event::{EventBody, Output, Telemetry, ToolClass};
 /// Reads the logs of Claude Code.
 pub(crate) struct ClaudeCode;
 
+/// Returns the string that is the value of the field whose name ends before these bytes, as it stands there.
+fn string_value(bytes: &[u8]) -> Option<&[u8]> {
+    let value = bytes.trim_ascii_start().strip_prefix(b":")?;
+    let value = value.trim_ascii_start().strip_prefix(b"\"")?;
+    Some(&value[..memchr::memchr(b'"', value)?])
+}
+
 impl Reader for ClaudeCode {
     fn roots(&self, places: &Places<'_>) -> Vec<PathBuf> {
         let mut folders = places.from_variable_or_home("CLAUDE_CONFIG_DIR", ".claude");
@@ -49,6 +56,18 @@ impl Reader for ClaudeCode {
             .into_iter()
             .map(|folder| folder.join("projects"))
             .collect()
+    }
+
+    /// Keys are made of `uuid` or of a message's `id`; `leafUuid` names an event by its key.
+    fn each_copied_id<'a>(&self, bytes: &'a [u8], each: &mut dyn FnMut(&'a [u8])) -> bool {
+        for field in ["uid\"", "\"id\""] {
+            for at in memchr::memmem::find_iter(bytes, field) {
+                if let Some(id) = string_value(&bytes[at + field.len()..]) {
+                    each(id);
+                }
+            }
+        }
+        true
     }
 
     fn named(&self, path: &Path) -> Option<Shape> {

@@ -67,6 +67,11 @@ impl Reader for Codex {
             .collect()
     }
 
+    /// Every key has the id of its session, or of the one that is repeated.
+    fn each_copied_id<'a>(&self, _bytes: &'a [u8], _each: &mut dyn FnMut(&'a [u8])) -> bool {
+        true
+    }
+
     fn named(&self, path: &Path) -> Option<Shape> {
         let name = path.file_name()?.to_str()?.strip_prefix("rollout-")?;
         if name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") {

@@ -35,6 +35,8 @@ pub(crate) struct FullText {
     rebuilt: bool,
     /// Whether its files looked as sealed.
     whole: bool,
+    /// Whether sessions were removed for good.
+    removes: bool,
     sessions: HashMap<SessionId, Documents>,
     /// Sessions whose title is added at the end: it may change with their events.
     untitled: HashSet<SessionId>,
@@ -51,6 +53,17 @@ impl FullText {
     /// Begins a new index, whatever there is.
     pub(crate) fn anew(home: &Path, store: &Store) -> Result<Self> {
         Self::begin_writing(home, store, false)
+    }
+
+    /// Removes sessions that are forgotten, so that no file has words of theirs any more.
+    pub(crate) fn remove_for_good(&mut self, sessions: impl IntoIterator<Item = SessionId>) {
+        if let Some(writer) = &mut self.writer {
+            writer.leave_no_trace();
+            sessions
+                .into_iter()
+                .for_each(|session| writer.remove(session));
+            self.removes = true;
+        }
     }
 
     fn begin_writing(home: &Path, store: &Store, go_on: bool) -> Result<Self> {
@@ -72,6 +85,7 @@ impl FullText {
             writer: Some(writer),
             rebuilt,
             whole,
+            removes: false,
             sessions: HashMap::new(),
             untitled: HashSet::new(),
             report: IndexReport::default(),
@@ -207,7 +221,7 @@ impl Consumer for FullText {
                 self.add(title)?;
             }
         }
-        if seen.is_empty() && self.whole && !self.rebuilt {
+        if seen.is_empty() && self.whole && !self.rebuilt && !self.removes {
             return Ok(());
         }
         self.report.rebuilt = self.rebuilt;

@@ -3,25 +3,28 @@
 //! What they are is recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
 //! catalogue, published blocks, spool, event log) are changed while the store still knows what they quote. Then, in one
 //! transaction, rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
-//! ids are masked everywhere, and database, index and vectors are written anew. In the end every file is searched for what is
-//! not there any more.
+//! ids are masked everywhere, and database, vectors and the segments of the index that had them are written anew. In the end every
+//! file is searched for what is not there any more.
 
+mod copies;
 mod outside;
 mod proof;
 mod sieve;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use backstory_event::SessionId;
+use backstory_event::{Seq, SessionId};
 use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
 
+use self::copies::CopySearch;
 use self::outside::{Intent, is_logged_of};
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::capture::Spool;
-use crate::derive::FullText;
+use crate::derive::{FULLTEXT, FullText};
 use crate::discover::Problem;
 use crate::error::Result;
 use crate::path_text::container_of_log;
@@ -124,6 +127,13 @@ impl ForgetReport {
         let remains = self.proof.remains.iter().map(String::as_str);
         remains.filter(|place| !is_left(place)).collect()
     }
+}
+
+/// What leaves the index when sessions are forgotten.
+pub(crate) struct IndexRemoval {
+    removed: Vec<SessionId>,
+    /// Other sessions of which a text changed.
+    changed: BTreeSet<SessionId>,
 }
 
 /// What became of the files of the store when they were written anew.
@@ -244,7 +254,7 @@ impl Memory {
     /// Writes anew what may hold traces of sessions that are gone, and reports what the process that forgot them could not.
     fn clean_up_traces(&mut self, intent: Intent) -> Result<ResumedForget> {
         let before = disk_bytes(&self.home);
-        let cleaned = self.clean_up()?;
+        let cleaned = self.clean_up(None)?;
         let final_usage_bytes = disk_bytes(&self.home);
         let ids = intent.ids();
         let left = intent.all_left();
@@ -283,8 +293,13 @@ impl Memory {
         places.folders.extend(intent.catalogue.clone());
         let outside = self.forget_outside(sessions, intent, &names, &probes)?;
         let redactor = redactor_of_store(Some(&self.store))?;
+        // What an earlier process left in the index is not known by session.
+        let has_traces = self.store.has_traces()?;
+        let suspects = CopySearch::new(&self.store, sessions, &names)?
+            .find_suspects(&self.home, &self.store)?;
         let forgetting = self.store.forget(&rows, random_key())?;
-        for stream in forgetting.remaining()? {
+        let remaining = forgetting.remaining()?.into_iter();
+        for stream in remaining.filter(|stream| suspects.contains(&stream.id)) {
             let mut sieve = Sieve::new(&stream, &names, forgetting.keys());
             forgetting.rewrite(stream.id, |start, bytes| sieve.block(start, bytes))?;
             if sieve.has_blanked() {
@@ -324,8 +339,12 @@ impl Memory {
             ..intent.clone()
         };
         let json = serde_json::to_vec(&committed).map_err(std::io::Error::from)?;
-        forgetting.commit(&json)?;
-        let cleaned = self.clean_up()?;
+        let changed = forgetting.commit(&json)?;
+        let removal = IndexRemoval {
+            removed: rows,
+            changed,
+        };
+        let cleaned = self.clean_up((!has_traces).then_some(&removal))?;
         let mut rewritten = cleaned.rewritten;
         rewritten.extend(outside.rewritten);
         let final_usage_bytes = disk_bytes(&self.home);
@@ -343,11 +362,15 @@ impl Memory {
         })
     }
 
-    /// Writes anew what may still hold something that was forgotten.
-    pub(crate) fn clean_up(&mut self) -> Result<CleanUp> {
+    /// Writes anew what may still hold something that was forgotten. Without a `removal` that is all of the index.
+    pub(crate) fn clean_up(&mut self, removal: Option<&IndexRemoval>) -> Result<CleanUp> {
         (self.open_index, self.open_model) = (None, None);
-        let index = FullText::anew(&self.home, &self.store)?;
-        self.finish_index(index, true, &mut |_, _| {})?;
+        // An index that cannot be mended is made anew.
+        let is_removed = removal.is_some_and(|removal| self.remove_from_index(removal).is_ok());
+        if !is_removed {
+            let index = FullText::anew(&self.home, &self.store)?;
+            self.finish_index(index, true, &mut |_, _| {})?;
+        }
         let rewritten_file = RewrittenFile::new;
         let mut rewritten = vec![rewritten_file(ForgetPlace::Index, index_folder(&self.home))];
         let vectors = self.clean_vectors()?;
@@ -366,6 +389,21 @@ impl Memory {
             is_complete,
             rewritten,
         })
+    }
+
+    /// Removes sessions from the files of the index, and indexes those anew that changed with them.
+    fn remove_from_index(&mut self, removal: &IndexRemoval) -> Result<()> {
+        let mut index = FullText::open(&self.home, &self.store)?;
+        let rows = removal.removed.iter().chain(&removal.changed).copied();
+        index.remove_for_good(rows.clone());
+        if let Some(consumer) = self.store.lag().find(FULLTEXT)? {
+            // A row that was removed may have been given to a new session.
+            for session in self.store.session_heads(rows)?.into_keys() {
+                self.store.lag().mark(consumer, session, Seq::FIRST)?;
+            }
+        }
+        self.finish_index(index, true, &mut |_, _| {})?;
+        Ok(())
     }
 
     /// Takes vectors of sessions out that are not there any more, and returns the folders that had some; `None` when another process

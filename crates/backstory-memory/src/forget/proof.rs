@@ -3,16 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use backstory_event::{Kind, SessionId, StreamId};
-use backstory_store::{Damage, EventRange, SessionHead, Store};
+use backstory_store::{BlockSpan, Damage, EventRange, SessionHead, Store};
 use memchr::memmem::Finder;
 
 use super::outside::files_in;
 use super::sieve::Names;
 use crate::error::{Error, Result};
 use crate::patterns::published_block;
-use crate::read::visit_stored;
+use crate::read::{on_all_cores, visit_stored};
 use crate::trusted::open_regular;
 
 /// Shorter words are said by others, too.
@@ -66,9 +68,19 @@ struct Word {
     /// Whether it is of a title, folder or branch: those stand outside of events, too.
     is_place: bool,
     /// Whether an event of another session says it as well: then it is that session's, and proves nothing.
-    shared: bool,
+    shared: AtomicBool,
     /// Where else it was found.
-    places: BTreeSet<String>,
+    places: Mutex<BTreeSet<String>>,
+}
+
+impl Word {
+    fn is_shared(&self) -> bool {
+        self.shared.load(Ordering::Relaxed)
+    }
+
+    fn share(&self) {
+        self.shared.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Probes {
@@ -102,8 +114,8 @@ impl Probes {
         let words = words.map(|(word, is_place)| Word {
             finder: Finder::new(&word).into_owned(),
             is_place,
-            shared: false,
-            places: BTreeSet::new(),
+            shared: AtomicBool::new(false),
+            places: Mutex::default(),
         });
         let ids = names.texts().map(|name| Finder::new(name).into_owned());
         Ok(Probes {
@@ -126,9 +138,11 @@ impl Probes {
     }
 
     /// Marks words that another session says, by their row in the store.
-    fn mark_shared(words: &mut [Word], text: &[u8]) {
-        for word in words.iter_mut().filter(|word| !word.shared) {
-            word.shared = word.finder.find(text).is_some();
+    fn mark_shared(words: &[Word], text: &[u8]) {
+        for word in words.iter().filter(|word| !word.is_shared()) {
+            if word.finder.find(text).is_some() {
+                word.share();
+            }
         }
     }
 
@@ -141,23 +155,8 @@ impl Probes {
     ) -> Result<Proof> {
         let mut proof = Proof::default();
         let mut remains = BTreeSet::new();
+        proof.blocks_searched = self.search_blocks(home, store, places, &mut remains)?;
         let Probes { ids, words } = &mut self;
-        store.stored_bytes(|stream, start, bytes| {
-            proof.blocks_searched += 1;
-            let place = format!("stored bytes of stream {stream}");
-            for word in words.iter_mut().filter(|word| !word.shared) {
-                for at in word.finder.find_iter(bytes) {
-                    // A stream that repeats nothing of a forgotten session names its own places.
-                    word.shared |= (word.is_place && !places.blanked.contains(&stream))
-                        || store.is_in_event(stream, start + at as u64)?;
-                    word.places.insert(place.clone());
-                }
-            }
-            if ids.iter().any(|id| id.find(bytes).is_some()) {
-                remains.insert(place);
-            }
-            Ok(())
-        })?;
         store.digests(|digest| {
             Self::mark_shared(words, &digest.notes);
             if ids.iter().any(|id| id.find(&digest.notes).is_some()) {
@@ -174,14 +173,19 @@ impl Probes {
             Self::mark_shared(words, path.as_bytes());
         }
         for value in &places.kept {
-            for word in words.iter_mut().filter(|word| word.is_place) {
-                word.shared |= word.finder.find(value.as_bytes()).is_some();
+            let place_words = words.iter().filter(|word| word.is_place);
+            for word in place_words {
+                if word.finder.find(value.as_bytes()).is_some() {
+                    word.share();
+                }
             }
         }
         store.texts_of_others(|text| Self::mark_shared(words, text.as_bytes()))?;
-        words.retain(|word| !word.shared);
+        words.retain(|word| !word.is_shared());
         for word in words.iter_mut() {
-            remains.append(&mut word.places);
+            if let Ok(places) = word.places.get_mut() {
+                remains.append(places);
+            }
         }
         proof.strings = (ids.len() + words.len()) as u64;
         let mut searched = files(home);
@@ -212,6 +216,78 @@ impl Probes {
         proof.remains = remains.into_iter().collect();
         proof.unsearched = store.take_damage();
         Ok(proof)
+    }
+
+    /// Looks through all stored bytes, on all cores, and returns the number of blocks.
+    fn search_blocks(
+        &self,
+        home: &Path,
+        store: &Store,
+        places: &SearchedPlaces,
+        remains: &mut BTreeSet<String>,
+    ) -> Result<u64> {
+        let spans = store.block_spans()?;
+        let (next, searched) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let found = Mutex::new(std::mem::take(remains));
+        let failure = Mutex::new(None);
+        on_all_cores(home, store, |store| {
+            let mut blocks = store.bytes();
+            while let Some(span) = spans.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let searching = match blocks.read(span.stream, span.start, span.length) {
+                    Err(backstory_store::Error::DamagedPiece(damage)) => {
+                        store.meet_damage([*damage]);
+                        continue;
+                    }
+                    bytes => bytes.and_then(|bytes| {
+                        searched.fetch_add(1, Ordering::Relaxed);
+                        self.search_block(store, places, *span, &bytes, &found)
+                    }),
+                };
+                if let Err(error) = searching {
+                    failure
+                        .lock()
+                        .map(|mut failure| *failure = Some(error))
+                        .ok();
+                    return;
+                }
+            }
+        });
+        if let Some(error) = failure.into_inner().unwrap_or_default() {
+            return Err(error.into());
+        }
+        *remains = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(searched.into_inner())
+    }
+
+    fn search_block(
+        &self,
+        store: &Store,
+        places: &SearchedPlaces,
+        span: BlockSpan,
+        bytes: &[u8],
+        remains: &Mutex<BTreeSet<String>>,
+    ) -> backstory_store::Result<()> {
+        let BlockSpan { stream, start, .. } = span;
+        let note = |remains: &Mutex<BTreeSet<String>>| {
+            let mut remains = remains.lock().unwrap_or_else(PoisonError::into_inner);
+            remains.insert(format!("stored bytes of stream {stream}"));
+        };
+        for word in self.words.iter().filter(|word| !word.is_shared()) {
+            for at in word.finder.find_iter(bytes) {
+                // A stream that repeats nothing of a forgotten session names its own places.
+                if (word.is_place && !places.blanked.contains(&stream))
+                    || store.is_in_event(stream, start + at as u64)?
+                {
+                    word.share();
+                    break;
+                }
+                note(&word.places);
+            }
+        }
+        if self.ids.iter().any(|id| id.find(bytes).is_some()) {
+            note(remains);
+        }
+        Ok(())
     }
 
     fn finders(&self) -> impl Iterator<Item = &Finder<'static>> {

@@ -12,6 +12,7 @@ use backstory_store::{RemainingFacts, RemainingStream, SessionHead, TitleRank};
 use memchr::memchr;
 use memchr::memmem::Finder;
 
+use super::copies::is_plain_id;
 use crate::error::Result;
 use crate::project::Projects;
 
@@ -53,6 +54,18 @@ impl Names {
             finders,
             titles,
         }
+    }
+
+    /// Returns whether a text has one of the ids.
+    pub(super) fn is_in(&self, text: &[u8]) -> bool {
+        let mut finders = self.finders.iter();
+        finders.any(|finder| finder.find(text).is_some())
+    }
+
+    /// Returns whether every text from which a reader takes the id of this session is one of those that are looked for.
+    pub(super) fn is_searched(&self, session: &str) -> bool {
+        let told = session.rsplit("/agent-").next().unwrap_or(session);
+        is_plain_id(told) && self.texts().any(|text| text == told.as_bytes())
     }
 
     /// The ids as they would stand in files.
@@ -121,7 +134,7 @@ pub(super) fn blank(bytes: &mut [u8]) -> bool {
 }
 
 /// Reads the lines of a block, each with what it says.
-fn read_block(
+pub(super) fn read_block(
     reader: &'static dyn Reader,
     reading: &mut Option<(Box<dyn Reading>, Shape)>,
     path: &Path,

@@ -1,6 +1,8 @@
 //! Finding patterns: signals of all sessions, brought together.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use backstory_event::SessionId;
 use backstory_store::SessionHead;
@@ -10,6 +12,12 @@ use super::{Evidence, Pattern, PatternFilter, PatternKind};
 use crate::Memory;
 use crate::digest::Notes;
 use crate::error::Result;
+
+/// Sessions differ in size, so each core takes several shares.
+const SHARES_PER_CORE: usize = 8;
+
+/// Fewer items are not worth a thread.
+const MIN_SHARE_ITEMS: usize = 4;
 
 /// Signals that are the same, with their sessions.
 pub(super) type Cluster<'a> = Vec<(&'a SessionHead, Signal)>;
@@ -22,12 +30,13 @@ pub(super) struct Signals {
 
 impl Signals {
     pub(super) fn load(memory: &Memory) -> Result<Self> {
-        let mut notes: Vec<(SessionId, Notes)> = Vec::new();
-        memory.store.digests(|row| {
-            if let Ok(read) = serde_json::from_slice(&row.notes) {
-                notes.push((row.session, read));
-            }
-        })?;
+        let mut rows = Vec::new();
+        memory.store.digests(|row| rows.push(row))?;
+        let parsed = on_each(&rows, |row| {
+            let notes = serde_json::from_slice(&row.notes).ok()?;
+            Some((row.session, notes))
+        });
+        let notes: Vec<(SessionId, Notes)> = parsed.into_iter().flatten().collect();
         let heads = memory
             .store
             .session_heads(notes.iter().map(|(session, _)| *session))?;
@@ -39,19 +48,25 @@ impl Signals {
         &self,
         kind: Option<PatternKind>,
     ) -> Vec<(&'static Detector, Cluster<'_>)> {
+        let is_asked_for = |detector: &&Detector| kind.is_none_or(|kind| kind == detector.kind);
+        let detectors: Vec<&'static Detector> = DETECTORS.iter().filter(is_asked_for).collect();
+        let mut detected = on_each(&self.notes, |(session, notes)| {
+            let detect = |detector: &&Detector| {
+                let mut signals = Vec::new();
+                (detector.detect)(notes, &mut signals);
+                signals
+            };
+            let signals: Vec<Vec<Signal>> = detectors.iter().map(detect).collect();
+            (*session, signals)
+        });
         let mut all = Vec::new();
-        for detector in DETECTORS {
-            if kind.is_some_and(|kind| kind != detector.kind) {
-                continue;
-            }
+        for (place, detector) in detectors.into_iter().enumerate() {
             let mut clusters: BTreeMap<String, Cluster<'_>> = BTreeMap::new();
-            for (session, notes) in &self.notes {
+            for (session, signals) in &mut detected {
                 let Some(head) = self.heads.get(session) else {
                     continue;
                 };
-                let mut signals = Vec::new();
-                (detector.detect)(notes, &mut signals);
-                for signal in signals {
+                for signal in std::mem::take(&mut signals[place]) {
                     clusters
                         .entry(signal.signature.clone())
                         .or_default()
@@ -90,6 +105,38 @@ impl Memory {
         });
         Ok(patterns.into_iter().map(|(_, pattern)| pattern).collect())
     }
+}
+
+/// Returns what `work` makes of each item, in their order. All cores share the work.
+fn on_each<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = items
+        .len()
+        .div_ceil(cores * SHARES_PER_CORE)
+        .max(MIN_SHARE_ITEMS);
+    let shares: Vec<&[T]> = items.chunks(share).collect();
+    let next = AtomicUsize::new(0);
+    let take_shares = || {
+        let mut made = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(share) = shares.get(place) else {
+                return made;
+            };
+            made.push((place, share.iter().map(&work).collect::<Vec<U>>()));
+        }
+    };
+    let mut made = std::thread::scope(|scope| {
+        let others = (1..cores.min(shares.len())).map(|_| scope.spawn(take_shares));
+        let others: Vec<_> = others.collect();
+        let mut made = take_shares();
+        for other in others {
+            made.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        made
+    });
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().flat_map(|(_, made)| made).collect()
 }
 
 /// Joins clusters whose signatures are alike, the larger ones first.

@@ -34,6 +34,9 @@ impl Forgetting<'_> {
                 "UPDATE streams SET read_version = 0 WHERE id = ?1",
                 [stream],
             )?;
+            self.note_changed(&format!(
+                "SELECT session FROM session_streams WHERE stream = {stream}"
+            ))?;
         }
         Ok(())
     }
@@ -90,6 +93,9 @@ impl Forgetting<'_> {
                     checked => checked?,
                 }
                 if let Some(text) = change(&decompress(&text)?) {
+                    if key == "session" {
+                        self.note_changed(&format!("SELECT id FROM sessions WHERE id = {row}"))?;
+                    }
                     self.transaction
                         .execute(&update, (row, packer.compress(&text)?))?;
                 }
@@ -112,6 +118,14 @@ impl Forgetting<'_> {
         Ok(())
     }
 
+    /// Takes note that a text changed of the sessions that a query selects.
+    fn note_changed(&self, sessions: &str) -> Result<()> {
+        self.each(sessions, |row| {
+            self.changed.borrow_mut().insert(row.get(0)?);
+            Ok(())
+        })
+    }
+
     fn rewrite_column(
         &self,
         table: &str,
@@ -132,6 +146,9 @@ impl Forgetting<'_> {
         // Two texts that differ in ids alone become the same one; where each must be there once, a number tells them apart.
         let update = format!("UPDATE OR IGNORE {table} SET {column} = ?3 WHERE {condition}");
         for (row, seq, text) in changed {
+            if matches!(table, "sessions" | "events") {
+                self.note_changed(&format!("SELECT id FROM sessions WHERE id = {row}"))?;
+            }
             if self.transaction.execute(&update, (row, seq, &text))? == 0 {
                 let apart = format!("{text}~{row}");
                 self.transaction.execute(&update, (row, seq, apart))?;

@@ -31,6 +31,8 @@ pub struct TextIndexWriter {
     predecessor: Option<String>,
     writer: IndexWriter,
     fields: Fields,
+    /// Whether a commit fails that leaves removed documents in a file.
+    leaves_no_trace: bool,
 }
 
 impl TextIndexWriter {
@@ -70,6 +72,7 @@ impl TextIndexWriter {
             predecessor: None,
             writer,
             fields: schema().1,
+            leaves_no_trace: false,
         })
     }
 
@@ -81,8 +84,20 @@ impl TextIndexWriter {
         ));
     }
 
+    /// Has every segment written anew, without them, that holds removed documents: until then their words are in its files.
+    pub fn leave_no_trace(&mut self) {
+        let mut policy = LogMergePolicy::default();
+        policy.set_max_docs_before_merge(usize::MAX);
+        policy.set_del_docs_ratio_before_merge(f32::MIN_POSITIVE);
+        self.writer.set_merge_policy(Box::new(policy));
+        self.leaves_no_trace = true;
+    }
+
     /// Sees to it that what was removed takes no room on disk any more.
     pub fn make_room(&self) {
+        if self.leaves_no_trace {
+            return;
+        }
         let mut policy = LogMergePolicy::default();
         policy.set_max_docs_before_merge(usize::MAX);
         policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
@@ -127,6 +142,12 @@ impl TextIndexWriter {
         self.writer.wait_merging_threads().map_err(failed)?;
         // What the last merges replaced was still in use when they ended.
         let metas = index.load_metas().map_err(failed)?;
+        let mut segments = metas.segments.iter();
+        if self.leaves_no_trace && segments.any(tantivy::SegmentMeta::has_deletes) {
+            return Err(IndexError::Write(
+                "removed documents are still in its files".to_string(),
+            ));
+        }
         let mut living: HashSet<PathBuf> = metas.list_segment_files().into_iter().collect();
         living.insert(PathBuf::from("meta.json"));
         let collected = index.directory_mut().garbage_collect(|| living);

@@ -153,3 +153,52 @@ fn a_codex_fork_keeps_no_folder_branch_or_model_of_a_forgotten_session() {
     trial.append(&log(2), &[turn(20, "open", "and on")]);
     assert_eq!(trial.sweep().events, 2);
 }
+
+#[test]
+fn a_copy_is_recognised_by_its_ids_however_they_are_written() {
+    let mut trial = Trial::new();
+    trial.append(&id(1), &[prompt(1, 0, 0, &format!("the {MARKER}"))]);
+    trial.append(&id(4), &[prompt(4, 0, 0, "something unrelated")]);
+    trial.sweep();
+    let copy = |session: u32, line: String| line.replace(&id(1), &id(session));
+    // As it is, and with an escaped id in an escaped field.
+    let plain = copy(2, prompt(1, 0, 0, &format!("the {MARKER}")));
+    let uuid = |line: &str| -> String {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        value["uuid"].as_str().unwrap().to_string()
+    };
+    let written = uuid(&plain);
+    let escaped = format!("\\u{:04x}{}", written.as_bytes()[0], &written[1..]);
+    let escaped = plain
+        .replace(&id(2), &id(3))
+        .replace(&written, &escaped)
+        .replace("\"uuid\"", "\"\\u0075u\\u0069d\"");
+    assert_eq!(uuid(&escaped), written);
+    trial.append(&id(2), &[plain, prompt(2, 1, 0, "goes on plainly")]);
+    trial.append(&id(3), &[escaped, prompt(3, 1, 0, "goes on escaped")]);
+    trial.sweep();
+    let sessions = trial.memory.to_forget(Forget::Session(&id(1))).unwrap();
+    let names = Names::new(&sessions);
+    let search = CopySearch::new(&trial.memory.store, &sessions, &names).unwrap();
+    let suspects = search
+        .find_suspects(&trial.store(), &trial.memory.store)
+        .unwrap();
+    let is_suspect = |session: u32| {
+        let streams = trial.memory.streams(&trial.session(session)).unwrap();
+        streams.iter().any(|stream| suspects.contains(&stream.id))
+    };
+    assert!(is_suspect(1) && is_suspect(2) && is_suspect(3) && !is_suspect(4));
+    forget(&mut trial, Forget::Session(&id(1)));
+    assert_eq!(found(&trial, MARKER), [""; 0]);
+    for (words, hits) in [
+        (MARKER, 0),
+        ("unrelated", 1),
+        ("plainly", 1),
+        ("escaped", 1),
+    ] {
+        let query = Query::parse(words);
+        let answer = trial.memory.search(&query, &SearchOptions::default());
+        assert_eq!(answer.unwrap().hits.len(), hits, "{words}");
+    }
+    assert_eq!(trial.memory.index_health().unwrap().damage, None);
+}

@@ -95,7 +95,9 @@ fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(Found, Answ
         true => by_regex(&memory, model, arguments, folder.as_deref()),
         false => by_query(&mut memory, model, arguments, folder.as_deref()),
     }?;
-    Ok((Found::new(&memory, &answer), answer))
+    let mut found = Found::new(&memory, &answer);
+    found.told_of_models = memory.was_told("models").ok();
+    Ok((found, answer))
 }
 
 /// Searches as someone in `folder` would.
