@@ -20,7 +20,7 @@ mod state;
 mod stored;
 mod teller;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trees;
 
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
