@@ -56,6 +56,9 @@ INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at)
 DROP TABLE counted_edges;
 INSERT INTO lag (session, consumer, from_seq) SELECT id, 4, evicted + 1 FROM sessions WHERE events > evicted;
 
+-- A turn whose log grew is told anew.
+CREATE INDEX snapshots_by_session ON snapshots (session, turn);
+
 DROP TABLE unindexed;
 DROP TABLE embedded;
 ALTER TABLE digests DROP COLUMN events;
