@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use backstory_event::{FileId, SessionId, TimeMs, TurnNo, UnknownNumber};
+use backstory_event::{FileId, Seq, SessionId, TimeMs, TurnNo, UnknownNumber};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
@@ -250,24 +250,23 @@ impl Coding<'_> {
 
     /// Counts a call that was seen in a stack trace.
     pub fn count_call(&self, edge: &RunEdge) -> Result<()> {
-        let insert = "INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-             ON CONFLICT (file, caller, callee, session, turn) DO UPDATE SET seen = seen + excluded.seen, seq = excluded.seq, at = excluded.at";
+        let insert = "INSERT INTO run_edges (file, caller, callee, session, seq, seen, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             ON CONFLICT (file, caller, callee, session, seq) DO UPDATE SET seen = seen + excluded.seen, at = excluded.at";
         self.transaction.prepare_cached(insert)?.execute((
             edge.file,
             &edge.caller,
             &edge.callee,
             edge.session,
-            edge.turn,
-            edge.seen,
             edge.seq,
+            edge.seen,
             edge.at,
         ))?;
         Ok(())
     }
 
-    /// Removes the calls that were seen in a session from a turn on: they are counted anew.
-    pub fn remove_calls(&self, session: SessionId, from: TurnNo) -> Result<()> {
-        let delete = "DELETE FROM run_edges WHERE session = ?1 AND turn >= ?2";
+    /// Removes the calls that were seen in a session from an event on: they are counted anew.
+    pub fn remove_calls(&self, session: SessionId, from: Seq) -> Result<()> {
+        let delete = "DELETE FROM run_edges WHERE session = ?1 AND seq >= ?2";
         self.transaction
             .prepare_cached(delete)?
             .execute((session, from))?;

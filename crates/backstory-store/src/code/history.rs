@@ -82,7 +82,8 @@ impl FileHistory {
         session: SessionId,
         at: Option<TimeMs>,
     ) -> Result<Option<&FileSnapshot>> {
-        let own = |place: (SessionId, Option<TurnNo>, TimeMs)| place.0 == session && place.1.is_some();
+        let own =
+            |place: (SessionId, Option<TurnNo>, TimeMs)| place.0 == session && place.1.is_some();
         let mut found = self.last_place(|place| Ok(own(place)))?;
         if found.is_none() {
             let mut begun: HashMap<SessionId, bool> = HashMap::new();
@@ -92,7 +93,9 @@ impl FileHistory {
                 }
                 Ok(match begun.entry(other) {
                     Entry::Occupied(known) => *known.get(),
-                    Entry::Vacant(place) => *place.insert(began_before(connection, other, session)?),
+                    Entry::Vacant(place) => {
+                        *place.insert(began_before(connection, other, session)?)
+                    }
                 })
             })?;
         }
@@ -251,7 +254,9 @@ impl FileHistory {
         {
             let removed = self.snapshots.remove(place);
             self.is_changed = true;
-            if let Some(before) = place.checked_sub(1).map(|before| &mut self.snapshots[before])
+            if let Some(before) = place
+                .checked_sub(1)
+                .map(|before| &mut self.snapshots[before])
                 && !before.is_gone
             {
                 before.broken_at = before.broken_at.max(removed.broken_at);
@@ -345,7 +350,9 @@ impl FileHistory {
             place += 1;
         }
         // The errors that were seen came after this one.
-        if let Some(before) = place.checked_sub(1).map(|before| &mut self.snapshots[before])
+        if let Some(before) = place
+            .checked_sub(1)
+            .map(|before| &mut self.snapshots[before])
             && before.broken_at >= Some(snapshot.at)
         {
             let broken_at = before.broken_at.take();

@@ -13,10 +13,11 @@ mod snapshot;
 mod tests;
 
 use backstory_event::{
-    Action, FileId, Kind, Seq, SessionId, SymbolChangeKind, SymbolKind, TimeMs, TurnNo, UnknownNumber,
+    Action, FileId, Kind, Seq, SessionId, SymbolChangeKind, SymbolKind, TimeMs, TurnNo,
+    UnknownNumber,
 };
-use rusqlite::{OptionalExtension, Row};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{OptionalExtension, Row};
 
 pub use self::coding::{Coding, LastSnapshot};
 pub(crate) use self::forget::remove_snapshots;
@@ -133,8 +134,6 @@ pub struct RunEdge {
     pub seen: u64,
     /// The session where it was seen last.
     pub session: SessionId,
-    /// The turn there.
-    pub turn: TurnNo,
     /// The event there.
     pub seq: Seq,
     /// When.
@@ -317,18 +316,11 @@ impl Store {
         Ok(changes)
     }
 
-    /// Returns whether calls of a session were counted in an event from `from` on.
-    pub fn has_calls_from(&self, session: SessionId, from: Seq) -> Result<bool> {
-        let query = "SELECT EXISTS (SELECT 1 FROM run_edges WHERE session = ?1 AND seq >= ?2)";
-        let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, from), |row| row.get(0))?)
-    }
-
     /// Calls that were seen in stack traces, those of the given files only.
     pub fn run_edges(&self, files: &[FileId]) -> Result<Vec<RunEdge>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT file, caller, callee, session, turn, seen, seq, at FROM run_edges WHERE file = ?1 \
-             ORDER BY caller, callee, at, session, turn",
+            "SELECT file, caller, callee, session, seq, seen, at FROM run_edges WHERE file = ?1 \
+             ORDER BY caller, callee, at, session, seq",
         )?;
         let mut edges: Vec<RunEdge> = Vec::new();
         for file in files {
@@ -338,10 +330,9 @@ impl Store {
                     caller: row.get(1)?,
                     callee: row.get(2)?,
                     session: row.get(3)?,
-                    turn: row.get(4)?,
+                    seq: row.get(4)?,
                     seen: row.get(5)?,
-                    seq: row.get(6)?,
-                    at: row.get(7)?,
+                    at: row.get(6)?,
                 })
             })?;
             for row in rows {

@@ -30,7 +30,7 @@ const QUERIES: [(&str, &str); 7] = [
     ),
     (
         "run",
-        "SELECT code_files.name, caller, callee, sessions.session, turn, seen, seq, at FROM run_edges \
+        "SELECT code_files.name, caller, callee, sessions.session, seq, seen, at FROM run_edges \
          JOIN sessions ON sessions.id = run_edges.session JOIN code_files ON code_files.id = file",
     ),
     ("file", "SELECT name, moved_from FROM code_files"),
