@@ -210,21 +210,21 @@ impl Course {
     fn step(&mut self) {
         let session = SESSIONS[self.dice.roll(4) as usize];
         match self.dice.roll(20) {
-            0..=6 => {
+            0..=5 => {
                 let count = 1 + self.dice.roll(6) as usize;
                 self.append(count);
             }
-            7..=9 => {
+            6..=8 => {
                 self.note("sweep");
                 self.sweep();
             }
-            10..=13 => self.sweep_partly(),
+            9..=11 => self.sweep_partly(),
+            12 | 13 => self.raise_version(),
             14 | 15 => self.lose(Loss::Evict(session)),
             16 if self.forgotten.is_empty() && self.dice.roll(2) == 0 => {
                 self.lose(Loss::Forget(session));
             }
-            17 => self.raise_version(),
-            18 => match self.dice.roll(3) {
+            17 | 18 => match self.dice.roll(3) {
                 0 => self.rewrite(),
                 1 => remove_folder(&self.bench, "index"),
                 _ => remove_folder(&self.bench, "vectors"),
