@@ -22,13 +22,13 @@ use crate::trusted::open_log;
 use crate::{Memory, disk_bytes};
 
 /// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
-const BATCH_BYTES: u64 = 8 << 20;
+const BATCH_BYTES: u64 = if cfg!(test) { 4 << 10 } else { 8 << 20 };
 
 /// At most about so many bytes of logs that an older version read are hashed in one sweep.
 const MAX_BACKFILLED_BYTES: u64 = 64 << 20;
 
 /// With so much to read, events are indexed as they are stored; of less they are read again, or searched beside the index.
-const BULK_BYTES: u64 = 4 << 20;
+const BULK_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
 /// What to sweep and how.
 #[derive(Debug, Clone)]

@@ -66,8 +66,7 @@ impl Trial {
 
     /// Takes all in; retention runs behind the digests, as in the program.
     pub(crate) fn sweep(&mut self) -> SweepReport {
-        let mut options = SweepOptions::new(Sources::paths([self.folder.path().join("logs")]));
-        options.workers = 1;
+        let options = self.sweep_options();
         let before = self.noted();
         let mut report = self.memory.sweep(&options, &mut |_| {}).unwrap();
         if !self.digests {
@@ -80,6 +79,12 @@ impl Trial {
             assert_eq!(self.memory.verify_store(true).unwrap().damage, []);
         }
         report
+    }
+
+    pub(crate) fn sweep_options(&self) -> SweepOptions {
+        let mut options = SweepOptions::new(Sources::paths([self.folder.path().join("logs")]));
+        options.workers = 1;
+        options
     }
 
     pub(crate) fn retain_options(&self) -> RetainOptions {
@@ -131,6 +136,37 @@ impl Trial {
             .collect()
     }
 
+    /// A model of three words, each with a direction of its own.
+    pub(crate) fn add_model(&mut self, name: &str) {
+        let folder = self.folder.path().join("model");
+        std::fs::create_dir_all(&folder).unwrap();
+        let words = json!({"[UNK]": 0, "car": 1, "sea": 2, "hut": 3});
+        let tokenizer = json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+            "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null, "decoder": null,
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": words},
+        });
+        let rows: [[f32; 4]; 4] = [
+            [0.0; 4],
+            [1.0, 0.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0],
+        ];
+        let data: Vec<u8> = rows
+            .iter()
+            .flatten()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        let header = json!({"embeddings": {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, data.len()]}});
+        let header = header.to_string();
+        let length = (header.len() as u64).to_le_bytes();
+        let weights = [&length[..], header.as_bytes(), &data].concat();
+        std::fs::write(folder.join("model.safetensors"), weights).unwrap();
+        std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+        self.memory.add_model(&folder, Some(name)).unwrap();
+    }
+
     /// Bytes in all blocks, compressed.
     pub(crate) fn stored(&self) -> u64 {
         self.memory
@@ -140,6 +176,19 @@ impl Trial {
             .iter()
             .map(|session| session.bytes)
             .sum()
+    }
+}
+
+/// Cheap numbers that differ from run to run of the loop, and are the same in every run of the test.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
     }
 }
 

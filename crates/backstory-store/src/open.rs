@@ -1,6 +1,7 @@
 //! Opening the database: pragmas, migrations, modes.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,6 +63,8 @@ pub struct Store {
     pub(crate) summed_changes: Cell<u64>,
     /// Damage that was met while reading, for whoever shows the answer.
     met_damage: RefCell<Vec<Damage>>,
+    /// Titles and branches of forgotten sessions that readers of these files remember.
+    pub(crate) unlearned: RefCell<HashMap<String, Vec<String>>>,
 }
 
 /// One view of a store, as long as it lives.
@@ -286,6 +289,7 @@ impl Store {
             is_untouched: false,
             summed_changes: Cell::default(),
             met_damage: RefCell::default(),
+            unlearned: RefCell::default(),
         })
     }
 

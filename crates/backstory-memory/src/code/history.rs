@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use backstory_event::Seq;
+use backstory_event::{Seq, TurnNo};
 use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, Lag, Store, WorkPlace};
 
 use super::save::save;
 use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
-use super::teller::Teller;
+use super::teller::{Fact, Teller};
 use super::trees::Trees;
 use crate::derive::Progress;
 use crate::error::{Error, Result};
@@ -52,13 +52,25 @@ pub(crate) fn renew_history(
             side_by_side(home, store, &sessions, fresh, redactor)?
         };
         let coding = store.coding()?;
-        for (lag, steps) in together.iter().zip(steps) {
-            let facts = Teller::new(&coding).tell(steps)?;
-            scans.add(lag.session, &facts);
-            for fact in &facts {
-                save(&coding, lag.session, fact)?;
+        let mut broken = Vec::new();
+        for (pending, steps) in sessions.iter().zip(steps) {
+            let session = pending.place.session;
+            if let Some(turn) = pending.beginning.told_anew {
+                coding.remove_turns(session, turn)?;
             }
-            coding.remove_live(lag.session)?;
+            let facts = Teller::new(&coding, Some(session)).tell(steps)?;
+            scans.add(session, &facts);
+            for fact in facts {
+                match fact {
+                    Fact::Broken { .. } => broken.push((session, fact)),
+                    fact => save(&coding, session, &fact)?,
+                }
+            }
+            coding.remove_live(session)?;
+        }
+        // Whoever saw the file whole before it broke may have begun later.
+        for (session, fact) in &broken {
+            save(&coding, *session, fact)?;
         }
         coding.clear_lag(id, together)?;
         coding.commit()?;
@@ -67,17 +79,50 @@ pub(crate) fn renew_history(
     Ok(())
 }
 
+/// Where the history of a session is told from.
+pub(crate) struct HistoryBeginning {
+    /// The first event that is looked at.
+    pub(crate) first: Seq,
+    /// What is known from this turn on is told anew.
+    told_anew: Option<TurnNo>,
+}
+
+/// Returns where the history of a session must be told from so that what it lacks is told as if it had never been told in pieces: from the
+/// beginning of the first turn in which anything is new.
+pub(crate) fn history_beginning(store: &Store, lag: &Lag) -> Result<HistoryBeginning> {
+    let mut first = lag.from.max(lag.evicted.next());
+    let mut told_anew = None;
+    if !lag.is_new() {
+        while let Some(turn) = store.first_answered_turn(lag.session, first)? {
+            if !store.has_code_from(lag.session, turn)? {
+                break;
+            }
+            let Some((seq, is_whole)) = store.first_of_turn(lag.session, turn)? else {
+                break;
+            };
+            let was = first;
+            first = first.min(seq);
+            // Of a turn whose beginning is evicted, what is known stays, and what is new is added to it.
+            told_anew = Some(if is_whole { turn } else { turn.next() });
+            if first == was {
+                break;
+            }
+        }
+    }
+    Ok(HistoryBeginning { first, told_anew })
+}
+
 /// A session whose events from one on were not looked at.
 struct PendingSession {
     place: WorkPlace,
-    after: Seq,
+    beginning: HistoryBeginning,
 }
 
 impl PendingSession {
     fn new(store: &Store, lag: &Lag) -> Result<Self> {
         Ok(PendingSession {
             place: store.work_place(lag.session)?,
-            after: lag.from.previous(),
+            beginning: history_beginning(store, lag)?,
         })
     }
 
@@ -88,7 +133,8 @@ impl PendingSession {
         redactor: Option<&Redactor>,
         trees: &mut Trees,
     ) -> Result<Vec<Step>> {
-        SessionReading::new(store, &self.place, self.after, fresh, redactor, trees).steps()
+        let after = self.beginning.first.previous();
+        SessionReading::new(store, &self.place, after, fresh, redactor, trees).steps()
     }
 }
 

@@ -103,7 +103,7 @@ impl Memory {
             fragments: Vec::new(),
         });
         let coding = self.store.coding()?;
-        let facts = Teller::new(&coding).tell(vec![step])?;
+        let facts = Teller::new(&coding, None).tell(vec![step])?;
         for fact in &facts {
             save(&coding, session, fact)?;
         }

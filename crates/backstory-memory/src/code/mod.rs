@@ -20,11 +20,11 @@ mod state;
 mod stored;
 mod teller;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trees;
 
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
-pub(crate) use history::renew_history;
+pub(crate) use history::{history_beginning, renew_history};
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
 pub(crate) use runs::{Run, TracedCall, save_runs, traced_calls};

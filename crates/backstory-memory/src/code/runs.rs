@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use backstory_code::{Frame, Language, traces};
-use backstory_event::{FileId, Seq, TimeMs, TurnNo};
+use backstory_event::{FileId, Seq, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{Coding, RunEdge, WorkPlace};
 
@@ -24,7 +24,6 @@ pub(crate) struct TracedCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) call: TracedCall,
-    pub(crate) turn: TurnNo,
     pub(crate) seq: Seq,
     pub(crate) at: Option<TimeMs>,
 }
@@ -78,7 +77,7 @@ pub(crate) fn save_runs(
         return Ok(());
     };
     let mut files = Files::of(session, redactor);
-    let mut edges: BTreeMap<(FileId, TurnNo, &str, &str), RunEdge> = BTreeMap::new();
+    let mut edges: BTreeMap<(FileId, Seq, &str, &str), RunEdge> = BTreeMap::new();
     for run in runs {
         let call = &run.call;
         let file = match files.locate(&call.file) {
@@ -88,19 +87,17 @@ pub(crate) fn save_runs(
             _ => None,
         };
         let Some(file) = file else { continue };
-        let edge = edges.entry((file, run.turn, &call.caller, &call.callee));
+        let edge = edges.entry((file, run.seq, &call.caller, &call.callee));
         let edge = edge.or_insert_with(|| RunEdge {
             file,
             caller: call.caller.clone(),
             callee: call.callee.clone(),
             seen: 0,
             session: session.session,
-            turn: run.turn,
             seq: run.seq,
             at: run.at,
         });
         edge.seen += 1;
-        (edge.seq, edge.at) = (run.seq, run.at);
     }
     for edge in edges.values() {
         coding.count_call(edge)?;

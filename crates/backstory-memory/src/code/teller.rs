@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use backstory_code::{Outline, SymbolChange, SymbolChangeKind, compare};
-use backstory_event::{TimeMs, TurnNo};
+use backstory_event::{SessionId, TimeMs, TurnNo};
 use backstory_store::Coding;
 
 use super::files::SourceFile;
@@ -65,15 +65,18 @@ impl Fact {
 /// Compares what one session did with the last snapshot of each file.
 pub(super) struct Teller<'s> {
     coding: &'s Coding<'s>,
+    /// Whose log tells it; `None` for what is seen live.
+    session: Option<SessionId>,
     /// How this session left files; `None` for those that are gone.
     outlines: HashMap<SourceFile, Option<Arc<Outline>>>,
     facts: Vec<Fact>,
 }
 
 impl<'s> Teller<'s> {
-    pub(super) fn new(coding: &'s Coding<'s>) -> Self {
+    pub(super) fn new(coding: &'s Coding<'s>, session: Option<SessionId>) -> Self {
         Teller {
             coding,
+            session,
             outlines: HashMap::new(),
             facts: Vec::new(),
         }
@@ -85,7 +88,7 @@ impl<'s> Teller<'s> {
             match step {
                 Step::Edited(edited) => self.edited(edited)?,
                 Step::Moved { from, to, turn, at } => {
-                    let outline = self.last(&from)?;
+                    let outline = self.last(&from, at)?;
                     self.outlines.insert(to.clone(), outline);
                     self.outlines.insert(from.clone(), None);
                     let (file, at) = (from, at.unwrap_or_default());
@@ -99,7 +102,7 @@ impl<'s> Teller<'s> {
     fn edited(&mut self, edited: Edited) -> Result<()> {
         let Edited { file, turn, at, .. } = edited;
         let seen_at = at.unwrap_or_default();
-        let last = self.last(&file)?;
+        let last = self.last(&file, at)?;
         let mut change = match edited.before {
             State::Absent => SymbolChangeKind::New,
             State::Overwritten if last.is_none() => SymbolChangeKind::New,
@@ -163,11 +166,12 @@ impl<'s> Teller<'s> {
     }
 
     /// How a file was last seen.
-    fn last(&self, file: &SourceFile) -> Result<Option<Arc<Outline>>> {
+    fn last(&self, file: &SourceFile, at: Option<TimeMs>) -> Result<Option<Arc<Outline>>> {
         if let Some(outline) = self.outlines.get(file) {
             return Ok(outline.clone());
         }
-        let last = self.coding.last_snapshot(&file.project, &file.name)?;
+        let seen_by = self.session.map(|session| (session, at));
+        let last = (self.coding).last_snapshot(&file.project, &file.name, seen_by)?;
         Ok(last.map(|last| Arc::new(symbols_of(&last.symbols, last.has_errors))))
     }
 }

@@ -8,7 +8,7 @@ use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
-use crate::code::{ScanLog, renew_history};
+use crate::code::{ScanLog, history_beginning, renew_history};
 use crate::error::Result;
 use crate::replay::{FreshEdits, source_edits};
 
@@ -55,8 +55,9 @@ impl Consumer for CodeHistory<'_> {
         source_edits(&event.body.edits)
     }
 
-    fn first_needed(&mut self, _store: &Store, lag: &Lag) -> Result<Seq> {
-        Ok(lag.from)
+    /// A turn of which something is known is told anew as a whole.
+    fn first_needed(&mut self, store: &Store, lag: &Lag) -> Result<Seq> {
+        Ok(history_beginning(store, lag)?.first)
     }
 
     fn begin(&mut self, _store: &Store, lag: &Lag, from: Seq) -> Result<()> {

@@ -9,6 +9,8 @@ mod consumer;
 mod fulltext;
 mod notes;
 mod runner;
+#[cfg(test)]
+mod tests;
 mod traces;
 mod vectors;
 

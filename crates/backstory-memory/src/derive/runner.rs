@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::read::visit_stored;
 
 /// Number of events that are read back before they are applied.
-const MAX_READ_BACK_EVENTS: usize = 256;
+const MAX_READ_BACK_EVENTS: usize = if cfg!(test) { 8 } else { 256 };
 
 /// Number of calls without a result that are remembered while events are read back.
 const MAX_OPEN_CALLS: usize = 256;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use backstory_event::{Event, Kind, Seq, SessionId, TurnNo};
+use backstory_event::{Event, Kind, Seq, SessionId};
 use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store};
 
@@ -24,8 +24,8 @@ pub(crate) struct TraceReader<'r> {
 /// Calls that a session showed.
 #[derive(Default)]
 struct SessionCalls {
-    /// Those that are stored from this turn on are counted anew.
-    recounted_from: Option<TurnNo>,
+    /// Those that are stored from this event on are counted anew.
+    recounted_from: Option<Seq>,
     runs: Vec<Run>,
 }
 
@@ -59,22 +59,18 @@ impl Consumer for TraceReader<'_> {
         }
     }
 
-    /// A turn in which calls were counted that may be others now is counted anew.
-    fn first_needed(&mut self, store: &Store, lag: &Lag) -> Result<Seq> {
-        let mut calls = SessionCalls::default();
-        let mut first = lag.from;
-        if !lag.is_new()
-            && store.has_calls_from(lag.session, lag.from)?
-            && let Some((turn, beginning)) = store.turn_beginning(lag.session, lag.from)?
-        {
-            calls.recounted_from = Some(turn);
-            first = beginning;
-        }
-        self.sessions.insert(lag.session, calls);
-        Ok(first)
+    /// Calls are counted by event, so those before stay as they are.
+    fn first_needed(&mut self, _store: &Store, lag: &Lag) -> Result<Seq> {
+        Ok(lag.from)
     }
 
-    fn begin(&mut self, _store: &Store, _lag: &Lag, _from: Seq) -> Result<()> {
+    fn begin(&mut self, _store: &Store, lag: &Lag, from: Seq) -> Result<()> {
+        let calls = SessionCalls {
+            // What is evicted stays counted.
+            recounted_from: (!lag.is_new()).then(|| from.max(lag.evicted.next())),
+            runs: Vec::new(),
+        };
+        self.sessions.insert(lag.session, calls);
         Ok(())
     }
 
@@ -90,7 +86,6 @@ impl Consumer for TraceReader<'_> {
                 .runs
                 .extend(event.prepared.into_iter().map(|call| Run {
                     call,
-                    turn: event.turn,
                     seq: event.seq,
                     at: event.at,
                 }));
@@ -127,8 +122,8 @@ impl Consumer for TraceReader<'_> {
         }
         let coding = store.coding()?;
         for (place, calls) in &places {
-            if let Some(turn) = calls.recounted_from {
-                coding.remove_calls(place.session, turn)?;
+            if let Some(from) = calls.recounted_from {
+                coding.remove_calls(place.session, from)?;
             }
             save_runs(&coding, place, &calls.runs, self.redactor)?;
         }

@@ -148,6 +148,15 @@ impl Memory {
         Ok(set.open()?.verify()?)
     }
 
+    /// For tests: what has vectors of a model.
+    #[cfg(test)]
+    pub(crate) fn vector_keys(&self, name: &str) -> Result<Vec<VectorKey>> {
+        let model = Model::open(&self.model_folder(name))?;
+        let weights = self.weights(name, &model)?;
+        let set = VectorSet::new(self.vectors_folder(name), &model, weights.as_ref());
+        Ok(set.open()?.keys().collect())
+    }
+
     /// Whether the vectors that events are said to have cannot be used.
     fn vectors_are_lost(&self, name: &str, set: &VectorSet) -> Result<bool> {
         match set.open() {

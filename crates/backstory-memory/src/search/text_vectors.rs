@@ -111,48 +111,15 @@ impl TextEmbedder {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 mod tests {
-    use serde_json::json;
-
     use crate::Error;
     use crate::trial::Trial;
-
-    /// A model of three words, each with a direction of its own.
-    fn add_model(trial: &mut Trial, name: &str) {
-        let folder = trial.log("x").with_file_name("model");
-        std::fs::create_dir_all(&folder).unwrap();
-        let words = json!({"[UNK]": 0, "car": 1, "sea": 2, "hut": 3});
-        let tokenizer = json!({
-            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
-            "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
-            "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null, "decoder": null,
-            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": words},
-        });
-        let rows: [[f32; 4]; 4] = [
-            [0.0; 4],
-            [1.0, 0.0, 0.0, 0.0],
-            [0.0, 1.0, 0.0, 0.0],
-            [0.0, 0.0, 1.0, 0.0],
-        ];
-        let data: Vec<u8> = rows
-            .iter()
-            .flatten()
-            .flat_map(|number| number.to_le_bytes())
-            .collect();
-        let header = json!({"embeddings": {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, data.len()]}});
-        let header = header.to_string();
-        let length = (header.len() as u64).to_le_bytes();
-        let weights = [&length[..], header.as_bytes(), &data].concat();
-        std::fs::write(folder.join("model.safetensors"), weights).unwrap();
-        std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
-        trial.memory.add_model(&folder, Some(name)).unwrap();
-    }
 
     #[test]
     fn texts_of_any_length_have_a_vector() {
         let mut trial = Trial::new();
         let none = trial.memory.embed_texts(None, &["car"]);
         assert!(matches!(none, Err(Error::NoModelInUse)));
-        add_model(&mut trial, "tiny");
+        trial.add_model("tiny");
         // Two passages: one about cars, one about the sea.
         let long = format!("{}\n\n{}", "car ".repeat(170), "sea ".repeat(170));
         let texts = ["car", "sea sea sea sea", "", "unknown words only", &long];
@@ -195,8 +162,8 @@ mod tests {
     #[test]
     fn the_model_is_the_one_that_search_uses() {
         let mut trial = Trial::new();
-        add_model(&mut trial, "one");
-        add_model(&mut trial, "two");
+        trial.add_model("one");
+        trial.add_model("two");
         let unsaid = trial.memory.embed_texts(None, &["car"]);
         assert!(matches!(unsaid, Err(Error::NoModelInUse)));
         trial.memory.embed("two", &mut |_| {}).unwrap();

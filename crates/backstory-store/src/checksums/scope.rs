@@ -346,7 +346,7 @@ impl Scope {
             Scope::CodeFiles => one_part!("code_files", "id, project, name, moved_from", NUMBERED),
             Scope::RunEdges => one_part!(
                 "run_edges",
-                "file, caller, callee, session, turn, seen, seq, at",
+                "file, caller, callee, session, seq, seen, at",
                 "file > ?2 AND file <= ?3"
             ),
             Scope::EventLog => one_part!(

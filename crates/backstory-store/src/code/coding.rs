@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use backstory_event::{FileId, SessionId, TimeMs, TurnNo, UnknownNumber};
+use backstory_event::{FileId, Seq, SessionId, TimeMs, TurnNo, UnknownNumber};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::history::FileHistory;
@@ -65,13 +65,23 @@ impl Coding<'_> {
         Ok(FileId::last_inserted(&self.transaction)?)
     }
 
-    /// The last snapshot of a file, if it was there then.
-    pub fn last_snapshot(&self, project: &Project, name: &str) -> Result<Option<LastSnapshot>> {
+    /// The last snapshot of a file, if it was there then. With `seen_by`, the last one of that session, or else of those that began
+    /// before it, before a time: what came later or is told by a session that began later may or may not be known yet.
+    pub fn last_snapshot(
+        &self,
+        project: &Project,
+        name: &str,
+        seen_by: Option<(SessionId, Option<TimeMs>)>,
+    ) -> Result<Option<LastSnapshot>> {
         let Some(file) = code_file(&self.transaction, project, name)? else {
             return Ok(None);
         };
         self.with_history(file, |history| {
-            let last = history.last().filter(|last| !last.is_gone);
+            let last = match seen_by {
+                Some((session, at)) => history.last_before(&self.transaction, session, at)?,
+                None => history.last(),
+            };
+            let last = last.filter(|last| !last.is_gone);
             Ok(last.map(|last| LastSnapshot {
                 has_errors: last.has_errors,
                 symbols: last.symbols.clone(),
@@ -130,10 +140,30 @@ impl Coding<'_> {
 
     /// Takes note that a file has errors that were not there when it was last seen whole.
     pub fn mark_broken(&self, file: FileId, at: TimeMs) -> Result<()> {
-        self.with_history(file, |history| {
-            history.set_broken(at);
-            Ok(())
-        })?;
+        self.with_history(file, |history| history.set_broken(&self.transaction, at))?;
+        Ok(())
+    }
+
+    /// Removes what turns of a session did, from one on: it is told anew.
+    pub fn remove_turns(&self, session: SessionId, from: TurnNo) -> Result<()> {
+        let query = "SELECT file, at FROM symbol_changes WHERE session = ?1 AND turn >= ?2 AND name = '' \
+             UNION SELECT file, NULL FROM snapshots WHERE session = ?1 AND turn >= ?2";
+        let mut statement = self.transaction.prepare_cached(query)?;
+        let files = statement.query_map((session, from), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut changed: BTreeMap<FileId, Vec<TimeMs>> = BTreeMap::new();
+        for row in files {
+            let (file, at): (FileId, Option<TimeMs>) = row?;
+            changed.entry(file).or_default().extend(at);
+        }
+        for (file, moments) in changed {
+            self.with_history(file, |history| {
+                history.remove_turns(&self.transaction, (session, from), &moments)
+            })?;
+        }
+        let delete = "DELETE FROM symbol_changes WHERE session = ?1 AND turn >= ?2";
+        self.transaction
+            .prepare_cached(delete)?
+            .execute((session, from))?;
         Ok(())
     }
 
@@ -220,24 +250,23 @@ impl Coding<'_> {
 
     /// Counts a call that was seen in a stack trace.
     pub fn count_call(&self, edge: &RunEdge) -> Result<()> {
-        let insert = "INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-             ON CONFLICT (file, caller, callee, session, turn) DO UPDATE SET seen = seen + excluded.seen, seq = excluded.seq, at = excluded.at";
+        let insert = "INSERT INTO run_edges (file, caller, callee, session, seq, seen, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             ON CONFLICT (file, caller, callee, session, seq) DO UPDATE SET seen = seen + excluded.seen, at = excluded.at";
         self.transaction.prepare_cached(insert)?.execute((
             edge.file,
             &edge.caller,
             &edge.callee,
             edge.session,
-            edge.turn,
-            edge.seen,
             edge.seq,
+            edge.seen,
             edge.at,
         ))?;
         Ok(())
     }
 
-    /// Removes the calls that were seen in a session from a turn on: they are counted anew.
-    pub fn remove_calls(&self, session: SessionId, from: TurnNo) -> Result<()> {
-        let delete = "DELETE FROM run_edges WHERE session = ?1 AND turn >= ?2";
+    /// Removes the calls that were seen in a session from an event on: they are counted anew.
+    pub fn remove_calls(&self, session: SessionId, from: Seq) -> Result<()> {
+        let delete = "DELETE FROM run_edges WHERE session = ?1 AND seq >= ?2";
         self.transaction
             .prepare_cached(delete)?
             .execute((session, from))?;

@@ -1,7 +1,10 @@
 //! The history of one source file: its snapshots in the order of time.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::StoredTurn;
 use super::format::encode_part;
@@ -69,6 +72,56 @@ impl FileHistory {
     /// The last snapshot.
     pub(super) fn last(&self) -> Option<&FileSnapshot> {
         self.snapshots.last()
+    }
+
+    /// The last snapshot that a session knows of: its own, or else one before a time of those sessions that began before it. What was
+    /// seen live of the session is what its log tells now.
+    pub(super) fn last_before(
+        &mut self,
+        connection: &Connection,
+        session: SessionId,
+        at: Option<TimeMs>,
+    ) -> Result<Option<&FileSnapshot>> {
+        let own =
+            |place: (SessionId, Option<TurnNo>, TimeMs)| place.0 == session && place.1.is_some();
+        let mut found = self.last_place(|place| Ok(own(place)))?;
+        if found.is_none() {
+            let mut begun: HashMap<SessionId, bool> = HashMap::new();
+            found = self.last_place(|(other, _, seen_at)| {
+                if other == session || at.is_some_and(|at| seen_at >= at) {
+                    return Ok(false);
+                }
+                Ok(match begun.entry(other) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(place) => {
+                        *place.insert(began_before(connection, other, session)?)
+                    }
+                })
+            })?;
+        }
+        let Some(number) = found else {
+            return Ok(None);
+        };
+        self.read_from(connection, number)?;
+        Ok(self.snapshots.get(number - self.unread))
+    }
+
+    /// Returns the number of the last snapshot whose session, turn and time fit.
+    fn last_place(
+        &self,
+        mut fits: impl FnMut((SessionId, Option<TurnNo>, TimeMs)) -> Result<bool>,
+    ) -> Result<Option<usize>> {
+        for (number, snapshot) in self.snapshots.iter().enumerate().rev() {
+            if fits((snapshot.session, snapshot.turn, snapshot.at))? {
+                return Ok(Some(self.unread + number));
+            }
+        }
+        for (number, row) in self.rows[..self.unread].iter().enumerate().rev() {
+            if fits((row.session, row.turn, row.at))? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 
     /// The symbols that the file has, as far as is known.
@@ -146,14 +199,70 @@ impl FileHistory {
     }
 
     /// Takes note that the file has errors that were not there when it was last seen whole.
-    pub(super) fn set_broken(&mut self, at: TimeMs) {
-        if let Some(last) = self.snapshots.last_mut()
-            && last.at <= at
+    pub(super) fn set_broken(&mut self, connection: &Connection, at: TimeMs) -> Result<()> {
+        if let Some(last) = self.last_until(connection, at)?
             && !last.is_gone
         {
-            last.broken_at = Some(at);
+            last.broken_at = last.broken_at.max(Some(at));
             self.is_changed = true;
         }
+        Ok(())
+    }
+
+    /// The last snapshot up to a time.
+    fn last_until(
+        &mut self,
+        connection: &Connection,
+        at: TimeMs,
+    ) -> Result<Option<&mut FileSnapshot>> {
+        let unread = self.rows[..self.unread].partition_point(|row| row.at <= at);
+        if self.snapshots.first().is_none_or(|first| first.at > at) {
+            self.read_from(connection, unread.saturating_sub(1))?;
+        }
+        let place = self.snapshots.partition_point(|known| known.at <= at);
+        Ok(place.checked_sub(1).map(|last| &mut self.snapshots[last]))
+    }
+
+    /// Removes what turns of a session showed, from one on. At these moments the session left the file: errors that were there then are
+    /// not known any more.
+    pub(super) fn remove_turns(
+        &mut self,
+        connection: &Connection,
+        (session, from): (SessionId, TurnNo),
+        moments: &[TimeMs],
+    ) -> Result<()> {
+        for moment in moments {
+            if let Some(last) = self.last_until(connection, *moment)?
+                && last.broken_at == Some(*moment)
+            {
+                last.broken_at = None;
+                self.is_changed = true;
+            }
+        }
+        let is_told = |session_of: SessionId, turn: Option<TurnNo>| {
+            session_of == session && turn.is_some_and(|turn| turn >= from)
+        };
+        let unread = &self.rows[..self.unread];
+        if let Some(first) = unread.iter().position(|row| is_told(row.session, row.turn)) {
+            // The one before it may take over when the file was seen broken.
+            self.read_from(connection, first.saturating_sub(1))?;
+        }
+        while let Some(place) = self
+            .snapshots
+            .iter()
+            .rposition(|snapshot| is_told(snapshot.session, snapshot.turn))
+        {
+            let removed = self.snapshots.remove(place);
+            self.is_changed = true;
+            if let Some(before) = place
+                .checked_sub(1)
+                .map(|before| &mut self.snapshots[before])
+                && !before.is_gone
+            {
+                before.broken_at = before.broken_at.max(removed.broken_at);
+            }
+        }
+        Ok(())
     }
 
     /// Removes what was seen live of a session, as far as its log tells it now: all up to the last snapshot that the log tells, and
@@ -226,7 +335,7 @@ impl FileHistory {
         let unread = &self.rows[..self.unread];
         let earlier = unread.partition_point(|row| row.at < snapshot.at);
         if earlier < unread.len() {
-            self.read_from(connection, earlier)?;
+            self.read_from(connection, earlier.saturating_sub(1))?;
         }
         let mut place = self
             .snapshots
@@ -239,6 +348,15 @@ impl FileHistory {
         {
             snapshot.at = snapshot.at.plus_ms(1);
             place += 1;
+        }
+        // The errors that were seen came after this one.
+        if let Some(before) = place
+            .checked_sub(1)
+            .map(|before| &mut self.snapshots[before])
+            && before.broken_at >= Some(snapshot.at)
+        {
+            let broken_at = before.broken_at.take();
+            snapshot.broken_at = broken_at.filter(|_| !snapshot.is_gone);
         }
         self.snapshots.insert(place, snapshot);
         self.is_changed = true;
@@ -304,4 +422,13 @@ impl FileHistory {
         }
         Ok(())
     }
+}
+
+/// Returns whether a session began before another one; of two that began together, whether it was stored first.
+fn began_before(connection: &Connection, session: SessionId, other: SessionId) -> Result<bool> {
+    let query = "SELECT (COALESCE(one.started_at, -9223372036854775808), one.id) < (COALESCE(other.started_at, -9223372036854775808), other.id) \
+         FROM sessions AS one, sessions AS other WHERE one.id = ?1 AND other.id = ?2";
+    let mut statement = connection.prepare_cached(query)?;
+    let found = statement.query_row((session, other), |row| row.get(0));
+    Ok(found.optional()?.unwrap_or(false))
 }

@@ -13,10 +13,11 @@ mod snapshot;
 mod tests;
 
 use backstory_event::{
-    Action, FileId, Seq, SessionId, SymbolChangeKind, SymbolKind, TimeMs, TurnNo, UnknownNumber,
+    Action, FileId, Kind, Seq, SessionId, SymbolChangeKind, SymbolKind, TimeMs, TurnNo,
+    UnknownNumber,
 };
-use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{OptionalExtension, Row};
 
 pub use self::coding::{Coding, LastSnapshot};
 pub(crate) use self::forget::remove_snapshots;
@@ -133,8 +134,6 @@ pub struct RunEdge {
     pub seen: u64,
     /// The session where it was seen last.
     pub session: SessionId,
-    /// The turn there.
-    pub turn: TurnNo,
     /// The event there.
     pub seq: Seq,
     /// When.
@@ -190,8 +189,36 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
+    /// Returns the first turn that events of a session from `from` on are of, or answer a call of.
+    pub fn first_answered_turn(&self, session: SessionId, from: Seq) -> Result<Option<TurnNo>> {
+        let query = "SELECT MIN(events.turn, COALESCE(calls.turn, events.turn)) FROM events \
+             LEFT JOIN events AS calls ON calls.session = ?1 AND calls.seq = events.call \
+             WHERE events.session = ?1 AND events.seq >= ?2 ORDER BY 1 LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let found = statement.query_row((session, from), |row| row.get(0));
+        Ok(found.optional()?)
+    }
+
+    /// Returns the first stored event of a session from a turn on, and whether the turn begins with it.
+    pub fn first_of_turn(&self, session: SessionId, turn: TurnNo) -> Result<Option<(Seq, bool)>> {
+        let query = "SELECT seq, kind = ?3 OR seq = 1 FROM events WHERE session = ?1 AND turn >= ?2 ORDER BY seq LIMIT 1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let found = statement.query_row((session, turn, Kind::Prompt), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        Ok(found.optional()?)
+    }
+
+    /// Returns whether it is known that turns of a session, from one on, changed source files.
+    pub fn has_code_from(&self, session: SessionId, turn: TurnNo) -> Result<bool> {
+        let query = "SELECT EXISTS (SELECT 1 FROM symbol_changes WHERE session = ?1 AND turn >= ?2) \
+             OR EXISTS (SELECT 1 FROM snapshots WHERE session = ?1 AND turn >= ?2)";
+        let mut statement = self.connection.prepare_cached(query)?;
+        Ok(statement.query_row((session, turn), |row| row.get(0))?)
+    }
+
     /// The last writes to a path, as logs have it, before a call: of the session itself, and of those of its project that began
-    /// before it. The newest comes first.
+    /// before it, up to the time of the call. The newest comes first.
     pub fn writes_before(
         &self,
         path: &str,
@@ -202,8 +229,11 @@ impl Store {
         let mut statement = self.connection.prepare_cached(
             "SELECT other.id, other.agent, touches.seq FROM paths JOIN touches ON touches.path = paths.id \
              JOIN sessions AS other ON other.id = touches.session JOIN sessions AS own ON own.id = ?2 \
+             JOIN events AS writes ON writes.session = touches.session AND writes.seq = touches.seq \
+             LEFT JOIN events AS calls ON calls.session = ?2 AND calls.seq = ?3 \
              WHERE paths.path = ?1 AND action <> ?5 AND ((other.id = own.id AND touches.seq < ?3) \
-               OR (other.id != own.id AND other.project = own.project AND other.started_at < own.started_at)) \
+               OR (other.id != own.id AND other.project = own.project AND other.started_at < own.started_at \
+                 AND (writes.at < calls.at OR writes.at IS NULL OR calls.at IS NULL))) \
              ORDER BY other.id = own.id DESC, other.started_at DESC, touches.seq DESC LIMIT ?4",
         )?;
         let rows =
@@ -286,18 +316,11 @@ impl Store {
         Ok(changes)
     }
 
-    /// Returns whether calls of a session were counted in an event from `from` on.
-    pub fn has_calls_from(&self, session: SessionId, from: Seq) -> Result<bool> {
-        let query = "SELECT EXISTS (SELECT 1 FROM run_edges WHERE session = ?1 AND seq >= ?2)";
-        let mut statement = self.connection.prepare_cached(query)?;
-        Ok(statement.query_row((session, from), |row| row.get(0))?)
-    }
-
     /// Calls that were seen in stack traces, those of the given files only.
     pub fn run_edges(&self, files: &[FileId]) -> Result<Vec<RunEdge>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT file, caller, callee, session, turn, seen, seq, at FROM run_edges WHERE file = ?1 \
-             ORDER BY caller, callee, at, session, turn",
+            "SELECT file, caller, callee, session, seq, seen, at FROM run_edges WHERE file = ?1 \
+             ORDER BY caller, callee, at, session, seq",
         )?;
         let mut edges: Vec<RunEdge> = Vec::new();
         for file in files {
@@ -307,10 +330,9 @@ impl Store {
                     caller: row.get(1)?,
                     callee: row.get(2)?,
                     session: row.get(3)?,
-                    turn: row.get(4)?,
+                    seq: row.get(4)?,
                     seen: row.get(5)?,
-                    seq: row.get(6)?,
-                    at: row.get(7)?,
+                    at: row.get(6)?,
                 })
             })?;
             for row in rows {

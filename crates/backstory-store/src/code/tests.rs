@@ -253,7 +253,10 @@ fn damaged_snapshots_are_not_given_back_nor_built_upon() {
     assert!(store.file_snapshot(FILE, None).is_err());
     assert!(store.function_map(&SnapshotFilter::default()).is_err());
     let coding = store.coding().unwrap();
-    assert_eq!(coding.last_snapshot(&project(), "shop.py").unwrap(), None);
+    assert_eq!(
+        coding.last_snapshot(&project(), "shop.py", None).unwrap(),
+        None
+    );
     coding
         .add_snapshot(FILE, snapshot(1, 2, 20, 1, &[3]))
         .unwrap();

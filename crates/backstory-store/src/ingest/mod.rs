@@ -50,7 +50,7 @@ pub struct Batch<'a> {
     /// The first byte that this batch added to each stream.
     first_offsets: HashMap<StreamId, u64>,
     pub(crate) tally: Tally,
-    pub(crate) unkept: Unkept,
+    pub(crate) unkept: Unkept<'a>,
     /// Events of the chunk at hand that an older generation of its file had.
     moved: Vec<Moved>,
     /// The stream that was looked at last, and whether it is a later generation of its file.
@@ -93,7 +93,7 @@ impl Store {
             streams: HashMap::new(),
             first_offsets: HashMap::new(),
             tally: Tally::default(),
-            unkept: Unkept::new(connection)?,
+            unkept: Unkept::new(connection, &self.unlearned)?,
             moved: Vec::new(),
             generation: None,
             taken: Taken::default(),

@@ -1,5 +1,6 @@
 //! What of a chunk is not kept, though it was read: what was evicted and what was forgotten.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::error::Result;
 use crate::forget::Forgotten;
 
 /// What is not kept of the chunk at hand.
-pub(crate) struct Unkept {
+pub(crate) struct Unkept<'a> {
     /// Whether any session is evicted at all; mostly none is, and nothing need be asked for each event.
     any_evicted: bool,
     /// Up to which event the sessions that were asked for are evicted.
@@ -22,16 +23,19 @@ pub(crate) struct Unkept {
     forgotten: Option<Forgotten>,
     /// Whether the sessions that were asked for are forgotten.
     forgotten_sessions: HashMap<Arc<str>, bool>,
-    /// Titles and branches that were left out, by file: its reader still remembers them.
-    unlearned: HashMap<String, Vec<String>>,
+    /// Titles and branches that were left out, by file: its reader still remembers them, in this batch and in those that follow.
+    unlearned: &'a RefCell<HashMap<String, Vec<String>>>,
     /// Records of the chunk whose bytes are not kept.
     spans: Vec<Span>,
     /// Those of events whose bytes are.
     kept: Vec<Span>,
 }
 
-impl Unkept {
-    pub(super) fn new(connection: &Connection) -> Result<Self> {
+impl<'a> Unkept<'a> {
+    pub(super) fn new(
+        connection: &Connection,
+        unlearned: &'a RefCell<HashMap<String, Vec<String>>>,
+    ) -> Result<Self> {
         let query = "SELECT EXISTS (SELECT 1 FROM sessions WHERE evicted > 0)";
         Ok(Unkept {
             any_evicted: connection
@@ -40,7 +44,7 @@ impl Unkept {
             evicted: HashMap::new(),
             forgotten: Forgotten::load(connection)?,
             forgotten_sessions: HashMap::new(),
-            unlearned: HashMap::new(),
+            unlearned,
             spans: Vec::new(),
             kept: Vec::new(),
         })
@@ -144,8 +148,13 @@ impl Unkept {
                 let title = found.title.take().map(|title| match title {
                     Title::Prompt(text) | Title::Generated(text) | Title::Given(text) => text,
                 });
-                let unlearned = self.unlearned.entry(path.to_string()).or_default();
-                unlearned.extend(title.into_iter().chain(found.branch.take()));
+                let mut unlearned = self.unlearned.borrow_mut();
+                let of_file = unlearned.entry(path.to_string()).or_default();
+                for value in title.into_iter().chain(found.branch.take()) {
+                    if !of_file.contains(&value) {
+                        of_file.push(value);
+                    }
+                }
                 found.meta = None;
             }
             if gone {
@@ -168,7 +177,7 @@ impl Unkept {
         let Some(forgotten) = &self.forgotten else {
             return Ok(());
         };
-        for value in self.unlearned.get(path).into_iter().flatten() {
+        for value in self.unlearned.borrow().get(path).into_iter().flatten() {
             let quoted = serde_json::to_string(value).unwrap_or_default();
             *state = state.replace(&quoted, "\"\"");
         }

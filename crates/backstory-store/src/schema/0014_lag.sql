@@ -34,27 +34,26 @@ INSERT INTO lag (session, consumer, from_seq)
   LEFT JOIN embedded ON embedded.session = sessions.id AND 'vectors ' || embedded.model = consumers.name
   WHERE consumers.id > 4 AND sessions.events > COALESCE(embedded.events, 0);
 
--- Calls in stack traces, by session and turn: an event that changes has its turn counted anew. Counts from before are of several sessions; all
--- are counted anew whose text is stored.
+-- Calls in stack traces, by event: one that changes is counted anew, and what was counted in events that are evicted stays. Counts from before
+-- are of several sessions; all are counted anew whose text is stored.
 ALTER TABLE run_edges RENAME TO counted_edges;
 CREATE TABLE run_edges (
   file INTEGER NOT NULL,
   caller TEXT NOT NULL,
   callee TEXT NOT NULL,
   session INTEGER NOT NULL,
-  turn INTEGER NOT NULL,
-  seen INTEGER NOT NULL,
-  -- Where it was seen last in the turn.
   seq INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
   at INTEGER,
-  PRIMARY KEY (file, caller, callee, session, turn)
+  PRIMARY KEY (file, caller, callee, session, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX run_edges_by_session ON run_edges (session, turn);
-INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at)
-  SELECT file, caller, callee, session, COALESCE((SELECT turn FROM events WHERE events.session = counted_edges.session
-    AND events.seq = counted_edges.seq), 0), seen, seq, at FROM counted_edges;
+CREATE INDEX run_edges_by_session ON run_edges (session, seq);
+INSERT INTO run_edges (file, caller, callee, session, seq, seen, at) SELECT file, caller, callee, session, seq, seen, at FROM counted_edges;
 DROP TABLE counted_edges;
 INSERT INTO lag (session, consumer, from_seq) SELECT id, 4, evicted + 1 FROM sessions WHERE events > evicted;
+
+-- A turn whose log grew is told anew.
+CREATE INDEX snapshots_by_session ON snapshots (session, turn);
 
 DROP TABLE unindexed;
 DROP TABLE embedded;

@@ -401,14 +401,13 @@ CREATE TABLE run_edges (
   caller TEXT NOT NULL,
   callee TEXT NOT NULL,
   session INTEGER NOT NULL,
-  turn INTEGER NOT NULL,
-  seen INTEGER NOT NULL,
-  -- Where it was seen last in the turn.
   seq INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
   at INTEGER,
-  PRIMARY KEY (file, caller, callee, session, turn)
+  PRIMARY KEY (file, caller, callee, session, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX run_edges_by_session ON run_edges (session, turn);
+CREATE INDEX run_edges_by_session ON run_edges (session, seq);
+CREATE INDEX snapshots_by_session ON snapshots (session, turn);
 INSERT INTO settings (name, value, sum) VALUES
 ('compress-since', x'00837ceda1010000', -250016948177609399),
 ('event-log-cursor', x'7b22696e6f6465223a323539363935322c226f6666736574223a3530317d', 5048828260378236718),
@@ -695,7 +694,7 @@ INSERT INTO lag (session, consumer, from_seq, changes) VALUES
 (5, 5, 1, 1),
 (6, 4, 1, 1),
 (6, 5, 1, 1);
-INSERT INTO run_edges (file, caller, callee, session, turn, seen, seq, at) VALUES
-(2, 'close', 'pay', 1, 1, 1, 7, 1772442006000),
-(2, 'pay', 'count', 1, 1, 1, 7, 1772442006000);
+INSERT INTO run_edges (file, caller, callee, session, seq, seen, at) VALUES
+(2, 'close', 'pay', 1, 7, 1, 1772442006000),
+(2, 'pay', 'count', 1, 7, 1, 1772442006000);
 PRAGMA user_version = 14;

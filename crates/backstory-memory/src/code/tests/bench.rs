@@ -9,18 +9,18 @@ use crate::trial::{DAY, NOW, Trial, id};
 use crate::{ChangeFilter, CodeRowFilter};
 
 /// Where the agents work. It is not there.
-pub(super) const ROOT: &str = "/home/ada/shop";
+pub(crate) const ROOT: &str = "/home/ada/shop";
 
 /// Agents at work. Session 1 to 9 are Claude Code's, higher ones are Codex'.
-pub(super) struct Bench {
-    pub(super) trial: Trial,
-    files: BTreeMap<String, String>,
-    moment: TimeMs,
+pub(crate) struct Bench {
+    pub(crate) trial: Trial,
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) moment: TimeMs,
     calls: u32,
 }
 
 impl Bench {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Bench {
             trial: Trial::new(),
             files: BTreeMap::new(),
@@ -29,13 +29,13 @@ impl Bench {
         }
     }
 
-    fn time(&mut self) -> String {
+    pub(crate) fn time(&mut self) -> String {
         self.moment = self.moment.plus_ms(1000);
         let time = jiff::Timestamp::from_millisecond(self.moment.get());
         time.unwrap().to_string()
     }
 
-    fn claude(&mut self, session: u32, kind: &str, message: &Value, twin: &Value) {
+    pub(crate) fn claude(&mut self, session: u32, kind: &str, message: &Value, twin: &Value) {
         let mut line = json!({
             "type": kind, "uuid": format!("u{}", self.moment), "sessionId": id(session), "timestamp": self.time(), "cwd": ROOT,
             "message": message,
@@ -47,14 +47,14 @@ impl Bench {
             .append(&format!("{session}"), &[format!("{line}\n")]);
     }
 
-    fn codex(&mut self, session: u32, kind: &str, payload: &Value) {
+    pub(crate) fn codex(&mut self, session: u32, kind: &str, payload: &Value) {
         let line = json!({"timestamp": self.time(), "type": kind, "payload": payload});
         let name = format!("rollout-2026-05-01T00-00-00-{}", id(session));
         self.trial.append(&name, &[format!("{line}\n")]);
     }
 
     /// Begins a turn.
-    pub(super) fn ask(&mut self, session: u32, words: &str) {
+    pub(crate) fn ask(&mut self, session: u32, words: &str) {
         if session < 10 {
             let message = json!({"role": "user", "content": words});
             self.claude(session, "user", &message, &Value::Null);
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     /// Claude Code calls a tool.
-    pub(super) fn call(
+    pub(crate) fn call(
         &mut self,
         session: u32,
         tool: &str,
@@ -95,7 +95,7 @@ impl Bench {
     }
 
     /// Claude Code writes a whole file.
-    pub(super) fn write(&mut self, session: u32, name: &str, text: &str) {
+    pub(crate) fn write(&mut self, session: u32, name: &str, text: &str) {
         let path = format!("{ROOT}/{name}");
         let before = self.files.insert(name.to_string(), text.to_string());
         let kind = if before.is_some() { "update" } else { "create" };
@@ -105,7 +105,7 @@ impl Bench {
     }
 
     /// Claude Code replaces a string.
-    pub(super) fn edit(&mut self, session: u32, name: &str, old: &str, new: &str) {
+    pub(crate) fn edit(&mut self, session: u32, name: &str, old: &str, new: &str) {
         let path = format!("{ROOT}/{name}");
         let before = self.files[name].clone();
         assert!(before.contains(old), "{before:?} has no {old:?}");
@@ -118,7 +118,7 @@ impl Bench {
     }
 
     /// Codex applies a patch, given without its first and last line.
-    pub(super) fn patch(&mut self, session: u32, patch: &str) {
+    pub(crate) fn patch(&mut self, session: u32, patch: &str) {
         self.calls += 1;
         let call_id = format!("call_{}", self.calls);
         let input = format!("*** Begin Patch\n{patch}\n*** End Patch");
@@ -128,12 +128,12 @@ impl Bench {
         self.codex(session, "response_item", &output);
     }
 
-    pub(super) fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         self.trial.sweep();
     }
 
     /// All symbols of all snapshots: `1#2 shop.py m:Shop.pay 3-4`.
-    pub(super) fn snapshots(&self) -> Vec<String> {
+    pub(crate) fn snapshots(&self) -> Vec<String> {
         let memory = &self.trial.memory;
         let mut rows = memory.function_map(&CodeRowFilter::default()).unwrap();
         rows.sort_by_key(|row| row.snapshot_at);
@@ -160,7 +160,7 @@ impl Bench {
     }
 
     /// All calls of all snapshots: `shop.py 5 pay > self.check = Shop.check (self_method)`.
-    pub(super) fn calls(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         let memory = &self.trial.memory;
         let rows = memory.call_rows(&CodeRowFilter::default()).unwrap();
         let line = |row: &crate::CallRow| {
@@ -178,7 +178,7 @@ impl Bench {
     }
 
     /// All changes, the oldest first: `1#2 ~shop.py +pay ~Shop.sum →new(old)`.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         let turns = self.trial.memory.code_changes(&ChangeFilter::default());
         let mut told = Vec::new();
         for turn in turns.unwrap().iter().rev() {

@@ -1,7 +1,7 @@
 //! What is remembered of functions: letters are the first of new, modified, deleted and renamed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-mod bench;
+pub(crate) mod bench;
 mod snapshots;
 
 use backstory_event::{FileId, TimeMs};

@@ -5,20 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::*;
 use crate::Forget;
 use crate::digest::Notes;
+use crate::trial::Dice;
 use backstory_store::DigestRow;
-
-/// Cheap numbers that differ from run to run of the loop, and are the same in every run of the test.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
 
 /// What the test itself knows of a store.
 #[derive(Default)]
