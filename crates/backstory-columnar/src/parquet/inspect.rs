@@ -135,7 +135,7 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
     })
 }
 
-/// Reads the footers of all parts in a folder that [`write_tables`](super::write_tables) wrote.
+/// Reads the footers of all parts in a folder that [`write_tables()`](super::write_tables()) wrote.
 pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     let mut tables = Vec::new();
     for table in Table::ALL {

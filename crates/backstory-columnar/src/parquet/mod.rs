@@ -1,6 +1,6 @@
 //! Tables of sessions, events, tool calls and usage as Parquet files, made for DuckDB and polars.
 //!
-//! [`write_table`] writes one table into one file, [`write_tables`] all of them into a folder: `TABLE/month=2026-11/part-2026-11-18.parquet`.
+//! [`write_table`] writes one table into one file, [`write_tables()`] all of them into a folder: `TABLE/month=2026-11/part-2026-11-18.parquet`.
 //! A part has the sessions that started on one day (UTC), so that exporting again writes only the days whose sessions changed. A part is
 //! written beside the old one and renamed over it: there is no moment in which a row is missing or there twice, and no manifest that a kill
 //! could leave behind. The footer of every file names its sessions, each with a fingerprint of the state that was written.

@@ -17,6 +17,9 @@ const READ_SLACK_BYTES: u64 = 64 << 20;
 /// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
 const MIN_MAX_ROWS: u64 = 1 << 16;
 
+/// Beginning of the source of files that the Python package wrote.
+const PACKAGE_SOURCE: &str = "claude-code";
+
 /// Session file opened for reading. What is read is never more than the file can hold, whatever it claims.
 pub struct SessionFile {
     path: PathBuf,
@@ -87,6 +90,14 @@ impl SessionFile {
     /// Path that the file was opened by.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns whether the Python package wrote the file, which repeats an answer's tokens in each of its rows.
+    ///
+    /// # Errors
+    /// If the attribute cannot be read.
+    pub fn repeats_usage(&self) -> Result<bool> {
+        Ok(self.source()?.starts_with(PACKAGE_SOURCE))
     }
 
     /// Attribute `source`: the program that began the file.

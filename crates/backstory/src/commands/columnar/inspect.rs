@@ -16,9 +16,6 @@ use crate::output::{
     counted, one_line, print_json, print_table, short_bytes, stdout, table, talk, terminal_width,
 };
 
-/// Beginning of the source of files that the Python package wrote.
-const PACKAGE_SOURCE: &str = "claude-code";
-
 pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
     let extension = path.extension().and_then(|extension| extension.to_str());
@@ -35,6 +32,7 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     }
     let mut sessions = Vec::new();
     let mut source = String::new();
+    let mut repeats_usage = false;
     for path in if files.is_empty() {
         vec![path.clone()]
     } else {
@@ -46,6 +44,7 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
             None => sessions.extend(file.sessions()?),
         }
         source = file.source()?;
+        repeats_usage |= file.repeats_usage()?;
     }
     if arguments.json {
         let mut listed = Map::new();
@@ -63,7 +62,7 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     let mut out = stdout();
     print_table(&mut out, &shown)?;
     out.flush()?;
-    if source.starts_with(PACKAGE_SOURCE) {
+    if repeats_usage {
         talk(
             "this file repeats an answer's tokens in each of its rows; `backstory sweep` counts them once",
         );

@@ -254,7 +254,10 @@ mod tests {
             (135, &[]),
             (130, &["version"]),
             (80, &["version", "agent", "branch", "cwd"]),
-            (60, &["version", "agent", "branch", "cwd", "cache write"]),
+            (
+                60,
+                &["version", "agent", "branch", "cwd", "cache write", "model"],
+            ),
         ] {
             let (lines, missing) = lines(&sessions, Some(width));
             assert_eq!(missing, left_out, "{width}");
