@@ -64,6 +64,9 @@ pub(crate) enum What {
         tool: String,
         target: String,
         said: String,
+        /// Its call, which waits for the result again if that is taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Seq>,
     },
     /// The user did not allow it.
     Denied(String),
@@ -170,12 +173,28 @@ impl Notes {
 
     /// Forgets all from a turn on, whose first event that is there is `first`: it is noted anew.
     pub(crate) fn rewind(&mut self, turn: TurnNo, first: Seq) {
-        self.steps
-            .retain(|step| step.turn < turn || step.seq < first);
+        let is_kept = |step: &Step| step.turn < turn || step.seq < first;
         self.open.retain(|call| call.seq < first);
+        for step in self.steps.iter().filter(|step| !is_kept(step)) {
+            if let What::Failed {
+                tool,
+                target,
+                call: Some(seq),
+                ..
+            } = &step.what
+                && *seq < first
+            {
+                self.open.push(OpenCall {
+                    seq: *seq,
+                    tool: tool.clone(),
+                    target: target.clone(),
+                });
+            }
+        }
+        self.open.sort_by_key(|call| call.seq);
+        self.steps.retain(is_kept);
         self.events = first.previous();
-        // All that the turn says comes again, its last event too.
-        self.last = None;
+        // What the conversation ends with stays: all that is left of the turn comes again, but that may say nothing.
     }
 
     fn add(&mut self, place: Place, what: What) {
@@ -282,6 +301,7 @@ impl Notes {
                     tool: open.tool,
                     target: open.target,
                     said: result.trouble.unwrap_or_default(),
+                    call: Some(call),
                 },
             ),
             _ => {}

@@ -6,12 +6,15 @@ mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_event::TurnNo;
+use backstory_event::{Seq, TurnNo};
 use backstory_store::{ConsumerInfo, LagOrder};
+use serde_json::{Value, json};
 
 use self::dump::{MODEL, dump_derived, found};
 use self::story::{Lines, SESSIONS, tell_story};
-use super::{CodeHistory, Consumer, Consumers, FullText, NoteTaker, TraceReader, vectors_consumer};
+use super::{
+    CodeHistory, Consumer, Consumers, FullText, NOTES, NoteTaker, TraceReader, vectors_consumer,
+};
 use crate::code::tests::bench::Bench;
 use crate::trial::{Dice, NOW, id};
 use crate::{Forget, ForgetPlaces};
@@ -19,14 +22,19 @@ use crate::{Forget, ForgetPlaces};
 /// Variable that names the seeds of a long run: `first-last`, or one.
 const SEEDS_VARIABLE: &str = "DERIVE_SEEDS";
 
+/// Number of threads that run courses.
+const THREADS: usize = 4;
+
 /// The contents of all logs.
 type Logs = BTreeMap<String, Vec<u8>>;
 
-/// Something that no import can undo.
+/// Something that no import does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Evict(u32),
     Forget(u32),
+    /// An evicted session is read anew.
+    Restore(u32),
 }
 
 /// A memory to which things happen.
@@ -180,12 +188,12 @@ impl Course {
     }
 
     fn lose(&mut self, loss: Loss) {
-        let (Loss::Evict(session) | Loss::Forget(session)) = loss;
+        let (Loss::Evict(session) | Loss::Forget(session) | Loss::Restore(session)) = loss;
         if self.bench.trial.memory.session(&id(session)).is_err() {
             return;
         }
         // A file's history loses what came after a session that is forgotten, and no text is found that is evicted.
-        if self.shares || matches!(loss, Loss::Forget(_)) {
+        if self.shares || !matches!(loss, Loss::Evict(_)) {
             self.sweep();
         }
         let row = self.bench.trial.session(session);
@@ -195,10 +203,14 @@ impl Course {
         if matches!(loss, Loss::Evict(_)) && !evictable.iter().any(is_ready) {
             return;
         }
+        if matches!(loss, Loss::Restore(_)) && row.evicted_at.is_none() {
+            return;
+        }
         self.note(loss);
         self.losses.push((self.imported.clone(), loss));
         match loss {
             Loss::Forget(session) => drop(self.forgotten.insert(session)),
+            Loss::Restore(_) => {}
             Loss::Evict(session) => {
                 let turn = TurnNo::new(row.turns as u32);
                 self.cut_turns.push((session, turn));
@@ -221,6 +233,7 @@ impl Course {
             9..=11 => self.sweep_partly(),
             12 | 13 => self.raise_version(),
             14 | 15 => self.lose(Loss::Evict(session)),
+            16 if self.dice.roll(2) == 0 => self.lose(Loss::Restore(session)),
             16 if self.forgotten.is_empty() && self.dice.roll(2) == 0 => {
                 self.lose(Loss::Forget(session));
             }
@@ -296,6 +309,7 @@ fn carry_out(bench: &mut Bench, loss: Loss) {
             let mut evictor = memory.store.evictor().unwrap();
             evictor.evict(row, NOW, b"[]").unwrap();
         }
+        Loss::Restore(session) => drop(memory.restore(&id(session)).unwrap()),
         Loss::Forget(session) => {
             let heads = memory.to_forget(Forget::Session(&id(session))).unwrap();
             let report = memory.forget(&heads, &ForgetPlaces::default(), &[]);
@@ -354,6 +368,56 @@ fn run(seed: u64) -> Result<(), String> {
     Err(told)
 }
 
+/// Notes of a session, before and after those from an event on are taken anew.
+fn notes_twice(bench: &mut Bench, from: Seq) -> [String; 2] {
+    let notes = |bench: &mut Bench| {
+        bench.sweep();
+        let row = bench.trial.session(1).id;
+        let digest = bench.trial.memory.store.digest(row).unwrap().unwrap();
+        String::from_utf8(digest.notes).unwrap()
+    };
+    let before = notes(bench);
+    let row = bench.trial.session(1).id;
+    let lag = bench.trial.memory.store.lag();
+    let notes_id = lag.find(NOTES).unwrap().unwrap();
+    lag.mark(notes_id, row, from).unwrap();
+    [before, notes(bench)]
+}
+
+#[test]
+fn a_call_of_an_earlier_turn_may_fail_again() {
+    let mut bench = Bench::new();
+    bench.ask(1, "look for it");
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "it"}});
+    let message = json!({"role": "assistant", "model": "claude-test", "content": [call]});
+    bench.claude(1, "assistant", &message, &Value::Null);
+    bench.ask(1, "and quickly");
+    let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "no such folder", "is_error": true});
+    let message = json!({"role": "user", "content": [result]});
+    bench.claude(1, "user", &message, &Value::Null);
+    let [before, after] = notes_twice(&mut bench, Seq::new(4));
+    assert!(before.contains("no such folder"), "{before}");
+    assert_eq!(after, before);
+}
+
+#[test]
+fn the_last_word_stays_the_last() {
+    let mut bench = Bench::new();
+    bench.ask(1, "are you there?");
+    let say = |bench: &mut Bench, content: Value| {
+        let message = json!({"role": "assistant", "model": "claude-test", "content": [content]});
+        bench.claude(1, "assistant", &message, &Value::Null);
+    };
+    say(&mut bench, json!({"type": "text", "text": "I am"}));
+    bench.sweep();
+    carry_out(&mut bench, Loss::Evict(1));
+    let thought = json!({"type": "thinking", "thinking": "am I?", "signature": ""});
+    say(&mut bench, thought);
+    let [before, after] = notes_twice(&mut bench, Seq::new(3));
+    assert!(before.contains("\"last\":\"Reply\""), "{before}");
+    assert_eq!(after, before);
+}
+
 #[test]
 fn any_course_of_things_equals_a_fresh_import() {
     let seeds = match std::env::var(SEEDS_VARIABLE) {
@@ -363,14 +427,21 @@ fn any_course_of_things_equals_a_fresh_import() {
         }
         Err(_) => 1..=24,
     };
-    let failures: Vec<String> = seeds
-        .filter_map(|seed| {
-            let outcome = std::panic::catch_unwind(|| run(seed));
-            match outcome {
-                Ok(outcome) => outcome.err(),
-                Err(_) => Some(format!("seed {seed} panicked\n")),
-            }
-        })
-        .collect();
+    let seeds: Vec<u64> = seeds.collect();
+    let run_some = |part: usize| {
+        let seeds = seeds.iter().skip(part).step_by(THREADS);
+        let failures = seeds.filter_map(|seed| match std::panic::catch_unwind(|| run(*seed)) {
+            Ok(outcome) => outcome.err(),
+            Err(_) => Some(format!("seed {seed} panicked\n")),
+        });
+        failures.collect::<String>()
+    };
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|part| scope.spawn(move || run_some(part)))
+            .collect();
+        let results = threads.into_iter().map(|thread| thread.join().unwrap());
+        results.filter(|failures| !failures.is_empty()).collect()
+    });
     assert!(failures.is_empty(), "{}", failures.concat());
 }

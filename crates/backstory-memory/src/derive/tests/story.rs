@@ -79,6 +79,7 @@ impl Author<'_> {
             }
             (_, 0 | 1) => self.ask(session, &words),
             (_, 2) => self.reply(session, &words),
+            (1 | 2, 3) if self.dice.roll(2) == 0 => self.think(session, &words),
             (21, _) => self.reply(21, &words),
             (_, 3) => self.run(session, &words),
             (_, 4) => self.print_trace(session),
@@ -112,6 +113,14 @@ impl Author<'_> {
                 self.bench.codex(session, "response_item", &message);
             }
         }
+    }
+
+    /// Claude Code says something that no note is taken of.
+    fn think(&mut self, session: u32, words: &str) {
+        let content = json!([{"type": "thinking", "thinking": words, "signature": ""}]);
+        let message = json!({"role": "assistant", "model": "claude-test", "content": content});
+        self.bench
+            .claude(session, "assistant", &message, &Value::Null);
     }
 
     /// Grok says something, in pieces that make one event.
