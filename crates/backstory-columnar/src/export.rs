@@ -82,7 +82,7 @@ pub fn export_file(
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 for named in changed {
-                    let session = reader.session_from_row(named.row);
+                    let session = reader.sessions().open(named.row);
                     if sender
                         .send(read_columns(&session, &named.name, options))
                         .is_err()
@@ -174,7 +174,7 @@ fn export_one(
     if StoredSessions::read(path)?.has_unchanged(memory, named, options)? {
         report.unchanged = 1;
     } else {
-        let session = memory.session_from_row(named.row.clone());
+        let session = memory.sessions().open(named.row.clone());
         let write_options = WriteOptions {
             threads: 1,
             ..WriteOptions::default()
@@ -255,7 +255,7 @@ impl<'a> StoredSessions<'a> {
                 ),
             });
         }
-        let session = memory.session_from_row(named.row.clone());
+        let session = memory.sessions().open(named.row.clone());
         Ok(stored.state == Some(session_state(&session, options)?))
     }
 }

@@ -25,10 +25,10 @@ fn see(criterion: &mut Criterion) {
         let folder = tempdir().expect("a folder");
         let log = "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s\",\"timestamp\":\"2026-05-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":\"go\"}}\n";
         fs::write(folder.path().join("s.jsonl"), log).expect("a log");
-        let mut memory = Memory::open(&folder.path().join("store")).expect("a store");
+        let memory = Memory::open(&folder.path().join("store")).expect("a store");
         let options = SweepOptions::new(Sources::paths([folder.path().join("s.jsonl")]));
-        memory.sweep(&options, &mut |_| {}).expect("a sweep");
-        let session = memory.session("s").expect("a session").id;
+        memory.import(&options, &mut |_| {}).expect("a sweep");
+        let session = memory.sessions().row("s").expect("a session").id;
         let file = folder
             .path()
             .join(format!("file.{}", if name == "rust" { "rs" } else { "py" }));
@@ -39,6 +39,7 @@ fn see(criterion: &mut Criterion) {
                 number += 1;
                 fs::write(&file, make(number)).expect("a file");
                 memory
+                    .code()
                     .see_file(&file, session, None, TimeMs::new(number as i64), None)
                     .expect("a snapshot")
             });

@@ -27,7 +27,7 @@ criterion_main!(benches);
 
 fn search(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut memory = swept(&folder);
+    let memory = swept(&folder);
     let mut group = criterion.benchmark_group("search");
     for (name, limit) in [("best session", 1), ("ten sessions", 10)] {
         let options = SearchOptions {
@@ -37,7 +37,7 @@ fn search(criterion: &mut Criterion) {
         };
         let query = Query::parse("flaky test after the migration");
         group.bench_function(name, |bencher| {
-            bencher.iter(|| memory.search(&query, &options).expect("an answer"));
+            bencher.iter(|| memory.search().run(&query, &options).expect("an answer"));
         });
     }
     group.finish();
@@ -47,6 +47,7 @@ fn search(criterion: &mut Criterion) {
     let mut rebuild = || {
         fs::remove_dir_all(&index).expect("an index");
         memory
+            .search()
             .refresh_index(true, &mut |_, _| {})
             .expect("an index")
     };
@@ -65,8 +66,8 @@ fn swept(folder: &TempDir) -> Memory {
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, &file.bytes).expect("a log");
     }
-    let mut memory = Memory::open(&folder.path().join("memory")).expect("a memory");
+    let memory = Memory::open(&folder.path().join("memory")).expect("a memory");
     let options = SweepOptions::new(Sources::paths([logs]));
-    memory.sweep(&options, &mut |_| {}).expect("a sweep");
+    memory.import(&options, &mut |_| {}).expect("a sweep");
     memory
 }

@@ -142,10 +142,7 @@ fn store(criterion: &mut Criterion) {
         let fresh = || TempDir::new().expect("a folder for the store");
         // The store is given back so that removing it is not measured.
         let sweep_once = |home: TempDir| {
-            sweep(
-                &mut Memory::open(home.path()).expect("a new store"),
-                &options,
-            );
+            sweep(&Memory::open(home.path()).expect("a new store"), &options);
             home
         };
         bencher.iter_batched(fresh, sweep_once, BatchSize::PerIteration);
@@ -154,26 +151,27 @@ fn store(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group("store");
     let home = TempDir::new().expect("a folder for the store");
-    let mut memory = Memory::open(home.path()).expect("a new store");
-    sweep(&mut memory, &options);
+    let memory = Memory::open(home.path()).expect("a new store");
+    sweep(&memory, &options);
     group.bench_function("sweep of nothing new", |bencher| {
-        bencher.iter(|| sweep(&mut memory, &options));
+        bencher.iter(|| sweep(&memory, &options));
     });
     let sessions = memory
-        .sessions(&SessionFilter::default())
+        .sessions()
+        .list(&SessionFilter::default())
         .expect("sessions");
     let longest = sessions
         .iter()
         .max_by_key(|session| session.events)
         .expect("at least one session");
     group.bench_function("tail of a session", |bencher| {
-        bencher.iter(|| memory.tail(longest, 20).expect("its end"));
+        bencher.iter(|| memory.sessions().tail(longest, 20).expect("its end"));
     });
     group.finish();
 }
 
-fn sweep(memory: &mut Memory, options: &SweepOptions) -> SweepReport {
-    memory.sweep(options, &mut |_| {}).expect("a sweep")
+fn sweep(memory: &Memory, options: &SweepOptions) -> SweepReport {
+    memory.import(options, &mut |_| {}).expect("a sweep")
 }
 
 fn write_logs(home: &Path, bytes: u64) -> u64 {

@@ -1,21 +1,21 @@
 //! What Backstory can do, as a library.
 //!
-//! Open a [`Memory`] in a folder, [`sweep`](Memory::sweep) the logs of coding agents into it, and read sessions back, byte for
+//! Open a [`Memory`] in a folder, [`sweep`](Memory::import) the logs of coding agents into it, and read sessions back, byte for
 //! byte if need be, long after the agents have deleted them:
 //!
 //! ```no_run
 //! use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions};
 //!
 //! # fn main() -> backstory_memory::Result<()> {
-//! let mut memory = Memory::open("/tmp/my-memory".as_ref())?;
+//! let memory = Memory::open("/tmp/my-memory".as_ref())?;
 //! let options = SweepOptions::new(Sources::paths(["/home/ada/.claude/projects"]));
-//! let report = memory.sweep(&options, &mut |_| {})?;
-//! assert_eq!(memory.sweep(&options, &mut |_| {})?.ingested, 0);
+//! let report = memory.import(&options, &mut |_| {})?;
+//! assert_eq!(memory.import(&options, &mut |_| {})?.ingested, 0);
 //! println!("{} files, {} events", report.ingested, report.events);
 //!
-//! let sessions = memory.sessions(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
+//! let sessions = memory.sessions().list(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
-//!     for event in memory.tail(session, 20)? {
+//!     for event in memory.sessions().tail(session, 20)? {
 //!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
@@ -25,17 +25,13 @@
 //!
 //! Nothing here prints, reads the environment or looks at the clock.
 
-mod blame;
 mod capture;
 mod code;
-mod compress;
 mod context;
 mod derive;
 mod digest;
-mod discover;
 mod error;
 mod event_log;
-mod forget;
 mod git;
 mod hidden;
 mod import;
@@ -44,30 +40,25 @@ mod models;
 mod observe;
 mod path_text;
 mod patterns;
-mod pipeline;
 mod place;
-mod project;
 mod random;
 mod read;
 mod redaction;
-mod repair;
 mod replay;
-mod retain;
-mod retention;
 mod search;
 mod setup;
-mod sweep;
-mod sweep_log;
+mod summarize;
 mod temporary;
 mod text;
 mod tokens;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
-mod unread;
+mod upkeep;
 mod usage;
 mod whole;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use backstory_store::Store;
@@ -90,69 +81,71 @@ pub use backstory_store::{
     ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
     StreamRow, Tier, Verification, View, try_lock_file,
 };
-pub use blame::{Blame, BlamedLine, BlamedTurn};
-pub use capture::{Capture, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
+pub use capture::{Capture, Captures, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
+pub use code::blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, CodeRowFilter, FileScan, FileState,
+    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, Code, CodeRowFilter, FileScan, FileState,
     FileSymbols, LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder,
     SourceOutline, StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name,
     repository_around, scan_file, scan_folder,
 };
-pub use compress::{
-    Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
-    DryCompress, Evaluation, ModelScores, TierScores,
-};
 pub use context::{
-    Context, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares, Surroundings,
+    Context, ContextBuilder, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares,
+    Surroundings,
 };
 pub use digest::{Digest, FileChange, Outcome, Statement};
-pub use discover::{Found, Problem, ProvidedLog, Sources};
 pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
 };
-pub use forget::{
-    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
-    RewrittenFile,
-};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
+pub use import::discover::{Found, Problem, ProvidedLog, Sources};
+pub use import::project::project_root;
+pub use import::sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
+pub use import::sweep_log::SweepPass;
+pub use import::unread::UnreadLog;
 pub use log_memory::{LogMemory, read_logs};
+pub use models::{EmbeddingState, Models, TextEmbedder, TextVectors};
 pub use observe::{
-    ChangedFunction, Endpoint, FunctionChange, Observation, ObservationKind, ObservationScore,
-    Price, Retry, SessionSummary, Sizes, ToolUse,
+    ChangedFunction, FunctionChange, Observation, ObservationKind, ObservationScore, Sizes, ToolUse,
 };
 pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
     Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
-    PatternKind, Publication, Published, Seen, Share, Status, Unpublished, Verdict, find_pattern,
-    measure, publish, unpublish,
+    PatternKind, Patterns, Publication, Published, Seen, Share, Status, Unpublished, Verdict,
+    find_pattern, measure, publish, unpublish,
 };
-pub use project::project_root;
 pub use random::random_key;
 pub use read::{
     Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
-    SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
+    SessionStatus, Sessions, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
     UsageRecord,
 };
-pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{
-    Answer, Atom, CONFIDENT, Clause, EmbeddingState, FIELDS, Hit, IndexHealth, IndexReport, Mode,
-    Query, RetrievalScore, RetrievalSummary, ScoredQuery, SearchFilter, SearchOptions, Snippet,
-    TextEmbedder, TextVectors,
+    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, Query,
+    RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchFilter, SearchOptions, Snippet,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
     make_plugin, set_up, tear_down,
 };
-pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
-pub use sweep_log::SweepPass;
+pub use summarize::{
+    Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
+    DryCompress, Endpoint, Evaluation, ModelScores, Price, Retry, SessionSummary, Summaries,
+    TierScores,
+};
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
 pub use tokens::count_tokens;
-pub use unread::UnreadLog;
-pub use usage::{UsageBy, UsageEntry, UsageTable};
+pub use upkeep::Upkeep;
+pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
+pub use upkeep::forget::{
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
+    RewrittenFile,
+};
+pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
+pub use usage::{UsageBy, UsageEntry, UsageTable, UsageTables};
 pub use whole::{write_private, write_whole};
 
 /// The memory in one folder.
@@ -161,8 +154,10 @@ pub struct Memory {
     store: Store,
     /// Whether rows that were changed get checksums when this is dropped.
     sums_changes: bool,
-    open_index: Option<search::OpenIndex>,
-    open_model: Option<search::OpenModel>,
+    /// The full-text index as the last search opened it.
+    open_index: RefCell<Option<search::OpenIndex>>,
+    /// The embedding model as the last search opened it.
+    open_model: RefCell<Option<search::OpenModel>>,
 }
 
 impl Memory {
@@ -188,8 +183,8 @@ impl Memory {
             home: home.to_path_buf(),
             store,
             sums_changes: false,
-            open_index: None,
-            open_model: None,
+            open_index: RefCell::default(),
+            open_model: RefCell::default(),
         }
     }
 
@@ -198,34 +193,54 @@ impl Memory {
         &self.home
     }
 
-    /// Checks whether the store is sound.
-    pub fn health(&self) -> Result<Health> {
-        Ok(self.store.health()?)
+    /// Returns the sessions.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { memory: self }
     }
 
-    /// Like [`Memory::health`], and compares every index of the database with its table.
-    pub fn thorough_health(&self) -> Result<Health> {
-        Ok(self.store.thorough_health()?)
+    /// Returns the search of turns.
+    pub fn search(&self) -> Search<'_> {
+        Search { memory: self }
     }
 
-    /// Records that could not be read, those of the newest files first; 0 gives all.
-    pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
-        Ok(self.store.skipped(limit)?)
+    /// Returns the history of source files.
+    pub fn code(&self) -> Code<'_> {
+        Code { memory: self }
     }
 
-    /// Whether the user of this memory has been told something.
-    pub fn was_told(&self, what: &str) -> Result<bool> {
-        Ok(self.store.kept(&format!("told-{what}"))?.is_some())
+    /// Returns the tables of tokens.
+    pub fn usage(&self) -> UsageTables<'_> {
+        UsageTables { memory: self }
     }
 
-    /// Remembers that the user has been told something, so that it is said once.
-    pub fn remember_told(&self, what: &str) -> Result<()> {
-        Ok(self.store.keep(&format!("told-{what}"), b"yes")?)
+    /// Returns what recurs across sessions.
+    pub fn patterns(&self) -> Patterns<'_> {
+        Patterns { memory: self }
     }
 
-    /// What the store takes on disk.
-    pub fn disk_bytes(&self) -> u64 {
-        disk_bytes(&self.home)
+    /// Returns the builder of context for new sessions.
+    pub fn context(&self) -> ContextBuilder<'_> {
+        ContextBuilder { memory: self }
+    }
+
+    /// Returns what hooks captured.
+    pub fn captures(&self) -> Captures<'_> {
+        Captures { memory: self }
+    }
+
+    /// Returns the embedding models and their vectors.
+    pub fn models(&self) -> Models<'_> {
+        Models { memory: self }
+    }
+
+    /// Returns what language models write about sessions.
+    pub fn summaries(&self) -> Summaries<'_> {
+        Summaries { memory: self }
+    }
+
+    /// Returns checks, retention and forgetting.
+    pub fn upkeep(&self) -> Upkeep<'_> {
+        Upkeep { memory: self }
     }
 }
 
@@ -238,15 +253,4 @@ impl Drop for Memory {
             let _ = self.store.sum_own_changes();
         }
     }
-}
-
-/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
-fn disk_bytes(home: &Path) -> u64 {
-    let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
-    let database = database
-        .iter()
-        .filter_map(|name| std::fs::metadata(home.join(name)).ok());
-    database.map(|metadata| metadata.len()).sum::<u64>()
-        + search::index_bytes(home)
-        + search::vector_bytes(home)
 }

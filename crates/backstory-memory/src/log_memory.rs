@@ -7,10 +7,10 @@ use std::time::Instant;
 use backstory_store::Store;
 
 use crate::Memory;
-use crate::discover::discover;
 use crate::error::Result;
+use crate::import::discover::discover;
+use crate::import::sweep::{Progress, SweepOptions, SweepReport};
 use crate::redaction::redactor_of_store;
-use crate::sweep::{Progress, SweepOptions, SweepReport};
 use crate::temporary::TemporaryFolder;
 
 /// A memory of some logs in a private temporary folder, which goes when this is dropped. Sessions and their events are read from it as
@@ -23,7 +23,7 @@ pub struct LogMemory {
 }
 
 impl LogMemory {
-    /// What was read, and [what could not be](SweepReport::problems). [`Memory::skipped`] has the records that were skipped.
+    /// What was read, and [what could not be](SweepReport::problems). [`Upkeep::skipped`] has the records that were skipped.
     pub fn report(&self) -> &SweepReport {
         &self.report
     }
@@ -49,7 +49,7 @@ pub fn read_logs(
     let started = Instant::now();
     let folder = TemporaryFolder::create(parent)?;
     let store = Store::open_temporary(folder.path())?;
-    let mut memory = Memory::of(folder.path(), store);
+    let memory = Memory::of(folder.path(), store);
     let redactor = match options.redact {
         true => {
             // A damaged one is no reason not to read logs.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::project::worktree_folders;
+use crate::import::project::worktree_folders;
 
 /// A file: the worktree, clone or folder that it is in, and its path there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

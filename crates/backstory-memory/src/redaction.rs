@@ -46,7 +46,7 @@ pub(crate) fn shown_path(redactor: Option<&Redactor>, path: &Path) -> PathBuf {
 }
 
 /// Redacts the paths that a store has from before the rules knew what is in them.
-pub(crate) fn redact_stored_paths(store: &mut Store, redactor: &Redactor) -> Result<()> {
+pub(crate) fn redact_stored_paths(store: &Store, redactor: &Redactor) -> Result<()> {
     let mut rules = blake3::Hasher::new();
     for rule in RULES {
         rules.update(rule.id.as_bytes());

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::discover::is_own;
 use crate::error::{Error, Result};
+use crate::import::discover::is_own;
 use crate::random::random_key;
 
 /// Beginning of the names of such folders.

@@ -68,15 +68,15 @@ impl Trial {
     pub(crate) fn sweep(&mut self) -> SweepReport {
         let options = self.sweep_options();
         let before = self.noted();
-        let mut report = self.memory.sweep(&options, &mut |_| {}).unwrap();
+        let mut report = self.memory.import(&options, &mut |_| {}).unwrap();
         if !self.digests {
             self.remove_notes(&before);
         }
-        report.retention = self.memory.retain(&self.retain_options()).unwrap();
+        report.retention = self.memory.upkeep().retain(&self.retain_options()).unwrap();
         if self.checks {
-            assert_eq!(self.memory.health().unwrap().orphans, []);
+            assert_eq!(self.memory.upkeep().health().unwrap().orphans, []);
             // Nothing that is done to a store may look like damage.
-            assert_eq!(self.memory.verify_store(true).unwrap().damage, []);
+            assert_eq!(self.memory.upkeep().verify_store(true).unwrap().damage, []);
         }
         report
     }
@@ -116,7 +116,7 @@ impl Trial {
     }
 
     pub(crate) fn session(&self, number: u32) -> SessionRow {
-        self.memory.session(&id(number)).unwrap()
+        self.memory.sessions().row(&id(number)).unwrap()
     }
 
     pub(crate) fn evicted(&self, number: u32) -> bool {
@@ -164,7 +164,7 @@ impl Trial {
         let weights = [&length[..], header.as_bytes(), &data].concat();
         std::fs::write(folder.join("model.safetensors"), weights).unwrap();
         std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
-        self.memory.add_model(&folder, Some(name)).unwrap();
+        self.memory.models().add(&folder, Some(name)).unwrap();
     }
 
     /// Bytes in all blocks, compressed.

@@ -10,7 +10,7 @@ use backstory_store::private::{Folder, Privacy};
 pub use backstory_store::private::{check_socket, open_file, open_regular};
 use backstory_store::private::{make_private_folder, open_settings};
 
-use crate::discover::Sources;
+use crate::import::discover::Sources;
 
 /// Maximum length of a file of settings.
 const MAX_SETTINGS_BYTES: u64 = 16 << 20;

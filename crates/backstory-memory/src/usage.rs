@@ -45,18 +45,26 @@ pub struct UsageTable {
     pub totals: Usage,
 }
 
-impl Memory {
-    /// Returns what a session used, response by response, with the same sums as [`Memory::usage`]. A response that several models
+/// Tokens that models used, summed up.
+pub struct UsageTables<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl UsageTables<'_> {
+    /// Returns what a session used, response by response, with the same sums as [`UsageTables::table`]. A response that several models
     /// answered is there once for each.
-    pub fn response_usage(&self, session: &SessionName) -> Result<Vec<ResponseUsage>> {
-        Ok(self.store.response_usage(&session.agent, &session.id)?)
+    pub fn responses(&self, session: &SessionName) -> Result<Vec<ResponseUsage>> {
+        Ok(self
+            .memory
+            .store
+            .response_usage(&session.agent, &session.id)?)
     }
 
     /// Tokens used, grouped. Days and months are those of `zone`.
-    pub fn usage(&self, by: UsageBy, zone: &TimeZone, agent: Option<&str>) -> Result<UsageTable> {
+    pub fn table(&self, by: UsageBy, zone: &TimeZone, agent: Option<&str>) -> Result<UsageTable> {
         let mut groups: BTreeMap<String, BTreeMap<String, Usage>> = BTreeMap::new();
         let mut totals = Usage::default();
-        for row in self.store.usage()? {
+        for row in self.memory.store.usage()? {
             if agent.is_some_and(|agent| agent != row.agent) {
                 continue;
             }

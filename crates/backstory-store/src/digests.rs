@@ -1,7 +1,7 @@
 //! The distilled tier: what was noted of each session.
 
 use backstory_event::{Seq, SessionId};
-use rusqlite::{OptionalExtension, TransactionBehavior};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::blocks::{Packer, decompress};
 use crate::checksums::{Scope, check_unit};
@@ -60,7 +60,7 @@ impl Store {
 
     /// Stores what was noted of sessions, and that `consumer` has seen what it lacked of them.
     pub fn save_digests(
-        &mut self,
+        &self,
         digests: &[DigestRow],
         consumer: ConsumerId,
         seen: &[Lag],
@@ -69,9 +69,8 @@ impl Store {
             return Ok(());
         }
         let mut packer = Packer::for_notes()?;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO digests (session, outcome) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET outcome = excluded.outcome",

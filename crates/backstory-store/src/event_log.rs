@@ -58,7 +58,7 @@ pub struct LoggedRun {
 impl Store {
     /// Stores events in one transaction, together with the cursor of the log files that they were read from. Returns false, and stores
     /// nothing, if another process has moved the cursor meanwhile.
-    pub fn log_events(&mut self, events: &[LoggedEvent], cursor: &LogCursor<'_>) -> Result<bool> {
+    pub fn log_events(&self, events: &[LoggedEvent], cursor: &LogCursor<'_>) -> Result<bool> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         if self.kept(cursor.name)?.as_deref() != cursor.before {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_another_process_stored_is_not_stored_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
+        let stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
         let event = LoggedEvent {
             event_type: "sweep.done".to_string(),
             ..LoggedEvent::default()

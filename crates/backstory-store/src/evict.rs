@@ -134,7 +134,7 @@ impl Store {
     }
 
     /// Begins to evict sessions.
-    pub fn evictor(&mut self) -> Result<Evictor<'_>> {
+    pub fn evictor(&self) -> Result<Evictor<'_>> {
         let mut uses: HashMap<i64, u64> = HashMap::new();
         let query = "SELECT cuts FROM blocks WHERE cuts IS NOT NULL";
         let mut statement = self.connection.prepare(query)?;
@@ -162,10 +162,9 @@ impl Store {
 
     /// Forgets that a session was evicted: its source files are read anew by the next sweep, as if it had never been seen. It is
     /// pinned, or the same sweep would evict it again.
-    pub fn restore(&mut self, session: SessionId) -> Result<()> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+    pub fn restore(&self, session: SessionId) -> Result<()> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         remove_rows(&transaction, session, Lifetime::Rereading)?;
         transaction.execute(
             "UPDATE sessions SET evicted = 0, evicted_at = NULL, events = 0, turns = 0, pinned = 1 WHERE id = ?1",
@@ -250,7 +249,7 @@ pub(crate) fn remove_rows(
 
 /// Evicts sessions, one transaction each.
 pub struct Evictor<'a> {
-    store: &'a mut Store,
+    store: &'a Store,
     /// How many blocks show each attachment.
     uses: HashMap<i64, u64>,
 }

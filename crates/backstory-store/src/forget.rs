@@ -312,7 +312,7 @@ impl Store {
 
     /// Begins to forget sessions: their rows and the streams that are theirs alone go at once. `key` is used when nothing was
     /// forgotten before.
-    pub fn forget(&mut self, sessions: &[SessionId], key: [u8; 32]) -> Result<Forgetting<'_>> {
+    pub fn forget(&self, sessions: &[SessionId], key: [u8; 32]) -> Result<Forgetting<'_>> {
         let key = self.setting(FORGET_KEY, || key.to_vec())?;
         // What is deleted is overwritten at once, should this be stopped before the database is written anew.
         self.connection.pragma_update(None, "secure_delete", "ON")?;

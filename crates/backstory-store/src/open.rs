@@ -75,7 +75,7 @@ pub struct View<'a> {
 impl Store {
     /// Opens the store in a folder, making both as needed. The folder is made private to the user.
     pub fn open(folder: &Path) -> Result<Self> {
-        let mut store = Store::open_within(folder, BUSY_TIMEOUT)?;
+        let store = Store::open_within(folder, BUSY_TIMEOUT)?;
         store.install_triggers()?;
         Ok(store)
     }
@@ -97,7 +97,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut store = Store::connect(path, flags)?;
+        let store = Store::connect(path, flags)?;
         // A page that several commits change is moved once: a first sweep changes most pages of keys in each of its commits.
         let mut journal_pages = MAX_JOURNAL_BYTES / PAGE_BYTES;
         if wait < BUSY_TIMEOUT {
@@ -293,7 +293,7 @@ impl Store {
         })
     }
 
-    fn prepare(&mut self, lasts: bool) -> Result<()> {
+    fn prepare(&self, lasts: bool) -> Result<()> {
         // Without a write-ahead log every page is written once.
         let (journal_mode, synchronous, secure_delete) = match lasts {
             true => ("WAL", "NORMAL", "FAST"),
@@ -334,10 +334,9 @@ impl Store {
         Ok(())
     }
 
-    fn migrate(&mut self) -> Result<()> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+    fn migrate(&self) -> Result<()> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         // Asked again inside the transaction: another process may have done it meanwhile.
         let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         let before = schema::columns(&transaction)?;

@@ -27,7 +27,7 @@ pub enum Rereading {
 
 impl Store {
     /// Remembers damage, so that the next sweep reads it again from the agents' logs.
-    pub fn note_damage(&mut self, damage: &[Damage]) -> Result<()> {
+    pub fn note_damage(&self, damage: &[Damage]) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for damage in damage {
@@ -91,7 +91,7 @@ impl Store {
     }
 
     /// Has the log of a damaged stream read again from its beginning.
-    pub fn reread_stream(&mut self, stream: StreamId) -> Result<()> {
+    pub fn reread_stream(&self, stream: StreamId) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         transaction.execute(
@@ -104,7 +104,7 @@ impl Store {
     }
 
     /// Removes the rows of a session and has its logs read again from their beginning. The caller has seen that they are there.
-    pub fn reread_session(&mut self, session: SessionId) -> Result<()> {
+    pub fn reread_session(&self, session: SessionId) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         evict::remove_rows(&transaction, session, Lifetime::Repair)?;
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Removes damaged streams that no event lies in any more, once their logs were read again.
-    pub fn finish_rereading(&mut self) -> Result<()> {
+    pub fn finish_rereading(&self) -> Result<()> {
         let query = "SELECT stream FROM damaged WHERE tried = 1 AND NOT EXISTS (SELECT 1 FROM session_streams JOIN events \
              ON events.session = session_streams.session AND events.stream = damaged.stream WHERE session_streams.stream = damaged.stream)";
         let streams: Vec<StreamId> = {

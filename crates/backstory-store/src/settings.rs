@@ -110,7 +110,7 @@ impl Store {
 
     /// Replaces keys that are damaged or lost. When that is the key of forgotten sessions, or their list is damaged, nothing is known of
     /// forgotten sessions any more. Returns the names of what was damaged.
-    pub fn renew_keys(&mut self) -> Result<Vec<String>> {
+    pub fn renew_keys(&self) -> Result<Vec<String>> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let mut damaged = damaged_settings(&transaction)?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstory_event::{SessionName, StreamId};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 
 use crate::backfill::READ_VERSION;
 use crate::error::Result;
@@ -190,7 +190,7 @@ impl Store {
     /// Calls `redact` with every path that is stored, and with names made of paths, unless that was done before by the same `rules`;
     /// what it returns is stored instead. What was there before is left in free pages then, see [`Store::is_unclean`].
     pub fn redact_paths(
-        &mut self,
+        &self,
         rules: &[u8],
         redact: impl Fn(&str) -> Option<String>,
     ) -> Result<()> {
@@ -207,9 +207,8 @@ impl Store {
         if self.kept(REDACTED_BY)?.is_some_and(|known| known == rules) {
             return Ok(());
         }
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for (table, column) in COLUMNS {
             let query = format!("SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL");
             let mut statement = transaction.prepare(&query)?;

@@ -171,8 +171,8 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
     watchdog.expect_redaction(capture);
     let cleaned = Arc::new(capture.clean(redactor.as_ref()));
     watchdog.expect_stored(&cleaned, limit);
-    let stored = opened.and_then(|mut memory| {
-        let captured = memory.capture(&cleaned, redactor.as_ref())?;
+    let stored = opened.and_then(|memory| {
+        let captured = memory.captures().store(&cleaned, redactor.as_ref())?;
         Ok((memory, captured))
     });
     match stored {
@@ -183,18 +183,11 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
                 ..Taken::default()
             }
         }
-        Ok((mut memory, Captured::Stored(session))) => {
+        Ok((memory, Captured::Stored(session))) => {
             watchdog.relax();
             let mut events = Vec::new();
             let redactor = redactor.as_ref();
-            let followed = follow_up(
-                setting,
-                &mut memory,
-                capture,
-                session,
-                redactor,
-                &mut events,
-            );
+            let followed = follow_up(setting, &memory, capture, session, redactor, &mut events);
             let handed = hand_over(setting, &memory, capture);
             let error = followed
                 .and(handed.map_err(|error| error.to_string()))
@@ -236,7 +229,7 @@ fn take(setting: &Setting, watchdog: &Watchdog, capture: &Arc<Capture>) -> Taken
 /// What is done once the capture is safe. If it is not done, the next hook, the worker or a sweep does it.
 fn follow_up(
     setting: &Setting,
-    memory: &mut Memory,
+    memory: &Memory,
     capture: &Capture,
     session: Option<SessionId>,
     redactor: Option<&Redactor>,
@@ -244,18 +237,21 @@ fn follow_up(
 ) -> Result<(), String> {
     let spool = setting.spool();
     if !spool.is_empty() {
-        let drained = memory.drain(&spool, TAKEN_ALONG, redactor);
+        let drained = memory.captures().drain_some(&spool, TAKEN_ALONG, redactor);
         drained.map_err(|error| error.to_string())?;
     }
     let done = read_log_or_files(setting, memory, capture, session, redactor, events);
-    let tidied = memory.tidy_now().map_err(|error| error.to_string());
+    let tidied = memory
+        .upkeep()
+        .tidy_now()
+        .map_err(|error| error.to_string());
     done.and(tidied)
 }
 
 /// Reads what the agent's log has more, or looks at the files that a tool wrote.
 fn read_log_or_files(
     setting: &Setting,
-    memory: &mut Memory,
+    memory: &Memory,
     capture: &Capture,
     session: Option<SessionId>,
     redactor: Option<&Redactor>,
@@ -265,6 +261,7 @@ fn read_log_or_files(
     match (&capture.input.happening, session) {
         (Happening::ToolUsed(_), Some(session)) => {
             let scans = memory
+                .captures()
                 .see_written(capture, session, redactor)
                 .map_err(in_words)?;
             let at = now();
@@ -281,7 +278,7 @@ fn read_log_or_files(
                     None => return Ok(()),
                 }
             }
-            memory.sweep_little(&options, LITTLE).map_err(in_words)?;
+            memory.import_little(&options, LITTLE).map_err(in_words)?;
         }
         _ => {}
     }
@@ -298,7 +295,7 @@ fn hand_over(
         capture.input.happening,
         Happening::ToolUsed(_) | Happening::Prompted { .. } | Happening::Replied { .. }
     );
-    if !goes_on && memory.has_work(now())? {
+    if !goes_on && memory.captures().has_work(now())? {
         #[cfg(unix)]
         crate::worker::start_detached(setting);
     }

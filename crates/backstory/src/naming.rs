@@ -11,7 +11,7 @@ const SHORT_PROMPT: usize = 100;
 /// Returns the shortest id that names a session in this store, on one line. Every command takes it for the whole one.
 pub(crate) fn short_id(memory: &Memory, agent: &str, session: &str) -> String {
     // In a damaged store the whole id will do.
-    let id = memory.short_id(agent, session);
+    let id = memory.sessions().short_id(agent, session);
     one_line(id.as_deref().unwrap_or(session))
 }
 

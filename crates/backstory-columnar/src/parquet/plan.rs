@@ -256,7 +256,7 @@ impl<'a> Planner<'a> {
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
-                let rows = self.memory.sessions(&SessionFilter::default())?;
+                let rows = self.memory.sessions().list(&SessionFilter::default())?;
                 rows.into_iter()
                     .map(|row| (SessionKey::of_row(&row), row))
                     .collect()

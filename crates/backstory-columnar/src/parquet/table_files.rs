@@ -42,7 +42,7 @@ impl TableFiles {
         on_event: &mut dyn FnMut(),
     ) -> Result<()> {
         if self.part(Table::Sessions).is_some() {
-            let usage = memory.session_usage(session)?;
+            let usage = memory.sessions().usage(session)?;
             self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
         }
         self.write_usage(memory, &SessionKey::of_row(session), Some(session))?;
@@ -52,7 +52,7 @@ impl TableFiles {
         }
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
-        let walked = memory.session_from_row(session.clone());
+        let walked = memory.sessions().open(session.clone());
         for record in walked.events(EventRange::All)? {
             let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;

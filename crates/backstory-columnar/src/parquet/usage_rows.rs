@@ -29,7 +29,9 @@ impl UsageTotals {
     pub(super) fn of_memory(memory: &Memory, agents: &BTreeSet<&str>) -> Result<Self> {
         let mut by_session = HashMap::new();
         for agent in agents {
-            let table = memory.usage(UsageBy::Session, &TimeZone::UTC, Some(agent))?;
+            let table = memory
+                .usage()
+                .table(UsageBy::Session, &TimeZone::UTC, Some(agent))?;
             for entry in table.entries {
                 let fingerprint = text_fingerprint(&format!("{:?}", entry.models));
                 let key = SessionKey {
@@ -64,7 +66,7 @@ pub(super) fn usage_rows(
 ) -> Result<Vec<UsageTableRow>> {
     let names = SessionNames::new(&key.agent, &key.session);
     let name = SessionName::new(key.agent.clone(), key.session.as_str());
-    let responses = memory.response_usage(&name)?;
+    let responses = memory.usage().responses(&name)?;
     let rows = responses
         .iter()
         .map(|response| usage_row(&names, session, response));

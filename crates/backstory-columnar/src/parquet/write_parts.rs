@@ -103,7 +103,7 @@ impl Queue<'_> {
             if let Err(error) = write_part(memory, plan, now, steps) {
                 let _ = steps.send(Step::Failed(error));
             }
-            let _ = steps.send(Step::Damage(memory.take_damage()));
+            let _ = steps.send(Step::Damage(memory.upkeep().take_damage()));
         }
     }
 }

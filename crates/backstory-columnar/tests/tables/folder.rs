@@ -36,7 +36,7 @@ fn tables_have_what_the_library_knows() {
     assert_eq!(by_place.len(), rows.len());
     let (mut events, mut calls, mut unanswered) = (0, 0, 0);
     for session in &sessions {
-        let handle = memory.session_from_row(session.clone());
+        let handle = memory.sessions().open(session.clone());
         let mut open = std::collections::HashSet::new();
         for event in handle.events(EventRange::All).unwrap() {
             let event = event.unwrap();
@@ -94,7 +94,8 @@ fn sums_of_usage_are_those_of_the_library() {
     export_all(&memory, &folder);
     let rows = table_rows(&folder, Table::Usage);
     let totals = memory
-        .usage(UsageBy::Model, &TimeZone::UTC, None)
+        .usage()
+        .table(UsageBy::Model, &TimeZone::UTC, None)
         .unwrap()
         .totals;
     for (name, total) in columns_of(&totals) {
@@ -110,7 +111,7 @@ fn sums_of_usage_are_those_of_the_library() {
             let key = text(row, column).or(unknown.map(str::to_string)).unwrap();
             *sums.entry(key).or_default() += number(row, "total").unwrap();
         }
-        let table = memory.usage(by, &TimeZone::UTC, None).unwrap();
+        let table = memory.usage().table(by, &TimeZone::UTC, None).unwrap();
         let expected: BTreeMap<String, i64> = table
             .entries
             .into_iter()
@@ -129,7 +130,10 @@ fn sums_of_usage_are_those_of_the_library() {
         };
         *days.entry(day).or_default() += number(row, "total").unwrap();
     }
-    let table = memory.usage(UsageBy::Day, &TimeZone::UTC, None).unwrap();
+    let table = memory
+        .usage()
+        .table(UsageBy::Day, &TimeZone::UTC, None)
+        .unwrap();
     let expected: BTreeMap<String, i64> = table
         .entries
         .into_iter()

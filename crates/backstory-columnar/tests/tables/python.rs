@@ -53,7 +53,8 @@ fn examples_of_the_document_give_the_sums_of_usage() {
     let memory = logs.memory();
     export_all(&memory, &logs.path("tables"));
     let usage = memory
-        .usage(UsageBy::Model, &TimeZone::UTC, None)
+        .usage()
+        .table(UsageBy::Model, &TimeZone::UTC, None)
         .unwrap()
         .totals;
     let totals = [
@@ -131,7 +132,7 @@ fn duckdb_and_polars_read_all_tables() {
         serde_json::from_str(last_line(&output)).unwrap();
     let sessions = all_sessions(&memory);
     let events = sessions.iter().map(|row| {
-        let session = memory.session_from_row(row.clone());
+        let session = memory.sessions().open(row.clone());
         session.events(EventRange::All).unwrap().count()
     });
     assert_eq!(counts["sessions"][0], sessions.len());
@@ -151,7 +152,7 @@ fn duckdb_and_polars_read_all_tables() {
         (UsageBy::Session, "session"),
         (UsageBy::Project, "project"),
     ] {
-        let table = memory.usage(by, &TimeZone::UTC, None).unwrap();
+        let table = memory.usage().table(by, &TimeZone::UTC, None).unwrap();
         let expected: BTreeMap<String, u64> = table
             .entries
             .into_iter()

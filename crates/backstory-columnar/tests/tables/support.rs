@@ -64,7 +64,7 @@ impl Logs {
 }
 
 pub(crate) fn all_sessions(memory: &Memory) -> Vec<SessionRow> {
-    memory.sessions(&SessionFilter::default()).unwrap()
+    memory.sessions().list(&SessionFilter::default()).unwrap()
 }
 
 pub(crate) fn all_options() -> TableOptions {

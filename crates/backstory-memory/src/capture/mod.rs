@@ -21,9 +21,10 @@ use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
+use crate::Upkeep;
 use crate::code::FileScan;
 use crate::error::Result;
-use crate::project::project_of;
+use crate::import::project::project_of;
 use crate::random::random_key;
 use crate::redaction::redacted_project;
 
@@ -200,7 +201,7 @@ impl Capture {
         }
     }
 
-    fn store(&self, store: &mut Store, redactor: Option<&Redactor>) -> Result<Captured> {
+    fn store(&self, store: &Store, redactor: Option<&Redactor>) -> Result<Captured> {
         let body = serde_json::to_vec(&self.input.happening).unwrap_or_default();
         let input = &self.input;
         let told = input.session.as_deref().map(|session| ToldSession {
@@ -247,26 +248,39 @@ impl Memory {
     pub fn open_within(home: &Path, wait: Duration) -> Result<Self> {
         Ok(Memory::of(home, Store::open_within(home, wait)?))
     }
+}
 
+/// Events captured by hooks, and the queue of what is to be done about them.
+pub struct Captures<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl Captures<'_> {
     /// Stores a hook event; received twice, it is stored once. It must have been cleaned, with this redactor if there is one.
-    pub fn capture(&mut self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
-        cleaned.store(&mut self.store, redactor)
+    pub fn store(&self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
+        cleaned.store(&self.memory.store, redactor)
     }
+}
 
+impl Memory {
     /// Returns a redactor with the key of the store, so that the same secret has the same marker everywhere.
     pub fn store_redactor(&self) -> Result<Redactor> {
         Ok(Redactor::new(self.redaction_key()?))
     }
+}
 
+impl Upkeep<'_> {
     /// Leaves the store so that the next hook finds it ready.
     pub fn tidy_now(&self) -> Result<()> {
-        Ok(self.store.tidy_now()?)
+        Ok(self.memory.store.tidy_now()?)
     }
+}
 
+impl Captures<'_> {
     /// Renews the function maps of the files that a captured tool use wrote, and returns what was found in them. Large ones are left to
     /// a sweep, those with a secret in their path are left out.
     pub fn see_written(
-        &mut self,
+        &self,
         capture: &Capture,
         session: SessionId,
         redactor: Option<&Redactor>,
@@ -295,7 +309,10 @@ impl Memory {
             };
             let has_secret = redactor.is_some_and(has_secret);
             if path.is_absolute() && is_small && !has_secret {
-                let (_, scan) = self.scan_written(&path, session, before, capture.at, redactor)?;
+                let (_, scan) = self
+                    .memory
+                    .code()
+                    .scan_written(&path, session, before, capture.at, redactor)?;
                 scans.extend(scan);
             }
         }

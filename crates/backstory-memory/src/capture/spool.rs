@@ -15,9 +15,9 @@ use backstory_store::is_store_entry;
 use backstory_store::private::{Folder, Privacy, make_private_folder};
 
 use super::{Capture, MAX_CAPTURE_BYTES};
-use crate::Memory;
-use crate::discover::Problem;
+use crate::Captures;
 use crate::error::Result;
+use crate::import::discover::Problem;
 use crate::trusted::{is_private_folder, read_at_most};
 
 /// Ending of a whole capture.
@@ -245,9 +245,9 @@ impl Waiting<'_> {
     }
 }
 
-impl Memory {
+impl Captures<'_> {
     /// Stores all captures that wait in the spool, redacted with the key of the store if they are to be.
-    pub fn drain_all(&mut self, spool: &Spool, redact: bool) -> Result<DrainReport> {
+    pub fn drain(&self, spool: &Spool, redact: bool) -> Result<DrainReport> {
         if spool.is_empty() {
             return Ok(DrainReport {
                 stored: 0,
@@ -255,16 +255,16 @@ impl Memory {
             });
         }
         let redactor = match redact {
-            true => Some(self.store_redactor()?),
+            true => Some(self.memory.store_redactor()?),
             false => None,
         };
-        self.drain(spool, DrainLimits::NONE, redactor.as_ref())
+        self.drain_some(spool, DrainLimits::NONE, redactor.as_ref())
     }
 
     /// Stores captures that wait in the spool, the oldest first, redacted with this redactor if there is one. A file of ours that
     /// is no capture is put aside; one that is not trusted stays where it is.
-    pub fn drain(
-        &mut self,
+    pub fn drain_some(
+        &self,
         spool: &Spool,
         limits: DrainLimits,
         redactor: Option<&Redactor>,
@@ -293,7 +293,9 @@ impl Memory {
             let capture = json.and_then(|json| serde_json::from_slice::<Capture>(&json).ok());
             match capture {
                 Some(capture) => {
-                    capture.clean(redactor).store(&mut self.store, redactor)?;
+                    capture
+                        .clean(redactor)
+                        .store(&self.memory.store, redactor)?;
                     // Should it be stored again because it cannot be removed: it is known by its key.
                     let _ = file.folder.remove_file(&file.name);
                     report.stored += 1;

@@ -10,10 +10,12 @@ use backstory_store::{
     ToldEvent, try_lock_file,
 };
 
+use crate::Captures;
 use crate::Memory;
-use crate::discover::{Problem, Sources};
+use crate::Sessions;
 use crate::error::Result;
-use crate::sweep::SweepOptions;
+use crate::import::discover::{Problem, Sources};
+use crate::import::sweep::SweepOptions;
 use crate::trusted::{self, check_named_log, sources_of_named_log};
 
 use super::omitted_bytes;
@@ -48,20 +50,20 @@ impl WorkReport {
     }
 }
 
-impl Memory {
+impl Captures<'_> {
     /// Works off what is to be done by `now`. Only one process does at a time; the others find nothing to do. `options` say how
     /// logs are swept, and where the agents keep them. May be stopped at any instant.
-    pub fn work_queue(&mut self, options: &SweepOptions, now: TimeMs) -> Result<WorkReport> {
+    pub fn work(&self, options: &SweepOptions, now: TimeMs) -> Result<WorkReport> {
         let mut report = WorkReport::default();
-        if !self.store.has_work(now)? {
+        if !self.memory.store.has_work(now)? {
             return Ok(report);
         }
-        let Some(_lock) = try_lock_file(&self.home.join("queue.lock"))? else {
+        let Some(_lock) = try_lock_file(&self.memory.home.join("queue.lock"))? else {
             return Ok(report);
         };
-        self.store.reclaim_items()?;
+        self.memory.store.reclaim_items()?;
         loop {
-            let items = self.store.take_items(now, TAKEN_AT_ONCE)?;
+            let items = self.memory.store.take_items(now, TAKEN_AT_ONCE)?;
             if items.is_empty() {
                 break;
             }
@@ -71,9 +73,9 @@ impl Memory {
             }
             let mut logs = NamedLogs::default();
             for session in sessions.keys().flatten() {
-                logs.add_session(self, *session, &options.sources)?;
+                logs.add_session(self.memory, *session, &options.sources)?;
             }
-            logs.import(self, options);
+            logs.import(self.memory, options);
             let mut outcomes = Vec::new();
             for (session, items) in sessions {
                 outcomes.extend(self.settle_session(session, &items, &logs, now)?);
@@ -85,38 +87,38 @@ impl Memory {
                     ItemOutcome::Later { .. } => report.later += 1,
                 }
             }
-            self.store.finish_items(&outcomes)?;
+            self.memory.store.finish_items(&outcomes)?;
         }
-        self.store.prune_items(now.minus_ms(REMEMBERED_MS))?;
+        self.memory.store.prune_items(now.minus_ms(REMEMBERED_MS))?;
         Ok(report)
     }
 
     /// Items of the queue, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
-        Ok(self.store.items(filter)?)
+        Ok(self.memory.store.items(filter)?)
     }
 
     /// Captured events that are damaged.
-    pub fn damaged_captures(&self) -> Result<Vec<Damage>> {
-        Ok(self.store.damaged_captures()?.1)
+    pub fn damaged(&self) -> Result<Vec<Damage>> {
+        Ok(self.memory.store.damaged_captures()?.1)
     }
 
     /// How many items are in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).
     pub fn item_counts(&self) -> Result<[u64; 5]> {
-        Ok(self.store.item_counts()?)
+        Ok(self.memory.store.item_counts()?)
     }
 
     /// Lets items be tried again: one, or all that failed. How many there were.
-    pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
-        Ok(self.store.retry_items(id)?)
+    pub fn retry(&self, id: Option<i64>) -> Result<usize> {
+        Ok(self.memory.store.retry_items(id)?)
     }
 
     /// Logs that hooks named and that must not be read, of the sessions that have items in the queue.
     pub fn refused_logs(&self) -> Result<Vec<Problem>> {
         let mut refused = Vec::new();
-        for path in self.store.told_transcripts(MAX_CHECKED_LOGS)? {
+        for path in self.memory.store.told_transcripts(MAX_CHECKED_LOGS)? {
             if let trusted::NamedLog::Refused(reason) = check_named_log(Path::new(&path)) {
-                let reason = match self.store.session_of_named_log(&path)? {
+                let reason = match self.memory.store.session_of_named_log(&path)? {
                     Some(SessionName { agent, id }) => format!(
                         "a hook of {agent} named it as the log of session {id}; it was not read: {reason}"
                     ),
@@ -131,17 +133,21 @@ impl Memory {
 
     /// Whether there is something to do by `now`.
     pub fn has_work(&self, now: TimeMs) -> Result<bool> {
-        Ok(self.store.has_work(now)?)
+        Ok(self.memory.store.has_work(now)?)
     }
+}
 
+impl Sessions<'_> {
     /// What names the sessions of these rows.
-    pub fn session_heads(
+    pub fn heads(
         &self,
         rows: impl IntoIterator<Item = SessionId>,
     ) -> Result<HashMap<SessionId, SessionHead>> {
-        Ok(self.store.session_heads(rows)?)
+        Ok(self.memory.store.session_heads(rows)?)
     }
+}
 
+impl Captures<'_> {
     /// Decides what becomes of the items of one session, once its log has been read.
     fn settle_session(
         &self,
@@ -166,12 +172,12 @@ impl Memory {
             }
             None => return of_all(&|_| ItemOutcome::Raw(None)),
         };
-        let told_at = self.store.last_told_at(session)?;
+        let told_at = self.memory.store.last_told_at(session)?;
         let mut unclaimed = self.unclaimed(session, items)?;
         let mut outcomes = Vec::new();
         for item in items {
             // Those that the log told are done by now and without body.
-            let outcome = match (item.kind, self.store.is_untold(item.id)?) {
+            let outcome = match (item.kind, self.memory.store.is_untold(item.id)?) {
                 (ItemKind::Summary, _) | (_, false) => ItemOutcome::Done(None),
                 (kind, true) => match claim(&mut unclaimed, item) {
                     Some(seq) => ItemOutcome::Done(Some(seq)),
@@ -198,7 +204,7 @@ impl Memory {
             return Ok(Vec::new());
         };
         let (first, last) = (first.minus_ms(SAME_TIME_MS), last.plus_ms(SAME_TIME_MS));
-        Ok(self.store.unclaimed_events(session, first, last)?)
+        Ok(self.memory.store.unclaimed_events(session, first, last)?)
     }
 }
 
@@ -247,13 +253,13 @@ impl NamedLogs {
     }
 
     /// Reads all logs, in one sweep an agent.
-    fn import(&mut self, memory: &mut Memory, options: &SweepOptions) {
+    fn import(&mut self, memory: &Memory, options: &SweepOptions) {
         for (agent, sources) in std::mem::take(&mut self.sources) {
             let options = SweepOptions {
                 sources,
                 ..options.clone()
             };
-            if let Err(error) = memory.sweep(&options, &mut |_| {}) {
+            if let Err(error) = memory.import(&options, &mut |_| {}) {
                 self.failed.insert(agent, error.to_string());
             }
         }

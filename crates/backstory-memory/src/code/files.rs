@@ -7,8 +7,8 @@ use backstory_redact::Redactor;
 use backstory_store::{CodeFile, Project, WorkPlace};
 
 use crate::git::worktree_root;
+use crate::import::project::project_of;
 use crate::place::{Place, below, normal, real};
-use crate::project::project_of;
 use crate::redaction::{redacted_project, stored_path};
 
 /// Folders of code that somebody else wrote.

@@ -9,7 +9,7 @@ use backstory_event::{FileId, TimeMs};
 
 use super::files::Here;
 use super::scan::SourceOutline;
-use crate::Memory;
+use crate::Code;
 use crate::error::Result;
 use crate::place::real;
 use crate::trusted::read_regular_file;
@@ -96,11 +96,11 @@ pub struct CallGraph<'s> {
     pub gone: Vec<RunCall>,
 }
 
-impl Memory {
+impl Code<'_> {
     /// Calls of the project around a path that were seen to happen.
     pub fn run_calls(&self, path: &Path) -> Result<Vec<RunCall>> {
         let here = Here::around(&real(path));
-        let files = self.store.code_files()?;
+        let files = self.memory.store.code_files()?;
         let paths: HashMap<FileId, _> = files
             .iter()
             .map(|file| (file.id, here.path_of(file)))
@@ -108,7 +108,7 @@ impl Memory {
             .collect();
         let ids: Vec<FileId> = paths.keys().copied().collect();
         let mut calls: Vec<RunCall> = Vec::new();
-        for edge in self.store.run_edges(&ids)? {
+        for edge in self.memory.store.run_edges(&ids)? {
             if let Some(path) = paths.get(&edge.file) {
                 calls.push(RunCall {
                     path: path.clone(),

@@ -26,7 +26,7 @@ const FEW: u64 = 500;
 /// Makes the history of what consumer `id` lacks of these sessions, in their order, and stores it.
 pub(crate) fn renew_history(
     home: &Path,
-    store: &mut Store,
+    store: &Store,
     (id, lags): (ConsumerId, &[Lag]),
     fresh: &FreshEdits,
     redactor: Option<&Redactor>,

@@ -14,7 +14,7 @@ use super::save::save;
 use super::scanned::{FileScan, scans_of};
 use super::session::{Edited, State, Step, language_of, whole_outline};
 use super::teller::{Fact, Teller};
-use crate::Memory;
+use crate::Code;
 use crate::error::{Error, Result};
 use crate::place::real;
 use crate::redaction::stored_text;
@@ -31,11 +31,11 @@ pub enum Seen {
     NotSource,
 }
 
-impl Memory {
+impl Code<'_> {
     /// Stores a snapshot of a file that a session, named by its row, has just written, and what changed in it. Until its log is swept, the
     /// turn is not known. `before` is the text that was there, if whoever wrote it tells; else the last snapshot counts.
     pub fn see_file(
-        &mut self,
+        &self,
         path: &Path,
         session: SessionId,
         before: Option<&str>,
@@ -45,9 +45,9 @@ impl Memory {
         Ok(self.scan_written(path, session, before, at, redactor)?.0)
     }
 
-    /// Like [`Memory::see_file`], with what the event log says of it.
+    /// Like [`Code::see_file`], with what the event log says of it.
     pub(crate) fn scan_written(
-        &mut self,
+        &self,
         path: &Path,
         session: SessionId,
         before: Option<&str>,
@@ -85,7 +85,7 @@ impl Memory {
         let Some(after) = parse(&text).as_ref().map(whole_outline) else {
             return Ok((Seen::NotSource, None));
         };
-        self.store.install_triggers()?;
+        self.memory.store.install_triggers()?;
         let before = match before {
             Some("") => State::Absent,
             Some(before) => match parse(before) {
@@ -102,7 +102,7 @@ impl Memory {
             after: State::Seen(after),
             fragments: Vec::new(),
         });
-        let coding = self.store.coding()?;
+        let coding = self.memory.store.coding()?;
         let facts = Teller::new(&coding, None).tell(vec![step])?;
         for fact in &facts {
             save(&coding, session, fact)?;

@@ -4,6 +4,7 @@
 //! leave the same behind: snapshots of each file, and what turns did to its symbols. `runs.rs` finds calls in stack traces.
 //! `query.rs`, `stored.rs`, `state.rs` and `graph.rs` answer from that and from the files as they are, which `scan.rs` finds.
 
+pub(crate) mod blame;
 mod files;
 mod fragment;
 mod graph;
@@ -34,3 +35,10 @@ pub(crate) use scanned::ScanLog;
 pub(crate) use snapshot::functions_of;
 pub use state::FileState;
 pub use stored::{CodeRowFilter, MissingFile, SnapshotSource, StoredFiles};
+
+use crate::Memory;
+
+/// History of source files in a memory: who wrote their lines, what they defined and called.
+pub struct Code<'m> {
+    pub(crate) memory: &'m Memory,
+}

@@ -8,7 +8,7 @@ use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
 use super::files::Here;
-use crate::Memory;
+use crate::Code;
 use crate::error::Result;
 use crate::place::real;
 use crate::read::prompt;
@@ -102,12 +102,12 @@ pub struct LifeEvent {
     pub earlier: Option<String>,
 }
 
-impl Memory {
+impl Code<'_> {
     /// What turns did to functions, the newest first.
-    pub fn code_changes(&self, filter: &ChangeFilter) -> Result<Vec<TurnChanges>> {
+    pub fn changes(&self, filter: &ChangeFilter) -> Result<Vec<TurnChanges>> {
         let known = self.known_files()?;
         let files = filter.path.as_ref().map(|path| files_at(path, &known));
-        let rows = self.store.symbol_changes(&SymbolFilter {
+        let rows = self.memory.store.symbol_changes(&SymbolFilter {
             session: filter.session,
             files,
             since: filter.since,
@@ -126,6 +126,7 @@ impl Memory {
             order.truncate(filter.limit);
         }
         let heads = self
+            .memory
             .store
             .session_heads(order.iter().map(|(session, _)| *session))?;
         let mut told = Vec::new();
@@ -147,10 +148,10 @@ impl Memory {
 
     /// The lives of the symbols that have this name, or whose qualified name ends with it; with a path, only of those in that file or
     /// folder. A symbol is followed back through its names.
-    pub fn symbol_lives(&self, name: &str, path: Option<&Path>) -> Result<Vec<SymbolLife>> {
+    pub fn history(&self, name: &str, path: Option<&Path>) -> Result<Vec<SymbolLife>> {
         let known = self.known_files()?;
         let files = path.map(|path| files_at(path, &known));
-        let rows = self.store.symbol_changes(&SymbolFilter {
+        let rows = self.memory.store.symbol_changes(&SymbolFilter {
             files,
             ..SymbolFilter::default()
         })?;
@@ -163,7 +164,10 @@ impl Memory {
             lives.push((row.file, life(&rows, place, &known, &mut taken)));
         }
         let sessions = lives.iter().flat_map(|(_, rows)| rows.iter());
-        let heads = self.store.session_heads(sessions.map(|row| row.session))?;
+        let heads = self
+            .memory
+            .store
+            .session_heads(sessions.map(|row| row.session))?;
         let mut told = Vec::new();
         for (file, rows) in lives {
             let (Some(file), Some(newest)) = (known.get(&file), rows.first()) else {
@@ -200,7 +204,7 @@ impl Memory {
     pub fn broken_files(&self, path: &Path) -> Result<Vec<(String, TimeMs)>> {
         let known = self.known_files()?;
         let here = files_at(path, &known);
-        let broken = self.store.broken_files()?.into_iter();
+        let broken = self.memory.store.broken_files()?.into_iter();
         let broken = broken.filter(|(file, _)| here.contains(file));
         Ok(broken
             .filter_map(|(file, at)| Some((known.get(&file)?.name.clone(), at)))
@@ -209,13 +213,13 @@ impl Memory {
 
     fn asked(&self, head: &SessionHead, turn: Option<TurnNo>) -> Result<Option<String>> {
         match turn {
-            Some(turn) => prompt(&self.store, head, turn),
+            Some(turn) => prompt(&self.memory.store, head, turn),
             None => Ok(None),
         }
     }
 
     pub(super) fn known_files(&self) -> Result<BTreeMap<FileId, CodeFile>> {
-        let files = self.store.code_files()?.into_iter();
+        let files = self.memory.store.code_files()?.into_iter();
         Ok(files.map(|file| (file.id, file)).collect())
     }
 }

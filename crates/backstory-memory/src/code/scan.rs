@@ -10,8 +10,8 @@ use ignore::WalkBuilder;
 
 use super::files::is_foreign;
 use super::stored::SnapshotSource;
-use crate::discover::Problem;
 use crate::git::worktree_root;
+use crate::import::discover::Problem;
 use crate::trusted::read_regular_file;
 
 /// Files with patterns of what to leave out.

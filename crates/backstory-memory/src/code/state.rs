@@ -11,7 +11,7 @@ use backstory_store::{SymbolFilter, SymbolRow};
 use super::files::Here;
 use super::scan::SourceOutline;
 use super::snapshot::symbols_of;
-use crate::Memory;
+use crate::Code;
 use crate::error::Result;
 use crate::place::real;
 
@@ -38,11 +38,11 @@ impl FileState {
     }
 }
 
-impl Memory {
+impl Code<'_> {
     /// What became of the symbols of these files since a time, by agents or by anybody.
-    pub fn code_states(&self, files: &[SourceOutline], since: TimeMs) -> Result<Vec<FileState>> {
-        let known = self.store.code_files()?;
-        let changes = self.store.symbol_changes(&SymbolFilter {
+    pub fn states(&self, files: &[SourceOutline], since: TimeMs) -> Result<Vec<FileState>> {
+        let known = self.memory.store.code_files()?;
+        let changes = self.memory.store.symbol_changes(&SymbolFilter {
             since: Some(since),
             ..SymbolFilter::default()
         })?;
@@ -77,7 +77,7 @@ impl Memory {
 
     /// What differs from how it was last seen was changed by somebody else since.
     fn since_seen(&self, file: FileId, outline: &Outline, state: &mut FileState) -> Result<()> {
-        if let Some(snapshot) = self.store.file_snapshot(file, None)?
+        if let Some(snapshot) = self.memory.store.file_snapshot(file, None)?
             && !snapshot.is_gone
         {
             let known = symbols_of(&snapshot.symbols, snapshot.has_errors);

@@ -15,7 +15,7 @@ use super::query::{MOST_MOVES, files_at};
 use super::scan::SourceOutline;
 use super::snapshot::outline_of;
 use super::state::{FileState, together};
-use crate::Memory;
+use crate::Code;
 use crate::error::Result;
 use crate::place::{normal, real};
 
@@ -63,10 +63,10 @@ pub struct CodeRowFilter {
     pub until: Option<TimeMs>,
 }
 
-impl Memory {
+impl Code<'_> {
     /// Returns the source file at an absolute path, or those below it, as they were at a time, by default as they were last seen. With
     /// `since`, symbols are marked that changed since then, else those that the last turn changed.
-    pub fn stored_outlines(
+    pub fn outlines(
         &self,
         path: &Path,
         until: Option<TimeMs>,
@@ -90,7 +90,7 @@ impl Memory {
             }
         }
         let sessions = found.iter().map(|(_, snapshot)| snapshot.session);
-        let heads = self.store.session_heads(sessions)?;
+        let heads = self.memory.store.session_heads(sessions)?;
         for (file, snapshot) in found {
             let path = here.path_of(file);
             let (Some(language), Some(head)) =
@@ -117,8 +117,8 @@ impl Memory {
     }
 
     /// Returns the paths of known source files, and of folders with some, that end with this one, part by part.
-    pub fn code_paths_ending_with(&self, end: &Path) -> Result<Vec<PathBuf>> {
-        let files = self.store.code_files()?;
+    pub fn paths_ending_with(&self, end: &Path) -> Result<Vec<PathBuf>> {
+        let files = self.memory.store.code_files()?;
         let mut found = BTreeSet::new();
         for file in &files {
             let path = full_path(file);
@@ -130,19 +130,19 @@ impl Memory {
 
     /// Returns the folders of the projects of this name.
     pub fn projects_named(&self, name: &str) -> Result<Vec<PathBuf>> {
-        let projects = self.store.projects_named(name)?;
+        let projects = self.memory.store.projects_named(name)?;
         let roots = projects.into_iter().map(|project| project.root.into());
         Ok(roots.collect())
     }
 
     /// Symbols of all snapshots: the rows of `function_map`.
     pub fn function_map(&self, filter: &CodeRowFilter) -> Result<Vec<FunctionRow>> {
-        Ok(self.store.function_map(&self.row_filter(filter)?)?)
+        Ok(self.memory.store.function_map(&self.row_filter(filter)?)?)
     }
 
     /// Calls of all snapshots and those that stack traces showed: the rows of `call_graph`.
     pub fn call_rows(&self, filter: &CodeRowFilter) -> Result<Vec<CallRow>> {
-        Ok(self.store.call_graph(&self.row_filter(filter)?)?)
+        Ok(self.memory.store.call_graph(&self.row_filter(filter)?)?)
     }
 
     fn row_filter(&self, filter: &CodeRowFilter) -> Result<SnapshotFilter> {
@@ -167,11 +167,11 @@ impl Memory {
     ) -> Result<Option<(&'f CodeFile, FileSnapshot)>> {
         let mut file = file;
         for _ in 0..MOST_MOVES {
-            match self.store.file_snapshot(file.id, until) {
+            match self.memory.store.file_snapshot(file.id, until) {
                 Ok(Some(snapshot)) => return Ok(Some((file, snapshot))),
                 Ok(None) => {}
                 Err(StoreError::DamagedPiece(damage)) => {
-                    self.store.meet_damage([*damage]);
+                    self.memory.store.meet_damage([*damage]);
                     return Ok(None);
                 }
                 Err(error) => return Err(error.into()),
@@ -190,7 +190,7 @@ impl Memory {
         since: TimeMs,
         until: Option<TimeMs>,
     ) -> Result<FileState> {
-        let rows = self.store.symbol_changes(&SymbolFilter {
+        let rows = self.memory.store.symbol_changes(&SymbolFilter {
             files: Some(vec![file]),
             since: Some(since),
             ..SymbolFilter::default()

@@ -7,7 +7,7 @@ use backstory_event::Kind;
 use super::ContextOptions;
 use super::layers::turn_line;
 use super::past::Past;
-use crate::Memory;
+use crate::ContextBuilder;
 use crate::error::Result;
 use crate::search::{Mode, Query, SearchFilter, SearchOptions};
 
@@ -18,13 +18,9 @@ const SHORTEST: usize = 4;
 /// So many turns are worth telling of.
 const TURNS: usize = 6;
 
-impl Memory {
+impl ContextBuilder<'_> {
     /// The turns that are about a prompt, a line each; none when none is for sure.
-    pub(super) fn about(
-        &mut self,
-        prompt: &str,
-        options: &ContextOptions<'_>,
-    ) -> Result<Vec<String>> {
+    pub(super) fn about(&self, prompt: &str, options: &ContextOptions<'_>) -> Result<Vec<String>> {
         let words = telling_words(prompt);
         if words.is_empty() {
             return Ok(Vec::new());
@@ -32,7 +28,7 @@ impl Memory {
         let query = Query::parse(&words.join(" "));
         let mut lines = Vec::new();
         for project in &options.here.projects {
-            let Some((_, root)) = self.store.known_project(project)? else {
+            let Some((_, root)) = self.memory.store.known_project(project)? else {
                 continue;
             };
             // What tools said does not count, or whoever speaks through them would decide what is told.
@@ -49,7 +45,7 @@ impl Memory {
                     limit: TURNS,
                     ..SearchOptions::default()
                 };
-                for hit in self.search(&query, &search)?.hits {
+                for hit in self.memory.search().run(&query, &search)?.hits {
                     let is_own = options
                         .session
                         .as_ref()
@@ -58,7 +54,7 @@ impl Memory {
                     if is_own || !is_said || lines.len() == TURNS {
                         continue;
                     }
-                    let past = Past::of(&self.store, &hit.session.name())?;
+                    let past = Past::of(&self.memory.store, &hit.session.name())?;
                     // The search finds what lies in folders below, too; those are projects of their own.
                     let Some(past) = past.filter(|past| past.row.root.as_ref() == Some(&root))
                     else {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{Project, SessionRow};
 
-use crate::Memory;
+use crate::ContextBuilder;
 use crate::error::Result;
 use crate::git::{ChangedFiles, head_branch, worktree_root};
-use crate::project::project_of;
+use crate::import::project::project_of;
 
 /// What is known of a folder.
 #[derive(Debug)]
@@ -63,10 +63,10 @@ impl Surroundings {
     }
 }
 
-impl Memory {
+impl ContextBuilder<'_> {
     /// What is known of the projects of a name, or whose root this is; `None` when no session of them is stored.
     pub fn surroundings_named(&self, name: &str) -> Result<Option<Surroundings>> {
-        let projects = self.store.projects_named(name)?;
+        let projects = self.memory.store.projects_named(name)?;
         Ok((!projects.is_empty()).then(|| Surroundings::elsewhere(projects, None)))
     }
 }

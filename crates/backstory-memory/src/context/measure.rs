@@ -5,7 +5,7 @@ use backstory_store::SessionFilter;
 
 use super::past::in_project;
 use super::{ContextOptions, Occasion, Shares, Surroundings};
-use crate::Memory;
+use crate::ContextBuilder;
 use crate::error::Result;
 
 /// A session that was looked at.
@@ -23,18 +23,18 @@ pub struct ContextTrial {
     pub told: Vec<String>,
 }
 
-impl Memory {
+impl ContextBuilder<'_> {
     /// Replays the newest sessions of people: what each would have been told of what was over when it began. Projects of one name count
     /// as one if that is given.
-    pub fn try_context(
-        &mut self,
+    pub fn evaluate(
+        &self,
         name: Option<&str>,
         sessions: usize,
         tokens: usize,
         characters: usize,
         shares: Shares,
     ) -> Result<Vec<ContextTrial>> {
-        let mut rows = self.store.sessions(&SessionFilter {
+        let mut rows = self.memory.store.sessions(&SessionFilter {
             project: name.map(str::to_string),
             people_only: true,
             ..SessionFilter::default()
@@ -49,12 +49,12 @@ impl Memory {
             };
             let here = match name {
                 Some(name) => {
-                    let projects = self.store.projects_named(name)?;
+                    let projects = self.memory.store.projects_named(name)?;
                     Surroundings::elsewhere(projects, row.branch.as_deref())
                 }
                 None => Surroundings::of_session(&row),
             };
-            let context = self.context(&ContextOptions {
+            let context = self.build(&ContextOptions {
                 here,
                 session: Some(row.name()),
                 occasion: Occasion::Start,
@@ -72,9 +72,10 @@ impl Memory {
                 .into_iter()
                 .flatten()
                 .collect();
-            let touched = self
-                .store
-                .touched(row.id, Seq::FIRST, Seq::last_of(row.events))?;
+            let touched =
+                self.memory
+                    .store
+                    .touched(row.id, Seq::FIRST, Seq::last_of(row.events))?;
             let mut files: Vec<String> = touched
                 .iter()
                 .filter_map(|(_, touch)| in_project(&roots, &touch.path))

@@ -114,14 +114,19 @@ pub struct LayerTokens {
     pub items: usize,
 }
 
-impl Memory {
+/// Builder of the context that is injected into new sessions.
+pub struct ContextBuilder<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl ContextBuilder<'_> {
     /// What a session is told.
-    pub fn context(&mut self, options: &ContextOptions<'_>) -> Result<Context> {
+    pub fn build(&self, options: &ContextOptions<'_>) -> Result<Context> {
         let offers = self.offers(options)?;
         Ok(told(&offers, options))
     }
 
-    fn offers(&mut self, options: &ContextOptions<'_>) -> Result<Vec<Offer>> {
+    fn offers(&self, options: &ContextOptions<'_>) -> Result<Vec<Offer>> {
         let about = match options.prompt {
             Some(prompt) => self.about(prompt, options)?,
             None => Vec::new(),
@@ -149,9 +154,9 @@ impl Memory {
     /// What there is to tell, by layers in their order.
     fn layers(&self, options: &ContextOptions<'_>) -> Result<Vec<(Layer, Vec<String>)>> {
         // One view of the store: each question alone would lock and look at its journal anew.
-        let _view = self.store.view()?;
+        let _view = self.memory.store.view()?;
         let own = match &options.session {
-            Some(name) => Past::of(&self.store, name)?,
+            Some(name) => Past::of(&self.memory.store, name)?,
             None => None,
         };
         let mut pasts = Vec::new();
@@ -162,16 +167,18 @@ impl Memory {
             if pasts.len() >= most {
                 continue;
             }
-            let past = Past::load(&self.store, row)?;
+            let past = Past::load(&self.memory.store, row)?;
             // Sessions in which nothing was asked or done must not crowd out the others.
             pasts.extend(past.filter(Past::says_something));
         }
         let sessions: Vec<SessionId> = pasts.iter().map(|past: &Past| past.row.id).collect();
-        self.verify_answer(&AnswerRows::SessionList(&sessions))?;
+        self.memory
+            .upkeep()
+            .verify_answer(&AnswerRows::SessionList(&sessions))?;
         let own = own.filter(|_| options.occasion == Occasion::Compaction);
         let mut files = ranked_files(&pasts, &options.here);
         for file in files.iter_mut().take(MAPPED) {
-            file.look_up(&self.store)?;
+            file.look_up(&self.memory.store)?;
         }
         Ok(layers_of(own.as_ref(), &pasts, &files, options))
     }
@@ -182,7 +189,7 @@ impl Memory {
         own: Option<&Past>,
         options: &ContextOptions<'_>,
     ) -> Result<Vec<RecalledSession>> {
-        let store = &self.store;
+        let store = &self.memory.store;
         let mut rows: Vec<RecalledSession> = Vec::new();
         for project in &options.here.projects {
             let Some((project, _)) = store.known_project(project)? else {

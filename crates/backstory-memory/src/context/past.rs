@@ -11,9 +11,9 @@ use crate::digest::{
     CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, readable_notes,
 };
 use crate::error::Result;
-use crate::observe::SessionSummary;
 use crate::place::Place;
 use crate::read::unless_damaged;
+use crate::summarize::SessionSummary;
 
 /// No agent gives longer ones.
 const LONGEST_ID: usize = 80;

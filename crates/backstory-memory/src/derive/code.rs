@@ -82,7 +82,7 @@ impl Consumer for CodeHistory<'_> {
 
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         progress: &mut dyn FnMut(Progress),

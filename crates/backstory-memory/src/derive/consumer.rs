@@ -66,7 +66,7 @@ pub(crate) trait Consumer {
     /// Stores what it derived and, in the same transaction, that it has seen what it lacked.
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         progress: &mut dyn FnMut(Progress),

@@ -107,7 +107,7 @@ impl Runner<FullText> {
     /// Adds what was not fed, unless it is so little that it is searched beside the index, and makes all of it count.
     pub(crate) fn finish(
         mut self,
-        store: &mut Store,
+        store: &Store,
         all: bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<IndexReport> {
@@ -209,7 +209,7 @@ impl Consumer for FullText {
 
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         _progress: &mut dyn FnMut(Progress),

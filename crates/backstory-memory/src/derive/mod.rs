@@ -104,7 +104,7 @@ impl<'r> Consumers<'r> {
     /// Gives consumers the events that were just stored.
     pub(crate) fn feed(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         taken: &Taken,
         mut prepared: HashMap<EventKey, Prepared>,
     ) -> Result<()> {
@@ -162,7 +162,7 @@ impl<'r> Consumers<'r> {
     }
 
     /// Brings the notes up to date; returns how many sessions got a new digest.
-    pub(crate) fn finish_notes(&mut self, store: &mut Store) -> Result<u64> {
+    pub(crate) fn finish_notes(&mut self, store: &Store) -> Result<u64> {
         self.notes.catch_up(store, LagOrder::Stored, &mut |_| {})?;
         Ok(self.notes.consumer.renewed)
     }
@@ -170,7 +170,7 @@ impl<'r> Consumers<'r> {
     /// Brings the history of source files up to date, and the calls in stack traces, which name files that it knows.
     pub(crate) fn finish_code(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         self.code.catch_up(store, LagOrder::Begun, progress)?;

@@ -83,7 +83,7 @@ impl Consumer for NoteTaker {
 
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         _progress: &mut dyn FnMut(Progress),

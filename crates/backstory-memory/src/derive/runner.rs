@@ -82,7 +82,7 @@ impl<C: Consumer> Runner<C> {
     }
 
     /// Commits what was fed, if it is much.
-    pub(crate) fn commit_when_full(&mut self, store: &mut Store) -> Result<()> {
+    pub(crate) fn commit_when_full(&mut self, store: &Store) -> Result<()> {
         match self.consumer.is_full() {
             true => self.commit_fed(store),
             false => Ok(()),
@@ -90,7 +90,7 @@ impl<C: Consumer> Runner<C> {
     }
 
     /// Commits what was fed.
-    pub(crate) fn commit_fed(&mut self, store: &mut Store) -> Result<()> {
+    pub(crate) fn commit_fed(&mut self, store: &Store) -> Result<()> {
         let mut sessions: Vec<SessionId> = self.fed.keys().copied().collect();
         sessions.sort_unstable();
         let mut lags = Vec::with_capacity(sessions.len());
@@ -124,7 +124,7 @@ impl<C: Consumer> Runner<C> {
     /// Gives the consumer everything that it lacks.
     pub(crate) fn catch_up(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         order: LagOrder,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
@@ -138,7 +138,7 @@ impl<C: Consumer> Runner<C> {
     /// Reads what the consumer lacks of these sessions, and commits it.
     pub(crate) fn read_back(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         lags: &[Lag],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
@@ -190,7 +190,7 @@ impl<C: Consumer> Runner<C> {
         self.consumer.end(session)
     }
 
-    fn commit(&mut self, store: &mut Store, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn commit(&mut self, store: &Store, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let seen = std::mem::take(&mut self.seen);
         self.consumer.commit(store, self.id, &seen, progress)
     }

@@ -103,7 +103,7 @@ impl Consumer for TraceReader<'_> {
 
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         _progress: &mut dyn FnMut(Progress),

@@ -9,7 +9,7 @@ use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store, VectorWriter};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
 use crate::error::{Error, Result};
-use crate::search::{PassageBatch, VectorSet, passages};
+use crate::models::{PassageBatch, VectorSet, passages};
 
 /// Number of passages after which all that was done is made to last.
 const MAX_UNCOMMITTED_PASSAGES: usize = 20_000;
@@ -127,7 +127,7 @@ impl Consumer for VectorMaker<'_> {
 
     fn commit(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         id: ConsumerId,
         seen: &[Lag],
         _progress: &mut dyn FnMut(Progress),

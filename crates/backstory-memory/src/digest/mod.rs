@@ -21,9 +21,9 @@ use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
 use self::account::Account;
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
-use crate::observe::SessionSummary;
+use crate::summarize::SessionSummary;
 
 pub(crate) use account::prompts;
 pub(crate) use command::{CommandKind, program};
@@ -155,10 +155,10 @@ pub(crate) fn outcome_and_title(
     Ok((outcome.name().to_string(), account::title(&notes)))
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// The account of a session, as of its last stored event.
     pub fn digest(&self, session: &SessionRow) -> Result<Digest> {
-        let notes = session_notes(&self.store, session.id, &session.agent)?;
+        let notes = session_notes(&self.memory.store, session.id, &session.agent)?;
         let account = Account::new(&notes);
         Ok(Digest {
             session: session.clone(),
@@ -171,7 +171,7 @@ impl Memory {
             decisions: account.decisions,
             next_steps: account.next_steps,
             usage: session.usage,
-            summary: self.summary(session)?,
+            summary: self.memory.summaries().summary(session)?,
         })
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn readable_notes(store: &Store, session: SessionId, agent: &str) -> 
 /// Makes the digest of a session anew from its stored events, by the rules of this version; `evicted` of them are not stored. Where any is
 /// damaged, the digest stays as it is: it tells more.
 pub(crate) fn renew_digest(
-    store: &mut Store,
+    store: &Store,
     session: SessionId,
     agent: &str,
     evicted: Seq,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::files::{all_files, current_file, read_lines};
 use super::{DAY_MS, DAYS_KEPT};
-use crate::Memory;
+use crate::Upkeep;
 use crate::error::Result;
 use crate::trusted::read_whole;
 use crate::whole::write_private;
@@ -24,12 +24,12 @@ struct Cursor {
     offset: u64,
 }
 
-impl Memory {
+impl Upkeep<'_> {
     /// Takes what the files say over into the database; returns the number of events.
-    pub fn take_over_log(&mut self, now: TimeMs) -> Result<usize> {
+    pub fn take_over_log(&self, now: TimeMs) -> Result<usize> {
         let mut taken = 0;
         loop {
-            let kept = self.store.kept(CURSOR)?;
+            let kept = self.memory.store.kept(CURSOR)?;
             let Some((events, cursor)) = self.untaken(parse_cursor(kept.as_deref())) else {
                 break;
             };
@@ -38,28 +38,25 @@ impl Memory {
                 before: kept.as_deref(),
                 after: &serde_json::to_vec(&cursor).unwrap_or_default(),
             };
-            if self.store.log_events(&events, &moved)? {
+            if self.memory.store.log_events(&events, &moved)? {
                 taken += events.len();
             }
         }
         // Looking through all rows takes time, so once a day is enough.
         let oldest = now.minus_ms(DAYS_KEPT as i64 * DAY_MS);
-        let first = self.store.first_logged_at()?;
+        let first = self.memory.store.first_logged_at()?;
         if taken > 0 && first.is_some_and(|first| first < oldest.minus_ms(DAY_MS)) {
-            self.store.prune_log(oldest)?;
+            self.memory.store.prune_log(oldest)?;
         }
         Ok(taken)
     }
 
     /// Takes the lines out of all files that are about something, and returns the files that had some. Lines that come in at the
     /// same moment may be lost.
-    pub(crate) fn forget_lines(
-        &mut self,
-        is_about: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<PathBuf>> {
+    pub(crate) fn forget_lines(&self, is_about: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
         let mut rewritten = Vec::new();
         self.take_over_log(TimeMs::ZERO)?;
-        for path in all_files(&self.home) {
+        for path in all_files(&self.memory.home) {
             let Ok(bytes) = read_whole(&path) else {
                 continue;
             };
@@ -72,20 +69,20 @@ impl Memory {
             }
         }
         // All that is left has been taken over, though the files are others now.
-        let path = current_file(&self.home);
+        let path = current_file(&self.memory.home);
         let cursor = Cursor {
             inode: inode(&path).unwrap_or_default(),
             offset: std::fs::metadata(&path).map_or(0, |file| file.len()),
         };
         let json = serde_json::to_vec(&cursor).unwrap_or_default();
-        self.store.keep(CURSOR, &json)?;
+        self.memory.store.keep(CURSOR, &json)?;
         Ok(rewritten)
     }
 
     /// When each thing was last done, what only the files know included.
     pub fn logged_runs(&self) -> Result<Vec<LoggedRun>> {
-        let mut runs = self.store.logged_runs()?;
-        let mut cursor = parse_cursor(self.store.kept(CURSOR)?.as_deref());
+        let mut runs = self.memory.store.logged_runs()?;
+        let mut cursor = parse_cursor(self.memory.store.kept(CURSOR)?.as_deref());
         while let Some((events, behind)) = self.untaken(cursor) {
             cursor = behind;
             for logged in events {
@@ -114,7 +111,7 @@ impl Memory {
 
     /// The next lines behind a cursor, and the cursor behind them; `None` at the end.
     fn untaken(&self, mut cursor: Cursor) -> Option<(Vec<LoggedEvent>, Cursor)> {
-        let files = all_files(&self.home);
+        let files = all_files(&self.memory.home);
         let known = files
             .iter()
             .position(|path| inode(path) == Some(cursor.inode));

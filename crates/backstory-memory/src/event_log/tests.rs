@@ -26,7 +26,7 @@ fn log(trial: &Trial, event_type: EventType, at: TimeMs) {
 
 /// When each thing was last done, in days before now.
 fn runs(trial: &Trial) -> Vec<(String, i64, u64)> {
-    let runs = trial.memory.logged_runs().unwrap().into_iter();
+    let runs = trial.memory.upkeep().logged_runs().unwrap().into_iter();
     runs.map(|run| (run.event_type, NOW.since(run.last_at) / DAY, run.count))
         .collect()
 }
@@ -106,12 +106,12 @@ fn lines_are_taken_over_once_whatever_is_put_aside_meanwhile() {
     let mut trial = Trial::new();
     log(&trial, EventType::HookCapture, NOW.minus_ms(2 * DAY));
     assert_eq!(runs(&trial), [("hook.capture".to_string(), 2, 1)]);
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 1);
     log(&trial, EventType::HookCapture, NOW.minus_ms(2 * DAY));
     log(&trial, EventType::SearchQuery, NOW.minus_ms(DAY));
     log(&trial, EventType::HookCapture, NOW);
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 3);
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 0);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 3);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 0);
     let expected = [
         ("hook.capture".to_string(), 0, 3),
         ("search.query".to_string(), 1, 1),
@@ -144,9 +144,9 @@ fn what_is_no_event_is_passed_over_and_half_a_line_waits() {
         file.unwrap().write_all(text.as_bytes()).unwrap();
     };
     append("\0garbage\n{\"at\":3}\n{\"at\":\"2026-06-01T00:00:00Z\",");
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 1);
     append("\"name\":\"late\"}\n");
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 1);
 }
 
 #[test]
@@ -161,10 +161,10 @@ fn what_is_forgotten_is_gone_and_nothing_else_is_told_twice() {
         log(&trial, event_type, NOW.minus_ms(day * DAY));
     }
     let is_about = |line: &[u8]| memchr::memmem::find(line, b".summary").is_some();
-    trial.memory.forget_lines(is_about).unwrap();
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 0);
+    trial.memory.upkeep().forget_lines(is_about).unwrap();
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 0);
     log(&trial, EventType::SearchQuery, NOW);
-    assert_eq!(trial.memory.take_over_log(NOW).unwrap(), 1);
+    assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 1);
     let files = [
         file_of_day(&trial.store(), "2026-05-31"),
         current_file(&trial.store()),

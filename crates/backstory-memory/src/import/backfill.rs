@@ -20,22 +20,22 @@ const PIECE_BYTES: u64 = 4 << 20;
 impl Memory {
     /// Completes what older versions stored, up to a limit. Safe to stop at any moment: the next sweep goes on. Returns the number of
     /// stored bytes that are still to be read again.
-    pub(crate) fn backfill(&mut self) -> Result<u64> {
+    pub(crate) fn backfill(&self) -> Result<u64> {
         let mut bytes = 0;
         while bytes < MAX_SWEEP_BYTES
             && let Some(cursor) = self.store.next_backfill()?
         {
-            bytes += backfill_piece(&mut self.store, &cursor)?.max(1);
+            bytes += backfill_piece(&self.store, &cursor)?.max(1);
         }
         self.store.backfill_bytes_left().map_err(Into::into)
     }
 
     /// Completes what an older version stored of one stream. Before its log is read on: the reader must remember there what it would
     /// remember if this version had read all of it. Returns whether there was anything to do.
-    pub(crate) fn backfill_stream(&mut self, stream: StreamId) -> Result<bool> {
+    pub(crate) fn backfill_stream(&self, stream: StreamId) -> Result<bool> {
         let mut is_older = false;
         while let Some(cursor) = self.store.backfill_of_stream(stream)? {
-            backfill_piece(&mut self.store, &cursor)?;
+            backfill_piece(&self.store, &cursor)?;
             is_older = true;
         }
         Ok(is_older)
@@ -43,7 +43,7 @@ impl Memory {
 }
 
 /// Reads the next piece of a stream again; returns its length.
-fn backfill_piece(store: &mut Store, cursor: &BackfillCursor) -> Result<u64> {
+fn backfill_piece(store: &Store, cursor: &BackfillCursor) -> Result<u64> {
     let Some(LogAgent { reader, agent }) = LogAgent::find(&cursor.agent) else {
         let mut batch = store.batch()?;
         batch.end_backfill(cursor, None)?;

@@ -7,7 +7,7 @@ use backstory_store::{EventRange, SessionFilter};
 
 use super::faithful::faith;
 use super::{Compressor, Extract, Uses, is_telling};
-use crate::Memory;
+use crate::Summaries;
 use crate::error::Result;
 use crate::read::visit_stored;
 use crate::tokens::count_tokens;
@@ -34,14 +34,14 @@ pub struct ObservationScore {
     pub took: Duration,
 }
 
-impl Memory {
+impl Summaries<'_> {
     /// Makes an observation of every prompt and tool use that is stored and measures it.
     pub fn score_observations(&self) -> Result<ObservationScore> {
         let mut score = ObservationScore::default();
-        for session in self.store.sessions(&SessionFilter::default())? {
-            let mut uses = Uses::of(&self.store, session.id)?;
+        for session in self.memory.store.sessions(&SessionFilter::default())? {
+            let mut uses = Uses::of(&self.memory.store, session.id)?;
             visit_stored(
-                &self.store,
+                &self.memory.store,
                 session.id,
                 &session.agent,
                 EventRange::All,

@@ -3,7 +3,6 @@
 //! The built-in compressor (`extract`) is a pure function of a prompt, or of what a tool was asked and what it answered. So its
 //! observations are made when they are asked for, and stored only once the text that they are made of goes.
 
-pub(crate) mod anthropic;
 mod extract;
 mod faithful;
 mod functions;
@@ -18,11 +17,10 @@ use backstory_store::{EventRange, Evictable, SessionRow, Store};
 use serde::{Deserialize, Serialize};
 
 use self::uses::Uses;
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 use crate::read::{unless_damaged, visit_stored};
 
-pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
 pub(crate) use self::extract::{Extract, is_telling};
 pub(crate) use self::faithful::faith;
 pub use self::functions::{ChangedFunction, FunctionChange};
@@ -223,21 +221,30 @@ impl Observation {
     }
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// What the prompts of a session asked for and its tools changed or showed, in their order; of a turn alone if one is named.
     pub fn observations(
         &self,
         session: &SessionRow,
         turn: Option<TurnNo>,
     ) -> Result<Vec<Observation>> {
-        let mut observations = kept(&self.store, session.id, session.evicted)?;
+        let mut observations = kept(&self.memory.store, session.id, session.evicted)?;
         let range = turn.map_or(EventRange::All, EventRange::Turn);
-        observed_items(&self.store, &session.agent, session.id, range, |item| {
-            observations.extend(Observation::of(&item));
-            Ok(())
-        })?;
+        observed_items(
+            &self.memory.store,
+            &session.agent,
+            session.id,
+            range,
+            |item| {
+                observations.extend(Observation::of(&item));
+                Ok(())
+            },
+        )?;
         observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
-        let written = unless_damaged(&self.store, self.store.observations(session.id))?;
+        let written = unless_damaged(
+            &self.memory.store,
+            self.memory.store.observations(session.id),
+        )?;
         for written in written {
             let of_it = |observation: &&mut Observation| observation.event == written.seq;
             if let Some(observation) = observations.iter_mut().find(of_it)

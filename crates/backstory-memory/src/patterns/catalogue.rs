@@ -8,8 +8,8 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::file::{NO_TABLES, describe, parse, push, read, set, written_time};
 use super::{Entry, Pattern, Publication, Status};
-use crate::discover::Problem;
 use crate::error::{Error, Result};
+use crate::import::discover::Problem;
 
 /// What people decided about patterns.
 #[derive(Debug)]

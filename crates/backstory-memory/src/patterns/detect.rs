@@ -10,6 +10,7 @@ use backstory_store::SessionHead;
 use super::detectors::{DETECTORS, Detector, Signal};
 use super::{Evidence, Pattern, PatternFilter, PatternKind};
 use crate::Memory;
+use crate::Patterns;
 use crate::digest::Notes;
 use crate::error::Result;
 
@@ -83,10 +84,10 @@ impl Signals {
     }
 }
 
-impl Memory {
+impl Patterns<'_> {
     /// Problems and successes that recur across sessions: those that more than one agent has first, then by how much they tell.
-    pub fn patterns(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
-        let signals = Signals::load(self)?;
+    pub fn list(&self, filter: &PatternFilter) -> Result<Vec<Pattern>> {
+        let signals = Signals::load(self.memory)?;
         let mut patterns: Vec<(f64, Pattern)> = Vec::new();
         for (detector, cluster) in signals.clusters(filter.kind) {
             let pattern = pattern(detector, cluster, filter);

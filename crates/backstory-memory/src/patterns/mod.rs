@@ -101,3 +101,10 @@ pub struct Evidence {
 
 #[cfg(test)]
 mod tests;
+
+use crate::Memory;
+
+/// Problems and successes that recur across sessions of a memory.
+pub struct Patterns<'m> {
+    pub(crate) memory: &'m Memory,
+}

@@ -13,10 +13,10 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::detect::{Cluster, Signals, pattern};
 use super::file::{describe, parse, read, set};
 use super::{Catalogue, Entry, Pattern, PatternFilter, block, publish};
-use crate::Memory;
-use crate::discover::Problem;
+use crate::Patterns;
 use crate::error::{Error, Result};
 use crate::hidden::one_line;
+use crate::import::discover::Problem;
 
 /// What becomes of an entry of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ impl Support {
     }
 }
 
-impl Memory {
+impl Patterns<'_> {
     /// Returns what must change in a catalogue when sessions are forgotten, while they are still stored, and files of it that were
     /// refused.
     pub(crate) fn entry_changes(
@@ -110,7 +110,7 @@ impl Memory {
             .iter()
             .map(|session| session.session.as_str())
             .collect();
-        let signals = Signals::load(self)?;
+        let signals = Signals::load(self.memory)?;
         let mut support = Support::default();
         support.add(signals.clusters(None), &going);
         let mut changes = Vec::new();

@@ -39,7 +39,10 @@ impl<'m> EventCompleter<'m> {
         events: Vec<(EventView<'_>, Option<u64>)>,
     ) -> Result<Vec<EventRecord>> {
         let seqs = events.iter().map(|(view, _)| view.seq);
-        let mut usage = self.memory.usage_between(self.session.id, seqs)?;
+        let mut usage = self
+            .memory
+            .sessions()
+            .usage_between(self.session.id, seqs)?;
         self.learn_models(&events)?;
         let records = events.into_iter().map(|(view, source_line)| {
             let usage = usage.remove(&view.seq);

@@ -63,10 +63,15 @@ fn check_turn(session: &SessionRow, turn: TurnNo) -> Result<()> {
     })
 }
 
-impl Memory {
+/// Sessions of a memory: lists of them, and single ones to read from.
+pub struct Sessions<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl Sessions<'_> {
     /// Sessions, those active last first.
-    pub fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
-        let mut rows = self.store.sessions(filter)?;
+    pub fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+        let mut rows = self.memory.store.sessions(filter)?;
         for row in &mut rows {
             self.add_captured(row)?;
         }
@@ -76,21 +81,21 @@ impl Memory {
     /// Adds to a session what captured events say about it.
     fn add_captured(&self, row: &mut SessionRow) -> Result<()> {
         if row.live_events > 0 {
-            let (outcome, title) = digest::outcome_and_title(&self.store, row)?;
+            let (outcome, title) = digest::outcome_and_title(&self.memory.store, row)?;
             row.outcome = Some(outcome);
             row.title = row.title.take().or(title);
         }
         Ok(())
     }
 
-    /// Returns the shortest text by which [`Memory::session`] finds this session: the beginning of its id, of at least 8 characters.
+    /// Returns the shortest text by which [`Sessions::row`] finds this session: the beginning of its id, of at least 8 characters.
     pub fn short_id(&self, agent: &str, session: &str) -> Result<String> {
-        Ok(self.store.short_id(agent, session)?)
+        Ok(self.memory.store.short_id(agent, session)?)
     }
 
     /// The session whose id begins with this text; an error when there is none or more than one.
-    pub fn session(&self, prefix: &str) -> Result<SessionRow> {
-        let mut found = self.store.find_sessions(prefix)?;
+    pub fn row(&self, prefix: &str) -> Result<SessionRow> {
+        let mut found = self.memory.store.find_sessions(prefix)?;
         match found.len() {
             0 => Err(Error::NoSession(prefix.to_string())),
             1 => {
@@ -109,7 +114,7 @@ impl Memory {
     }
 
     /// Events of a session with their text, in order.
-    pub fn events(
+    pub fn event_views(
         &self,
         session: &SessionRow,
         range: EventRange,
@@ -118,26 +123,32 @@ impl Memory {
             check_turn(session, turn)?;
         }
         let mut shown = Vec::new();
-        visit(&self.store, session.id, &session.agent, range, |event| {
-            shown.push(event);
-            Ok(())
-        })?;
+        visit(
+            &self.memory.store,
+            session.id,
+            &session.agent,
+            range,
+            |event| {
+                shown.push(event);
+                Ok(())
+            },
+        )?;
         Ok(shown)
     }
 
     /// The last events of a session.
     pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<EventView<'static>>> {
-        self.events(session, EventRange::Last(count))
+        self.event_views(session, EventRange::Last(count))
     }
 
     /// The files that a session was read from.
     pub fn streams(&self, session: &SessionRow) -> Result<Vec<StreamRow>> {
-        Ok(self.store.session_streams(session.id)?)
+        Ok(self.memory.store.session_streams(session.id)?)
     }
 
     /// Gives the stored bytes of a file back: those of the log, but for secrets taken out.
     pub fn original(&self, stream: &StreamRow, out: &mut dyn Write) -> Result<()> {
-        let mut bytes = self.store.bytes();
+        let mut bytes = self.memory.store.bytes();
         let mut at = 0;
         while at < stream.length {
             let piece = bytes.read(stream.id, at, COPY_BYTES.min(stream.length - at))?;

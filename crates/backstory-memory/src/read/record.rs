@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::completer::EventCompleter;
 use super::lines::LineCounter;
 use super::usage::UsageRecord;
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
@@ -127,33 +127,37 @@ impl SessionStatus {
     }
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// Adds to events of a session everything else that is known of them.
     pub fn event_records(
         &self,
         session: &SessionRow,
         events: &[EventView<'_>],
     ) -> Result<Vec<EventRecord>> {
-        let mut bytes = self.store.bytes();
-        let mut lines = LineCounter::new(&self.store);
+        let mut bytes = self.memory.store.bytes();
+        let mut lines = LineCounter::new(&self.memory.store);
         let mut events_with_lines = Vec::with_capacity(events.len());
         for view in events {
             let line = lines.line_of(&mut bytes, view.stream, view.event.span.offset)?;
             events_with_lines.push((view.clone(), line));
         }
-        EventCompleter::new(self, session)?.complete(events_with_lines)
+        EventCompleter::new(self.memory, session)?.complete(events_with_lines)
     }
 
     /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
-    pub fn session_meta(&self, session: &SessionRow) -> Result<Option<Value>> {
-        let Some((place, fields)) = self.store.session_meta(session.id)? else {
+    pub fn meta(&self, session: &SessionRow) -> Result<Option<Value>> {
+        let Some((place, fields)) = self.memory.store.session_meta(session.id)? else {
             return Ok(None);
         };
-        let span = (self.store.bytes()).read_alone(place.stream, place.offset, place.length);
-        let span = unless_damaged(&self.store, span)?;
+        let span = (self.memory.store.bytes()).read_alone(place.stream, place.offset, place.length);
+        let span = unless_damaged(&self.memory.store, span)?;
         let mut output = Output::default();
         if let Some(reader) = backstory_agents::reader(&session.agent)
-            && let Some(path) = self.store.stream_paths(session.id)?.get(&place.stream)
+            && let Some(path) = self
+                .memory
+                .store
+                .stream_paths(session.id)?
+                .get(&place.stream)
         {
             let path = Path::new(path);
             let mut reading = reader.begin(&SourceName { path }, None);

@@ -10,6 +10,7 @@ use super::messages::Messages;
 use super::records::Events;
 use super::usage::UsageRecord;
 use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 
 /// A session of a memory.
@@ -19,7 +20,7 @@ use crate::error::Result;
 /// use backstory_memory::{EventRange, Memory};
 ///
 /// let memory = Memory::open("/tmp/my-memory".as_ref())?;
-/// let session = memory.find_session("0d1f")?;
+/// let session = memory.sessions().find("0d1f")?;
 /// for message in session.messages(EventRange::All)? {
 ///     let message = message?;
 ///     println!("{} {}", message.kind, message.content);
@@ -50,17 +51,22 @@ pub struct StoredLog {
     stream: StreamRow,
 }
 
-impl Memory {
+impl<'m> Sessions<'m> {
     /// Returns the session whose id begins with this text; an error when there is none or more than one.
-    pub fn find_session(&self, prefix: &str) -> Result<Session<'_>> {
-        Ok(self.session_from_row(self.session(prefix)?))
+    pub fn find(&self, prefix: &str) -> Result<Session<'m>> {
+        Ok(self.open(self.row(prefix)?))
     }
 
-    /// Returns the session of a row of [`Memory::sessions`].
-    pub fn session_from_row(&self, row: SessionRow) -> Session<'_> {
-        Session { memory: self, row }
+    /// Returns the session of a row of [`Sessions::list`].
+    pub fn open(&self, row: SessionRow) -> Session<'m> {
+        Session {
+            memory: self.memory,
+            row,
+        }
     }
+}
 
+impl Memory {
     /// Returns one view of the memory for as long as it lives: what others write meanwhile is not seen. One at a time.
     pub fn read_view(&self) -> Result<View<'_>> {
         Ok(self.store.view()?)
@@ -91,12 +97,12 @@ impl Session<'_> {
 
     /// Returns the agent's own record of the session, as JSON.
     pub fn meta(&self) -> Result<Option<Value>> {
-        self.memory.session_meta(&self.row)
+        self.memory.sessions().meta(&self.row)
     }
 
     /// Returns the tokens of all messages.
     pub fn usage(&self) -> Result<UsageRecord> {
-        self.memory.session_usage(&self.row)
+        self.memory.sessions().usage(&self.row)
     }
 
     /// Returns the logs that say something of the session, in the order they were first read. Several sessions may share one.
@@ -116,6 +122,6 @@ impl Session<'_> {
 
     /// Writes the bytes of a log; an error when it is not whole.
     pub fn copy_log(&self, log: &StoredLog, out: &mut dyn Write) -> Result<()> {
-        self.memory.original(&log.stream, out)
+        self.memory.sessions().original(&log.stream, out)
     }
 }

@@ -6,7 +6,7 @@ use backstory_agents::Reader;
 use backstory_event::{EventView, Kind, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
 use backstory_store::{BlockReader, SessionRow, TelemetryRow};
 
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
@@ -54,7 +54,7 @@ fn move_to_prompts(telemetry: &mut [PlacedTelemetry], events: &[EventView<'_>]) 
     telemetry.sort_by_key(|placed| placed.seq);
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// Returns what the telemetry records up to the last of the events say, in the order of the events before them.
     pub(super) fn telemetry_of_events(
         &self,
@@ -65,11 +65,14 @@ impl Memory {
         else {
             return Ok(Vec::new());
         };
-        let elsewhere = self.store.telemetry_without_events(session.id)?;
-        let mut rows = self.store.telemetry(session.id, Seq::ZERO, last.seq)?;
+        let elsewhere = self.memory.store.telemetry_without_events(session.id)?;
+        let mut rows = self
+            .memory
+            .store
+            .telemetry(session.id, Seq::ZERO, last.seq)?;
         let streams: HashSet<StreamId> = elsewhere.iter().map(|row| row.stream).collect();
         rows.retain(|row| !streams.contains(&row.stream));
-        let mut bytes = self.store.bytes();
+        let mut bytes = self.memory.store.bytes();
         let mut found = Vec::new();
         for row in rows {
             let items = self.telemetry_of(row, reader, &mut bytes)?;
@@ -95,7 +98,7 @@ impl Memory {
         rows: &[TelemetryRow],
         reader: &dyn Reader,
     ) -> Result<Vec<PlacedTelemetry>> {
-        let mut times = self.store.event_times(session.id)?;
+        let mut times = self.memory.store.event_times(session.id)?;
         let mut latest = TimeMs::MIN;
         for (_, at) in &mut times {
             latest = latest.max(*at);
@@ -109,7 +112,7 @@ impl Memory {
             // How things are now.
             None => Seq::last_of(session.events),
         };
-        let mut bytes = self.store.bytes();
+        let mut bytes = self.memory.store.bytes();
         let mut found = Vec::new();
         for row in rows {
             let items = self.telemetry_of(*row, reader, &mut bytes)?;
@@ -134,7 +137,7 @@ impl Memory {
         bytes: &mut BlockReader<'_>,
     ) -> Result<Vec<Telemetry>> {
         let span = bytes.read(row.stream, row.offset, row.length);
-        let span = unless_damaged(&self.store, span)?;
+        let span = unless_damaged(&self.memory.store, span)?;
         Ok(reader.telemetry(&span))
     }
 }

@@ -11,7 +11,7 @@ use super::telemetry::telemetry_between;
 use super::turn_build::TurnSources;
 use super::turn_context::{first_settings, learn_event_settings, learn_settings};
 use super::usage::UsageRecord;
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 
 /// A prompt and everything up to the next one.
@@ -103,7 +103,7 @@ pub struct TurnTelemetry {
     pub other: Vec<Value>,
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// Returns the turns of a session, or one of them, as they are known at `now`.
     pub fn turns(
         &self,
@@ -115,7 +115,7 @@ impl Memory {
             check_turn(session, turn)?;
         }
         // Settings that a turn does not name are those of another turn, so that one alone needs all events, too.
-        let events = self.events(session, EventRange::All)?;
+        let events = self.event_views(session, EventRange::All)?;
         let telemetry = self.telemetry_of_events(session, &events)?;
         let models = self.models_of_turns(session, &events)?;
         let sources = TurnSources {

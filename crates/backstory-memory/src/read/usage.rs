@@ -6,7 +6,7 @@ use backstory_event::{EventView, Seq, SessionId, TurnNo, Usage};
 use backstory_store::{EventUsage, SessionRow};
 use serde::Serialize;
 
-use crate::Memory;
+use crate::Sessions;
 use crate::error::Result;
 
 /// Tokens and server-side tools of a message, turn or session.
@@ -101,7 +101,7 @@ impl From<&EventUsage> for UsageRecord {
     }
 }
 
-impl Memory {
+impl Sessions<'_> {
     /// Returns the usage of the messages that begin with these events, by their numbers.
     pub(super) fn usage_of_events(
         &self,
@@ -121,7 +121,7 @@ impl Memory {
             return Ok(HashMap::new());
         };
         let last = seqs.next_back().unwrap_or(first);
-        let found = self.store.event_usage(session, first, last)?;
+        let found = self.memory.store.event_usage(session, first, last)?;
         let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
         for found in &found {
             // What several models used for one answer is counted apart.
@@ -138,15 +138,15 @@ impl Memory {
         events: &[EventView<'_>],
     ) -> Result<HashMap<TurnNo, String>> {
         match nameless_turns(events.iter()) {
-            Some((first, last)) => Ok(self.store.turn_models(session.id, first, last)?),
+            Some((first, last)) => Ok(self.memory.store.turn_models(session.id, first, last)?),
             None => Ok(HashMap::new()),
         }
     }
 
     /// Returns the tokens of all messages of a session.
-    pub fn session_usage(&self, session: &SessionRow) -> Result<UsageRecord> {
+    pub fn usage(&self, session: &SessionRow) -> Result<UsageRecord> {
         Ok(UsageRecord {
-            service_tier: self.store.session_service_tier(session.id)?,
+            service_tier: self.memory.store.session_service_tier(session.id)?,
             ..UsageRecord::from(&session.usage)
         })
     }

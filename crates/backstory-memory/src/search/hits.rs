@@ -4,16 +4,17 @@ use backstory_event::{EventView, Kind, Seq};
 use backstory_store::SessionHead;
 
 use super::rank::{Ranked, standing};
-use super::{Found, Hit, MORE_TURNS, SearchOptions, passages, snippet};
-use crate::Memory;
+use super::{Found, Hit, MORE_TURNS, SearchOptions, snippet};
+use crate::Search;
 use crate::digest::{self, Noted};
 use crate::error::Result;
+use crate::models::passages;
 use crate::read::read_one;
 
-impl Memory {
+impl Search<'_> {
     /// What was noted of an event whose text is gone.
     fn noted(&self, head: &SessionHead, seq: Seq) -> Result<Option<Noted>> {
-        let mut noted = digest::evicted(&self.store, head)?.into_iter();
+        let mut noted = digest::evicted(&self.memory.store, head)?.into_iter();
         Ok(noted.find(|noted| noted.seq == seq))
     }
 
@@ -28,6 +29,7 @@ impl Memory {
         // What a session is moves it by some places, not by many.
         ranked.truncate(limit.saturating_mul(3).saturating_add(20));
         let heads = self
+            .memory
             .store
             .session_heads(ranked.iter().map(|ranked| ranked.session))?;
         let mut ranked: Vec<(Ranked, &SessionHead)> = ranked
@@ -40,7 +42,7 @@ impl Memory {
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));
-        let mut bytes = self.store.bytes();
+        let mut bytes = self.memory.store.bytes();
         let mut hits = Vec::new();
         for (ranked, head) in ranked {
             let turns = if options.each_turn {
@@ -54,7 +56,7 @@ impl Memory {
                 }
                 // The title is no event; the first one stands for it.
                 let seq = *event.max(&Seq::FIRST);
-                let shown = match read_one(&self.store, &mut bytes, head, seq)? {
+                let shown = match read_one(&self.memory.store, &mut bytes, head, seq)? {
                     Some(shown) => Shown::Event(Box::new(shown)),
                     // Of an evicted session the title is left, and what was noted.
                     None => match self.noted(head, *event)? {
@@ -84,7 +86,7 @@ fn hit(ranked: &Ranked, place: usize, head: &SessionHead, shown: &Shown, found: 
     let title = || head.title.clone().unwrap_or_default();
     let text = match (shown, chunk) {
         _ if event == Seq::ZERO => title(),
-        (Shown::Event(shown), Some(chunk)) => passages::passages(&shown.event)
+        (Shown::Event(shown), Some(chunk)) => passages(&shown.event)
             .get(chunk as usize)
             .cloned()
             .unwrap_or_default(),

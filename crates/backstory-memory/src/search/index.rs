@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_store::{IndexError, Lag, LagOrder, Store, TextIndex, try_lock_file};
 
-use crate::Memory;
+use crate::Search;
 use crate::derive::{FULLTEXT, FullText, Progress, Runner};
 use crate::error::Result;
 
@@ -25,34 +25,34 @@ pub struct IndexReport {
     pub rebuilt: bool,
 }
 
-impl Memory {
+impl Search<'_> {
     /// Brings the full-text index up to date. A few fresh events are left for later, unless `all` are asked for: search finds
     /// them all the same. A missing or damaged index is made anew.
     pub fn refresh_index(
-        &mut self,
+        &self,
         all: bool,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<IndexReport> {
-        let folder = index_folder(&self.home);
-        let seal = self.store.seal()?;
+        let folder = index_folder(&self.memory.home);
+        let seal = self.memory.store.seal()?;
         let whole = seal.is_some_and(|seal| seal.looks_whole(&folder));
-        if whole && is_left_beside(&unindexed(&self.store)?, all) {
+        if whole && is_left_beside(&unindexed(&self.memory.store)?, all) {
             return Ok(IndexReport::default());
         }
-        let index = FullText::open(&self.home, &self.store)?;
+        let index = FullText::open(&self.memory.home, &self.memory.store)?;
         self.finish_index(index, all, progress)
     }
 }
 
-impl Memory {
+impl Search<'_> {
     /// Adds to an index that is being written what it lacks, and makes all of it count.
     pub(crate) fn finish_index(
-        &mut self,
+        &self,
         index: FullText,
         all: bool,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<IndexReport> {
-        let total = self.store.lag().seen_events(None)?.1;
+        let total = self.memory.store.lag().seen_events(None)?.1;
         let mut done = 0;
         let mut count = |step: Progress| {
             if let Progress::Event = step {
@@ -60,26 +60,26 @@ impl Memory {
                 progress(done, total);
             }
         };
-        Runner::new(&self.store, index)?.finish(&mut self.store, all, &mut count)
+        Runner::new(&self.memory.store, index)?.finish(&self.memory.store, all, &mut count)
     }
 
     /// Makes the index smaller: without evicted events, if it has many, and without what a writer left that was stopped, be it files
     /// of this generation or others. With `anew` all of it is written again: how small an index becomes by removing events depends
     /// on how often it was written before.
-    pub(crate) fn reclaim_index(&mut self, anew: bool) -> Result<()> {
-        let folder = index_folder(&self.home);
-        let seal = self.store.seal()?;
+    pub(crate) fn reclaim_index(&self, anew: bool) -> Result<()> {
+        let folder = index_folder(&self.memory.home);
+        let seal = self.memory.store.seal()?;
         let has_index = seal.is_some();
         let is_whole = seal.is_none_or(|seal| seal.looks_whole(&folder));
         if anew && has_index {
-            let index = FullText::anew(&self.home, &self.store)?;
+            let index = FullText::anew(&self.memory.home, &self.memory.store)?;
             self.finish_index(index, true, &mut |_, _| {})?;
-        } else if !is_whole || unindexed(&self.store)?.iter().any(Lag::is_evicted) {
+        } else if !is_whole || unindexed(&self.memory.store)?.iter().any(Lag::is_evicted) {
             self.refresh_index(true, &mut |_, _| {})?;
         }
         // Whoever holds the lock may be about to write a new generation.
-        if let Some(_lock) = try_lock_file(&self.home.join("index.lock"))?
-            && let Some(seal) = self.store.seal()?
+        if let Some(_lock) = try_lock_file(&self.memory.home.join("index.lock"))?
+            && let Some(seal) = self.memory.store.seal()?
         {
             seal.remove_other_generations(&folder);
         }
@@ -98,20 +98,20 @@ pub struct IndexHealth {
     pub bytes: u64,
 }
 
-impl Memory {
+impl Search<'_> {
     /// Checks the full-text index, every byte of it.
     pub fn index_health(&self) -> Result<IndexHealth> {
-        let folder = index_folder(&self.home);
-        let fresh = unindexed(&self.store)?.iter().map(Lag::count).sum();
-        let verified = match self.store.seal()? {
+        let folder = index_folder(&self.memory.home);
+        let fresh = unindexed(&self.memory.store)?.iter().map(Lag::count).sum();
+        let verified = match self.memory.store.seal()? {
             Some(seal) => TextIndex::verify(&folder, &seal),
-            None if self.store.lag().seen_events(None)?.1 == 0 => Ok(()),
+            None if self.memory.store.lag().seen_events(None)?.1 == 0 => Ok(()),
             None => Err(IndexError::Missing),
         };
         Ok(IndexHealth {
             damage: verified.err().map(|error| error.to_string()),
             fresh,
-            bytes: index_bytes(&self.home),
+            bytes: index_bytes(&self.memory.home),
         })
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         let mut trial = Trial::new();
         for (round, beside) in [(0..60, 0), (0..5, 5), (5..60, 0)] {
             for session in round {
-                let line = if beside == 0 && trial.memory.session(&id(session)).is_err() {
+                let line = if beside == 0 && trial.memory.sessions().row(&id(session)).is_err() {
                     prompt(session, 1, 1, "count the till")
                 } else {
                     format!(

@@ -9,12 +9,12 @@ use backstory_event::{Seq, SessionId, TurnNo};
 use backstory_store::{EventRange, Place, TextIndex, VectorError, VectorKey, Vectors};
 
 use super::document::minute;
-use super::embed::VectorSet;
 use super::rank::Ranked;
 use super::scope::{Scope, event_key};
-use crate::Memory;
+use crate::Search;
 use crate::derive::vectors_consumer;
 use crate::error::{Error, Result};
+use crate::models::VectorSet;
 
 /// So many passages are compared closely.
 const NEAREST: usize = 500;
@@ -81,14 +81,20 @@ impl OpenModel {
     }
 }
 
-impl Memory {
+impl Search<'_> {
     /// Opens a model to search with.
     pub(super) fn open_model(&self, name: &str) -> Result<OpenModel> {
-        let model = Model::open(&self.model_folder(name))?;
+        let model = Model::open(&self.memory.models().folder(name))?;
         let weights = self
+            .memory
+            .models()
             .known_weights(name, &model)?
             .map(|(_, weights)| weights);
-        let set = VectorSet::new(self.vectors_folder(name), &model, weights.as_ref());
+        let set = VectorSet::new(
+            self.memory.models().vectors_folder(name),
+            &model,
+            weights.as_ref(),
+        );
         Ok(OpenModel {
             name: name.to_string(),
             model,
@@ -106,7 +112,7 @@ impl Memory {
         index: Option<&TextIndex>,
         open: &mut OpenModel,
     ) -> Result<Vec<Near>> {
-        if !open.set.folder.exists() && self.embedded_events(&open.name)?.0 > 0 {
+        if !open.set.folder.exists() && self.memory.models().embedded_events(&open.name)?.0 > 0 {
             return Err(Error::Vectors(VectorError::Damaged {
                 path: open.set.folder.clone(),
                 what: "they are gone".to_string(),
@@ -121,14 +127,18 @@ impl Memory {
                 })
         })?;
         // Vectors of events that changed since, or that are gone, tell nothing. Many are of few sessions: each is asked for once.
-        let consumer = self.store.lag().find(&vectors_consumer(&open.name))?;
+        let consumer = self
+            .memory
+            .store
+            .lag()
+            .find(&vectors_consumer(&open.name))?;
         let mut embedded: HashMap<SessionId, Seq> = HashMap::new();
         let mut kept = Vec::with_capacity(found.len());
         for (key, cosine) in found {
             let last = match embedded.entry(key.session) {
                 Entry::Occupied(entry) => *entry.get(),
                 Entry::Vacant(entry) => *entry.insert(match consumer {
-                    Some(consumer) => self.store.lag().seen_to(consumer, key.session)?,
+                    Some(consumer) => self.memory.store.lag().seen_to(consumer, key.session)?,
                     None => Seq::ZERO,
                 }),
             };
@@ -145,7 +155,7 @@ impl Memory {
             return Ok(true);
         }
         let (session, seq) = (key.session, key.seq);
-        let rows = self.store.events(session, EventRange::One(seq))?;
+        let rows = self.memory.store.events(session, EventRange::One(seq))?;
         Ok(rows.first().is_some_and(|row| {
             let place = Place {
                 session: key.session,

@@ -5,12 +5,10 @@
 //! `rank` orders. `document` decides what of an event is findable at all, `index` keeps the index in step.
 
 mod document;
-mod embed;
 mod hits;
 mod index;
 mod matching;
 mod meaning;
-mod passages;
 mod query;
 mod rank;
 mod regex;
@@ -19,7 +17,6 @@ mod scope;
 mod score;
 mod snippet;
 mod terms;
-mod text_vectors;
 mod typo;
 
 use std::collections::HashSet;
@@ -36,21 +33,17 @@ use crate::Memory;
 use crate::error::{Error, Result};
 
 pub(crate) use document::{Documents, searchable};
-pub use embed::EmbeddingState;
-pub(crate) use embed::{PassageBatch, VectorSet};
 pub use index::{IndexHealth, IndexReport};
 pub(crate) use index::{
     index_bytes, index_folder, indexable, is_left_beside, unindexed, vector_bytes,
 };
 pub(crate) use meaning::OpenModel;
-pub(crate) use passages::passages;
 pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use scope::SearchFilter;
 pub use score::{RetrievalScore, RetrievalSummary, ScoredQuery};
 pub use snippet::Snippet;
-pub use text_vectors::{TextEmbedder, TextVectors};
 
 /// So many events are ranked for each session that is asked for.
 const EVENTS_PER_SESSION: usize = 50;
@@ -112,9 +105,9 @@ pub struct Answer {
     pub mode: Mode,
     /// What the user should know: an index that could not be used, say.
     pub warnings: Vec<String>,
-    /// Whether the index has to be made anew, which [`Memory::refresh_index`] does.
+    /// Whether the index has to be made anew, which [`Search::refresh_index`] does.
     pub index_is_lost: bool,
-    /// Whether vectors have to be made anew, which [`Memory::embed`] does.
+    /// Whether vectors have to be made anew, which [`Models::embed`] does.
     pub vectors_are_lost: bool,
 }
 
@@ -147,9 +140,14 @@ pub(crate) struct OpenIndex {
     index: TextIndex,
 }
 
-impl Memory {
+/// Search of the turns of a memory.
+pub struct Search<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl Search<'_> {
     /// Finds the turns that a query asks for.
-    pub fn search(&mut self, query: &Query, options: &SearchOptions) -> Result<Answer> {
+    pub fn run(&self, query: &Query, options: &SearchOptions) -> Result<Answer> {
         if query.is_empty() {
             return Err(Error::EmptyQuery);
         }
@@ -157,23 +155,22 @@ impl Memory {
     }
 
     /// Finds the turns nearest to a vector of the model in use.
-    pub fn search_vector(&mut self, vector: &[f32], options: &SearchOptions) -> Result<Answer> {
+    pub fn run_vector(&self, vector: &[f32], options: &SearchOptions) -> Result<Answer> {
         self.search_for(Wanted::Vector(vector), options)
     }
 
-    fn search_for(&mut self, wanted: Wanted<'_>, options: &SearchOptions) -> Result<Answer> {
-        let (mut opened, mut model) = (self.open_index.take(), self.open_model.take());
-        let answer = self.search_with(wanted, options, &mut opened, &mut model);
-        (self.open_index, self.open_model) = (opened, model);
-        let mut answer = answer?;
+    fn search_for(&self, wanted: Wanted<'_>, options: &SearchOptions) -> Result<Answer> {
+        let mut index = self.memory.open_index.borrow_mut();
+        let mut model = self.memory.open_model.borrow_mut();
+        let mut answer = self.search_with(wanted, options, &mut index, &mut model)?;
         self.warn_of_damage(&mut answer);
         Ok(answer)
     }
 
     /// Names what could not be searched or shown because it is damaged.
     fn warn_of_damage(&self, answer: &mut Answer) {
-        let damage = self.take_damage();
-        self.note_damage(&damage);
+        let damage = self.memory.upkeep().take_damage();
+        self.memory.upkeep().note_damage(&damage);
         let warnings = damage.iter().map(|damage| match damage.piece {
             DamagedPiece::Setting(_) => damage.to_string(),
             DamagedPiece::Capture { .. } => {
@@ -192,17 +189,17 @@ impl Memory {
         model: &mut Option<OpenModel>,
     ) -> Result<Answer> {
         // One view of the store: what is indexed and what is not yet fit together, whatever a sweep does meanwhile.
-        let _view = self.store.view()?;
+        let _view = self.memory.store.view()?;
         let mut answer = Answer::default();
         self.reopen_index(opened, &mut answer)?;
         let index = opened.as_ref().map(|open| &open.index);
-        let mut scope = Scope::resolve(&options.filter, &self.store)?;
+        let mut scope = Scope::resolve(&options.filter, &self.memory.store)?;
         let mut found = match wanted {
             Wanted::Query(query) => {
                 let found = self.by_words(query, options, &mut scope, index)?;
                 match query.without_quotes() {
                     Some(query) if found.ranked.is_empty() => {
-                        scope = Scope::resolve(&options.filter, &self.store)?;
+                        scope = Scope::resolve(&options.filter, &self.memory.store)?;
                         let told =
                             "no turn has the quoted words side by side; these have them apart";
                         answer.warnings.push(told.to_string());
@@ -228,7 +225,7 @@ impl Memory {
                     found.ranked.clear();
                 }
                 let turn_of = |key: VectorKey| {
-                    let turn = self.store.turn_of(key.session, key.seq);
+                    let turn = self.memory.store.turn_of(key.session, key.seq);
                     turn.ok().flatten()
                 };
                 found.ranked = meaning::join(found.ranked, &near, turn_of);
@@ -261,7 +258,7 @@ impl Memory {
         let Some(name) = &options.model else {
             return Ok(None);
         };
-        let name = self.ready_model(name)?;
+        let name = self.memory.models().ready_model(name)?;
         if model.as_ref().is_none_or(|open| !open.is(&name)) {
             *model = Some(self.open_model(&name)?);
         }
@@ -279,12 +276,12 @@ impl Memory {
     }
 
     fn reopen_index(&self, opened: &mut Option<OpenIndex>, answer: &mut Answer) -> Result<()> {
-        let seal = self.store.seal()?;
+        let seal = self.memory.store.seal()?;
         if opened.as_ref().map(|open| &open.seal) == seal.as_ref() && seal.is_some() {
             return Ok(());
         }
         *opened = None;
-        let folder = index_folder(&self.home);
+        let folder = index_folder(&self.memory.home);
         let open = || TextIndex::open(&folder, seal.as_ref());
         // Tried twice: a writer may have just removed a file that its commit replaced.
         match open().or_else(|_| open()) {
@@ -309,8 +306,8 @@ impl Memory {
     ) -> Result<Found> {
         let mut terms = Terms::new(query, index)?;
         let pending = match index {
-            Some(_) => unindexed(&self.store)?,
-            None => indexable(&self.store)?,
+            Some(_) => unindexed(&self.memory.store)?,
+            None => indexable(&self.memory.store)?,
         };
         if index.is_some() {
             let fresh = |pending: &Lag| (pending.session, pending.from);
@@ -361,7 +358,14 @@ impl Memory {
         };
         terms.limit();
         let conditions: Vec<&[Atom]> = conditions(query).map(|clause| &clause.any[..]).collect();
-        let scanned = scan::scan(&self.home, &self.store, pending, terms, &conditions, scope)?;
+        let scanned = scan::scan(
+            &self.memory.home,
+            &self.memory.store,
+            pending,
+            terms,
+            &conditions,
+            scope,
+        )?;
         for (term, more) in terms.terms.iter_mut().zip(&scanned.frequencies) {
             term.frequency += more;
         }

@@ -11,7 +11,7 @@ use super::document::minute;
 use super::scope::Scope;
 use super::snippet::snippet_at;
 use super::{Answer, Hit, MORE_TURNS, Mode, SearchOptions};
-use crate::Memory;
+use crate::Search;
 use crate::error::{Error, Result};
 use crate::read::{on_all_cores, visit};
 
@@ -21,10 +21,10 @@ const AT_ONCE: usize = 32;
 /// A pattern may compile to so many bytes.
 const MOST_COMPILED: usize = 4 << 20;
 
-impl Memory {
+impl Search<'_> {
     /// Finds the turns whose text a regular expression matches, those of the sessions active last first. Calls `progress` with
     /// how many sessions were looked through, and of how many.
-    pub fn search_regex(
+    pub fn run_regex(
         &self,
         pattern: &str,
         options: &SearchOptions,
@@ -37,10 +37,10 @@ impl Memory {
             .size_limit(MOST_COMPILED)
             .build()
             .map_err(|error| Error::InvalidRegex(error.to_string()))?;
-        let scope = Scope::resolve(&options.filter, &self.store)?;
-        let mut sessions = self.store.session_rows(&SessionFilter::default())?;
+        let scope = Scope::resolve(&options.filter, &self.memory.store)?;
+        let mut sessions = self.memory.store.session_rows(&SessionFilter::default())?;
         sessions.retain(|session| scope.allows_session(*session));
-        let heads = self.store.session_heads(sessions.iter().copied())?;
+        let heads = self.memory.store.session_heads(sessions.iter().copied())?;
         let ordered: Vec<&SessionHead> = sessions
             .iter()
             .filter_map(|session| heads.get(session))
@@ -57,8 +57,8 @@ impl Memory {
         for (batch, heads) in ordered.chunks(AT_ONCE).enumerate() {
             progress(batch * AT_ONCE, ordered.len());
             answer.hits.extend(look_through(
-                &self.home,
-                &self.store,
+                &self.memory.home,
+                &self.memory.store,
                 heads,
                 &regex,
                 &scope,

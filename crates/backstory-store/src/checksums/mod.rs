@@ -27,8 +27,8 @@ const TRIGGERS: &str = include_str!("triggers.sql");
 impl Store {
     /// Has this connection drop the checksum of every row that it changes. Opening a store to write does this; it is a separate step
     /// because a hook that only captures has no time for it.
-    pub fn install_triggers(&mut self) -> Result<()> {
-        let transaction = self.connection.transaction()?;
+    pub fn install_triggers(&self) -> Result<()> {
+        let transaction = self.connection.unchecked_transaction()?;
         transaction.execute_batch(TRIGGERS)?;
         Ok(transaction.commit()?)
     }

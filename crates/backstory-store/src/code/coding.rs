@@ -19,7 +19,7 @@ use crate::open::Store;
 
 impl Store {
     /// Begins to store what was learned of source files.
-    pub fn coding(&mut self) -> Result<Coding<'_>> {
+    pub fn coding(&self) -> Result<Coding<'_>> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         Ok(Coding {

@@ -87,7 +87,7 @@ fn dump(store: &Store) -> Vec<String> {
 /// Adds snapshots, storing after each or when all are there.
 fn stored(snapshots: &[NewSnapshot<'static>], in_pieces: bool) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(folder.path()).unwrap();
+    let store = Store::open(folder.path()).unwrap();
     sessions(&store, 9);
     for snapshots in snapshots.chunks(if in_pieces { 1 } else { snapshots.len().max(1) }) {
         let coding = store.coding().unwrap();
@@ -179,7 +179,7 @@ fn long_histories_are_stored_in_parts() {
     let mut all = snapshots.clone();
     all.insert(1000, snapshot(2, 1, 9995, 1, &[9999]));
     let (_other, expected_store) = stored(&all, false);
-    let mut store = store;
+    let store = store;
     let coding = store.coding().unwrap();
     coding.add_snapshot(FILE, all[1000].clone()).unwrap();
     coding.commit().unwrap();
@@ -295,7 +295,7 @@ fn an_older_store_keeps_its_last_snapshots() {
         .pragma_update(None, "user_version", older as i64)
         .unwrap();
     drop(database);
-    let mut store = Store::open(folder.path()).unwrap();
+    let store = Store::open(folder.path()).unwrap();
     let rows = store.function_map(&SnapshotFilter::default()).unwrap();
     let told: Vec<String> = rows
         .iter()

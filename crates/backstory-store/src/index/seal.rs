@@ -169,13 +169,8 @@ impl Store {
     }
 
     /// Takes note that the index of this seal has these sessions, except for what changed meanwhile.
-    pub fn settle_index(
-        &mut self,
-        seal: &Seal,
-        consumer: ConsumerId,
-        indexed: &[Lag],
-    ) -> Result<()> {
-        let transaction = self.connection.transaction()?;
+    pub fn settle_index(&self, seal: &Seal, consumer: ConsumerId, indexed: &[Lag]) -> Result<()> {
+        let transaction = self.connection.unchecked_transaction()?;
         clear_lag(&transaction, consumer, indexed)?;
         let value = serde_json::to_vec(seal).unwrap_or_default();
         keep(&transaction, SETTING, &value)?;

@@ -71,7 +71,7 @@ struct Hot<'a> {
 
 impl Store {
     /// Begins to take in chunks.
-    pub fn batch(&mut self) -> Result<Batch<'_>> {
+    pub fn batch(&self) -> Result<Batch<'_>> {
         let connection = &self.connection;
         let hot = Hot {
             know: connection.prepare_cached(
@@ -626,14 +626,13 @@ impl Batch<'_> {
 
 impl Store {
     /// Gives titles that came before their session to it, as far as it is known by now.
-    pub fn settle_titles(&mut self) -> Result<()> {
+    pub fn settle_titles(&self) -> Result<()> {
         let waiting = "SELECT EXISTS (SELECT 1 FROM loose_titles JOIN event_keys ON event_keys.key = loose_titles.key)";
         if !self.connection.query_row(waiting, [], |row| row.get(0))? {
             return Ok(());
         }
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         transaction.execute(
             "UPDATE sessions SET title = found.title, title_rank = ?1 FROM \
                (SELECT event_keys.session AS session, loose_titles.title AS title FROM loose_titles \

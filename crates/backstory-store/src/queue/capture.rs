@@ -61,7 +61,7 @@ pub enum Captured {
 impl Store {
     /// Takes in what a hook was told, in one transaction. `project` is asked only when the session's is not known yet.
     pub fn capture(
-        &mut self,
+        &self,
         told: Option<&ToldSession<'_>>,
         items: &[NewItem<'_>],
         project: impl FnOnce(&str) -> Project,

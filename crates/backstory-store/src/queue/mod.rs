@@ -242,7 +242,7 @@ impl Store {
     }
 
     /// Takes the oldest items that are to be done by `now`.
-    pub fn take_items(&mut self, now: TimeMs, limit: usize) -> Result<Vec<Item>> {
+    pub fn take_items(&self, now: TimeMs, limit: usize) -> Result<Vec<Item>> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let items = {
@@ -260,7 +260,7 @@ impl Store {
     }
 
     /// Says what became of items that were taken. One that was asked for again meanwhile stays to be done.
-    pub fn finish_items(&mut self, outcomes: &[(i64, ItemOutcome)]) -> Result<()> {
+    pub fn finish_items(&self, outcomes: &[(i64, ItemOutcome)]) -> Result<()> {
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         for (id, outcome) in outcomes {
@@ -280,7 +280,7 @@ impl Store {
     }
 
     /// Lets items be tried again from the beginning: one, or all that failed. How many there were.
-    pub fn retry_items(&mut self, id: Option<i64>) -> Result<usize> {
+    pub fn retry_items(&self, id: Option<i64>) -> Result<usize> {
         let update = format!(
             "UPDATE queue SET state = {PENDING}, attempts = 0, not_before = 0 \
              WHERE IIF(?1 IS NULL, state = {FAILED}, id = ?1 AND state IN ({PENDING}, {FAILED}, {RAW}))"

@@ -17,8 +17,8 @@ use crate::setting::Setting;
 pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error> {
     let (file, range) = file_and_range(&arguments.file)?;
     let memory = setting.memory()?;
-    let blame = memory.blame(&file)?;
-    let damage = memory.take_damage();
+    let blame = memory.code().blame(&file)?;
+    let damage = memory.upkeep().take_damage();
     let last = blame.lines.len();
     let range = match range {
         Some(range) if *range.end() > last => {

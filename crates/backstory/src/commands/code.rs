@@ -33,7 +33,7 @@ fn moment(memory: &Memory, typed: &str) -> Result<TimeMs, Error> {
         Ok(at) => return Ok(at),
         Err(wrong) => wrong,
     };
-    match memory.session(typed) {
+    match memory.sessions().row(typed) {
         Ok(session) => Ok(session.started_at.unwrap_or_default()),
         Err(_) => Err(wrong.hint("or write the id of a session, or the beginning of one")),
     }

@@ -34,7 +34,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     options.limit = arguments.limit;
     options.scope = CompressScope {
         session: match &arguments.session {
-            Some(session) => Some(memory.session(session)?),
+            Some(session) => Some(memory.sessions().row(session)?),
             None => None,
         },
         since: match &arguments.since {
@@ -43,23 +43,25 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
         },
     };
     if arguments.dry_run {
-        return print_dry(&memory.dry_compress(&options)?, arguments);
+        return print_dry(&memory.summaries().dry_run(&options)?, arguments);
     }
     let Some(endpoint) = endpoint(setting)? else {
         return Err(Error::usage("there is no API key")
             .hint("set ANTHROPIC_API_KEY, or `backstory config set compress.api_key KEY`"));
     };
     let bar = progress_bar("asking [{bar:30}] {pos}/{len}, {eta} left {msg}");
-    let report = memory.compress(&endpoint, &options, &mut |progress| {
-        if progress.waiting {
-            bar.set_message("waiting for another process");
-            bar.enable_steady_tick(Duration::from_millis(200));
-            return;
-        }
-        bar.set_message("");
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-    });
+    let report = memory
+        .summaries()
+        .run(&endpoint, &options, &mut |progress| {
+            if progress.waiting {
+                bar.set_message("waiting for another process");
+                bar.enable_steady_tick(Duration::from_millis(200));
+                return;
+            }
+            bar.set_message("");
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+        });
     bar.finish_and_clear();
     let report = report?;
     print_run(&memory, &report, arguments)?;
@@ -101,7 +103,7 @@ pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
 
 fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let state = memory.compress_state(now())?;
+    let state = memory.summaries().state(now())?;
     let compress = &setting.config.compress;
     let has_key = setting.api().is_some();
     let is_built_in = compress.with == With::BuiltIn;
@@ -213,7 +215,7 @@ fn print_run(
     report: &CompressReport,
     arguments: &CompressArgs,
 ) -> Result<(), Error> {
-    let left = memory.compress_state(now())?;
+    let left = memory.summaries().state(now())?;
     if arguments.json {
         return print_json(&json!({
             "observed": report.observed,

@@ -26,7 +26,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     };
     // Git looks at the folder while the memory is opened.
     let here = folder.as_deref().map(Surroundings::of);
-    let mut memory = setting.memory()?;
+    let memory = setting.memory()?;
     let redactor = redactor(setting);
     let agent = arguments.agent.as_deref();
     let here = match here {
@@ -40,7 +40,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     options.prompt = arguments.prompt.as_deref();
     options.calls = arguments.calls;
     if let Some(session) = &arguments.before {
-        let session = memory.session(session)?;
+        let session = memory.sessions().row(session)?;
         let began = session.started_at.unwrap_or(options.now);
         (options.before, options.now) = (began, began);
         if arguments.project.is_none() {
@@ -49,10 +49,10 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         options.session = Some(session.name());
     }
     let started = Instant::now();
-    let context = memory.context(&options)?;
+    let context = memory.context().build(&options)?;
     let event = budget_event(&context, now()).taking(started.elapsed());
     log_event(&setting.store, &event);
-    let damage = memory.take_damage();
+    let damage = memory.upkeep().take_damage();
     if arguments.json {
         let answer = context_json(&context);
         print_answer(answer, &damage)?;
@@ -138,7 +138,7 @@ pub(crate) fn context_json(context: &Context) -> Value {
 /// A project that is not on this disk, by its name.
 fn named(memory: &Memory, project: &Path) -> Result<Surroundings, Error> {
     let name = project.to_string_lossy();
-    memory.surroundings_named(&name)?.ok_or_else(|| {
+    memory.context().surroundings_named(&name)?.ok_or_else(|| {
         let message = format!("no session of a project {name:?} is stored");
         Error::new(ErrorKind::NotFound, message)
             .hint("`backstory sessions` tells of which there are some")

@@ -8,8 +8,8 @@ use crate::output::print_json;
 
 /// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
 pub(crate) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<Damage>, Error> {
-    memory.verify_answer(rows)?;
-    Ok(memory.take_damage())
+    memory.upkeep().verify_answer(rows)?;
+    Ok(memory.upkeep().take_damage())
 }
 
 /// Adds damage to an answer for machines.
@@ -31,11 +31,14 @@ pub(super) fn report_damage(memory: &Memory, damage: &[Damage]) -> Result<(), Er
     if damage.is_empty() {
         return Ok(());
     }
-    memory.note_damage(damage);
+    memory.upkeep().note_damage(damage);
     let pieces: Vec<String> = damage.iter().map(Damage::to_string).collect();
     let error = Error::new(ErrorKind::NotFound, pieces.join("; "));
     Err(
-        if damage.iter().any(|damage| memory.can_be_read_again(damage)) {
+        if damage
+            .iter()
+            .any(|damage| memory.upkeep().can_be_read_again(damage))
+        {
             error.hint("the agent's log is still there: the next `backstory sweep` reads it again")
         } else {
             error.hint("restore the database from a backup; `backstory doctor --deep` lists everything that is damaged")

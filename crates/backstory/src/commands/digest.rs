@@ -23,8 +23,8 @@ const MOST_FILES: usize = 25;
 
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let session = memory.session(&arguments.session)?;
-    let digest = memory.digest(&session)?;
+    let session = memory.sessions().row(&arguments.session)?;
+    let digest = memory.sessions().digest(&session)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
         let answer = digest_json(&memory, &digest)?;

@@ -15,11 +15,11 @@ pub(super) fn run(setting: &Setting, arguments: &EmbedArgs) -> Result<(), Error>
         return Err(Error::usage("no model is in use")
             .hint("`backstory model list` shows models, `backstory model pull potion-base-8M` fetches a small one"));
     };
-    let mut memory = setting.memory_to_write()?;
+    let memory = setting.memory_to_write()?;
     let state = if arguments.status {
-        memory.embedding_state(model)?
+        memory.models().embedding_state(model)?
     } else {
-        embed(&mut memory, model)?
+        embed(&memory, model)?
     };
     if arguments.json {
         return print_json(&json!({
@@ -42,9 +42,9 @@ pub(super) fn run(setting: &Setting, arguments: &EmbedArgs) -> Result<(), Error>
 }
 
 /// Gives all events vectors, with a progress bar on a terminal.
-pub(super) fn embed(memory: &mut Memory, model: &str) -> Result<EmbeddingState, Error> {
+pub(super) fn embed(memory: &Memory, model: &str) -> Result<EmbeddingState, Error> {
     let bar = progress_bar("embedding [{bar:30}] {pos}/{len} events, {eta} left");
-    let state = memory.embed(model, &mut |state| {
+    let state = memory.models().embed(model, &mut |state| {
         bar.set_length(state.events);
         bar.set_position(state.embedded);
     })?;

@@ -20,21 +20,21 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     if arguments.dry_run {
         return print_dry_run(setting, arguments);
     }
-    let mut memory = setting.memory_to_write()?;
+    let memory = setting.memory_to_write()?;
     if arguments.renew_keys {
-        return renew_keys(&mut memory);
+        return renew_keys(&memory);
     }
     // What the arguments mean while an interrupted run has not been finished yet.
-    let asked_before = match memory.has_unfinished_forget()? {
-        true => find_sessions(&mut memory, arguments).unwrap_or_default(),
+    let asked_before = match memory.upkeep().has_unfinished_forget()? {
+        true => find_sessions(&memory, arguments).unwrap_or_default(),
         false => Vec::new(),
     };
-    let resumed = memory.resume_forget()?;
+    let resumed = memory.upkeep().resume_forget()?;
     if let Some(resumed) = resumed.as_ref().filter(|_| !arguments.json) {
         print_resumed(resumed)?;
     }
-    drain_spool(setting, &mut memory)?;
-    let sessions = match find_sessions(&mut memory, arguments) {
+    drain_spool(setting, &memory)?;
+    let sessions = match find_sessions(&memory, arguments) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let Some(resumed) = &resumed else {
                 return Err(error);
@@ -54,13 +54,13 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
         sessions => sessions?,
     };
     let places = forget_places(setting);
-    let plan = memory.plan_forget(&sessions, &places)?;
+    let plan = memory.upkeep().plan_forget(&sessions, &places)?;
     let allowed = if arguments.yes {
         plan.published
     } else {
         confirm(&sessions, &plan)?
     };
-    let report = memory.forget(&sessions, &places, &allowed)?;
+    let report = memory.upkeep().forget(&sessions, &places, &allowed)?;
     let printed = if arguments.json {
         print_json(&report_json(&sessions, Some(&report), resumed.as_ref()))
     } else {
@@ -73,8 +73,8 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
 }
 
 /// Replaces damaged keys.
-fn renew_keys(memory: &mut Memory) -> Result<(), Error> {
-    match memory.renew_keys()?.as_slice() {
+fn renew_keys(memory: &Memory) -> Result<(), Error> {
+    match memory.upkeep().renew_keys()?.as_slice() {
         [] => say("no key is damaged; nothing was changed"),
         damaged => say(&format!("replaced: {}", damaged.join(", "))),
     }
@@ -94,14 +94,14 @@ fn is_same_request(
 }
 
 /// Returns the sessions that were asked for; an error when there are none.
-fn find_sessions(memory: &mut Memory, arguments: &ForgetArgs) -> Result<Vec<SessionHead>, Error> {
+fn find_sessions(memory: &Memory, arguments: &ForgetArgs) -> Result<Vec<SessionHead>, Error> {
     let project = arguments.project.as_deref().map(project_filter);
     let which = match (&arguments.session, &project, &arguments.query) {
         (Some(session), ..) => Forget::Session(session),
         (_, Some(project), _) => Forget::Project(project),
         (.., query) => Forget::Query(query.as_deref().unwrap_or_default()),
     };
-    let sessions = memory.to_forget(which)?;
+    let sessions = memory.upkeep().to_forget(which)?;
     match sessions.is_empty() {
         true => Err(Error::new(ErrorKind::NotFound, "no session matches")),
         false => Ok(sessions),
@@ -119,7 +119,7 @@ fn forget_places(setting: &Setting) -> ForgetPlaces {
 
 /// Prints what would be forgotten and rewritten. Writes nothing: what waits in the spool stays there.
 fn print_dry_run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error> {
-    let mut memory = setting.memory_untouched()?;
+    let memory = setting.memory_untouched()?;
     let waiting = setting.spool().len();
     if waiting > 0 {
         warn(&format!(
@@ -130,8 +130,10 @@ fn print_dry_run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error>
             }
         ));
     }
-    let sessions = find_sessions(&mut memory, arguments)?;
-    let plan = memory.plan_forget(&sessions, &forget_places(setting))?;
+    let sessions = find_sessions(&memory, arguments)?;
+    let plan = memory
+        .upkeep()
+        .plan_forget(&sessions, &forget_places(setting))?;
     warn_of_refused(&plan);
     print_plan(&sessions, &plan, arguments.json)
 }

@@ -25,7 +25,10 @@ pub(super) fn run(setting: &Setting, arguments: &ModelArgs) -> Result<(), Error>
 
 fn list(setting: &Setting, json: bool) -> Result<(), Error> {
     let memory = Memory::open_existing(&setting.store)?;
-    let here = memory.as_ref().map(Memory::models).unwrap_or_default();
+    let here = memory
+        .as_ref()
+        .map(|memory| memory.models().list())
+        .unwrap_or_default();
     let used = setting.config.model.as_deref();
     let mut models = Vec::new();
     for (name, description) in &here {
@@ -99,8 +102,8 @@ fn pull(setting: &Setting, name: &str, mirror: Option<&str>) -> Result<(), Error
         Error::usage(format!("no model is called {name:?}"))
             .hint("`backstory model list` shows which can be pulled")
     })?;
-    let mut memory = Memory::open(&setting.store)?;
-    let folder = memory.download_folder(entry.name)?;
+    let memory = Memory::open(&setting.store)?;
+    let folder = memory.models().download_folder(entry.name)?;
     let bar = progress_bar("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left");
     hub::pull(
         entry,
@@ -114,14 +117,14 @@ fn pull(setting: &Setting, name: &str, mirror: Option<&str>) -> Result<(), Error
     )
     .map_err(|error| Error::from(backstory_memory::Error::Model(error)))?;
     bar.finish_and_clear();
-    memory.add_model(&folder, Some(entry.name))?;
+    memory.models().add(&folder, Some(entry.name))?;
     std::fs::remove_dir_all(&folder)?;
     choose(setting, entry.name)
 }
 
 fn add(setting: &Setting, path: &std::path::Path, name: Option<&str>) -> Result<(), Error> {
-    let mut memory = Memory::open(&setting.store)?;
-    let (name, imported) = memory.add_model(path, name)?;
+    let memory = Memory::open(&setting.store)?;
+    let (name, imported) = memory.models().add(path, name)?;
     talk(&format!(
         "added {name}: {} dimensions, {}",
         imported.description.dimensions,
@@ -138,11 +141,16 @@ fn choose(setting: &Setting, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let memory = setting.memory_to_write()?;
-    if !memory.models().iter().any(|(known, _)| known == name) {
+    if !memory
+        .models()
+        .list()
+        .iter()
+        .any(|(known, _)| known == name)
+    {
         return Err(backstory_memory::Error::NoModel(name.to_string()).into());
     }
     config::set(&setting.config_path, "model", &format!("{name:?}"))?;
-    let pending = memory.embedding_state(name)?.pending();
+    let pending = memory.models().embedding_state(name)?.pending();
     talk(&format!("search goes by words and by {name}"));
     if pending > 0 {
         talk(&format!(
@@ -154,8 +162,8 @@ fn choose(setting: &Setting, name: &str) -> Result<(), Error> {
 }
 
 fn remove(setting: &Setting, name: &str) -> Result<(), Error> {
-    let mut memory = setting.memory_to_write()?;
-    memory.remove_model(name)?;
+    let memory = setting.memory_to_write()?;
+    memory.models().remove(name)?;
     if setting.config.model.as_deref() == Some(name) {
         config::unset(&setting.config_path, "model")?;
     }

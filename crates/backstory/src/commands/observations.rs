@@ -17,7 +17,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     let memory = setting.memory()?;
     let (session, turn) = find_session_turn(&memory, &arguments.session)?;
     let started = Instant::now();
-    let mut observations = memory.observations(&session, turn)?;
+    let mut observations = memory.sessions().observations(&session, turn)?;
     if let Some(file) = &arguments.file {
         let is_it = |path: &String| path.ends_with(file.as_str());
         observations.retain(|observation| observation.files.iter().any(is_it));

@@ -20,12 +20,12 @@ use crate::output::{
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error> {
-    let mut memory = setting.memory_to_write()?;
-    drain_spool(setting, &mut memory)?;
+    let memory = setting.memory_to_write()?;
+    drain_spool(setting, &memory)?;
     match arguments.action {
         None => list(&memory, arguments),
         Some(QueueAction::Retry { id }) => {
-            let count = memory.retry_items(id)?;
+            let count = memory.captures().retry(id)?;
             if let Some(id) = id.filter(|_| count == 0) {
                 let message = format!("item {id} is not there, or is done already");
                 return Err(Error::new(ErrorKind::NotFound, message)
@@ -37,7 +37,9 @@ pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error>
             say(&format!("{} to be tried again", items(count as u64)))
         }
         Some(QueueAction::Run) => {
-            let report = memory.work_queue(&options(setting, &[], None), now())?;
+            let report = memory
+                .captures()
+                .work(&options(setting, &[], None), now())?;
             if arguments.json {
                 return print_json(
                     &json!({"done": report.done, "raw": report.raw, "later": report.later}),
@@ -61,9 +63,11 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         limit: arguments.limit,
         ..ItemFilter::default()
     };
-    let found = memory.items(&filter)?;
-    let sessions = memory.session_heads(found.iter().filter_map(|item| item.session))?;
-    let counts = memory.item_counts()?;
+    let found = memory.captures().items(&filter)?;
+    let sessions = memory
+        .sessions()
+        .heads(found.iter().filter_map(|item| item.session))?;
+    let counts = memory.captures().item_counts()?;
     if arguments.json {
         let counts: Map<String, Value> = ItemState::ALL
             .iter()
@@ -75,7 +79,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
             .map(|item| item_json(item, &sessions))
             .collect();
         print_json(&json!({"counts": counts, "items": items}))?;
-        return report_damage(memory, &memory.take_damage());
+        return report_damage(memory, &memory.upkeep().take_damage());
     }
     let mut out = stdout();
     for (state, count) in ItemState::ALL.iter().zip(counts) {
@@ -111,7 +115,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         )?;
     }
     out.flush()?;
-    report_damage(memory, &memory.take_damage())
+    report_damage(memory, &memory.upkeep().take_damage())
 }
 
 fn item_json(item: &Item, sessions: &HashMap<SessionId, SessionHead>) -> Value {

@@ -14,7 +14,7 @@ use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &ReportArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let evaluation = memory.evaluate_compressors()?;
+    let evaluation = memory.summaries().evaluate()?;
     if evaluation.tiers.is_empty() {
         return Err(
             Error::new(ErrorKind::NotFound, "no model has written anything yet")

@@ -25,13 +25,13 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
         }
     }
     let options = retain_options(setting);
-    let mut memory = match arguments.dry_run {
+    let memory = match arguments.dry_run {
         true => setting.memory_untouched()?,
         false => setting.memory_to_write()?,
     };
     let report = match arguments.dry_run {
-        true => memory.retain_plan(&options)?,
-        false => memory.retain(&options)?,
+        true => memory.upkeep().retain_plan(&options)?,
+        false => memory.upkeep().retain(&options)?,
     };
     if arguments.json {
         return print_json(&report_json(&report));
@@ -59,7 +59,7 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
 }
 
 fn pin(setting: &Setting, session: &str, pinned: bool, json: bool) -> Result<(), Error> {
-    let session = setting.memory_to_write()?.pin(session, pinned)?;
+    let session = setting.memory_to_write()?.upkeep().pin(session, pinned)?;
     if json {
         return print_json(&json!({"session": session, "pinned": pinned}));
     }
@@ -73,7 +73,7 @@ fn pin(setting: &Setting, session: &str, pinned: bool, json: bool) -> Result<(),
 }
 
 fn restore(setting: &Setting, session: &str, json: bool) -> Result<(), Error> {
-    let (session, files) = setting.memory_to_write()?.restore(session)?;
+    let (session, files) = setting.memory_to_write()?.upkeep().restore(session)?;
     if json {
         return print_json(&json!({"session": session, "pinned": true, "files": files}));
     }

@@ -23,18 +23,18 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
             _ => {}
         }
     }
-    let mut memory = Memory::open(&store)?;
+    let memory = Memory::open(&store)?;
     write_logs(&logs)?;
     let places = Places {
         home: &logs,
         variable: &|_| None,
     };
-    let report = memory.sweep(&SweepOptions::new(Sources::known(&places)), &mut |_| {})?;
+    let report = memory.import(&SweepOptions::new(Sources::known(&places)), &mut |_| {})?;
     if arguments.json {
         return print_json(&report_json(&report));
     }
     print_report(&store, &report, false)?;
-    let newest = memory.sessions(&SessionFilter {
+    let newest = memory.sessions().list(&SessionFilter {
         people_only: true,
         limit: 1,
         ..SessionFilter::default()

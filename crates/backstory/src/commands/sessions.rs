@@ -27,12 +27,12 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
         parent: arguments
             .parent
             .as_deref()
-            .map(|parent| Ok::<_, Error>(memory.session(parent)?.session))
+            .map(|parent| Ok::<_, Error>(memory.sessions().row(parent)?.session))
             .transpose()?,
         limit: arguments.limit,
         ..session_filter(&arguments.filter)?
     };
-    let rows = memory.sessions(&filter)?;
+    let rows = memory.sessions().list(&filter)?;
     let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
@@ -151,7 +151,7 @@ pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
 
 /// A session for machines.
 pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, Error> {
-    let meta = memory.session_meta(row)?;
+    let meta = memory.sessions().meta(row)?;
     Ok(json!({
         "session": row.session,
         "agent": row.agent,
@@ -164,7 +164,7 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "turns": row.turns + row.live_turns,
         "events": row.events + row.live_events,
         "models": row.models,
-        "usage": memory.session_usage(row)?,
+        "usage": memory.sessions().usage(row)?,
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
         "pinned": row.pinned,
         "evicted": row.evicted > Seq::ZERO,

@@ -49,7 +49,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return print_turns_json(&memory, &session, turn);
     }
     let range = turn.map_or(EventRange::All, EventRange::Turn);
-    let events = memory.events(&session, range)?;
+    let events = memory.sessions().event_views(&session, range)?;
     let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     tell_evicted(&session, &events);
     match format {
@@ -68,8 +68,8 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     #[cfg(feature = "columnar")]
     super::columnar::check_no_file(arguments)?;
     let memory = setting.memory()?;
-    let session = memory.session(&arguments.session)?;
-    let events = memory.tail(&session, arguments.count)?;
+    let session = memory.sessions().row(&arguments.session)?;
+    let events = memory.sessions().tail(&session, arguments.count)?;
     tell_evicted(&session, &events);
     let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
     if arguments.json {
@@ -115,13 +115,13 @@ pub(super) fn find_session_turn(
     memory: &Memory,
     text: &str,
 ) -> Result<(SessionRow, Option<TurnNo>), Error> {
-    let whole = memory.session(text);
+    let whole = memory.sessions().row(text);
     let Some((id, turn)) = text.rsplit_once('#') else {
         return Ok((whole?, None));
     };
     match (whole, turn.parse().map(TurnNo::last_of)) {
         (Ok(session), _) if session.session == text => Ok((session, None)),
-        (_, Ok(turn)) => Ok((memory.session(id)?, Some(turn))),
+        (_, Ok(turn)) => Ok((memory.sessions().row(id)?, Some(turn))),
         // The beginning of an id.
         (Ok(session), Err(_)) => Ok((session, None)),
         (Err(_), Err(_)) => Err(Error::usage(format!("{turn:?} is no turn"))
@@ -147,7 +147,7 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Resu
     let parent = session
         .parent
         .as_deref()
-        .map(|parent| memory.session(parent));
+        .map(|parent| memory.sessions().row(parent));
     if let Some(Ok(parent)) = parent
         && parent.evicted > Seq::ZERO
     {
@@ -156,7 +156,7 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Resu
             parent.session
         ));
     }
-    let streams = memory.streams(session)?;
+    let streams = memory.sessions().streams(session)?;
     if streams.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
@@ -190,7 +190,7 @@ fn print_original(
 ) -> Result<Option<Damage>, Error> {
     let mut damaged = None;
     for stream in streams {
-        match memory.original(stream, out) {
+        match memory.sessions().original(stream, out) {
             Err(backstory_memory::Error::Store(StoreError::DamagedPiece(piece))) => {
                 damaged = Some(*piece);
                 break;
@@ -235,7 +235,7 @@ impl Serialize for EventRecords<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.events.len()))?;
         for events in self.events.chunks(EVENTS_AT_ONCE) {
-            let records = self.memory.event_records(self.session, events);
+            let records = self.memory.sessions().event_records(self.session, events);
             for record in records.map_err(S::Error::custom)? {
                 list.serialize_element(&record)?;
             }
@@ -263,7 +263,7 @@ fn print_turns_json(
     session: &SessionRow,
     turn: Option<TurnNo>,
 ) -> Result<(), Error> {
-    let turns = memory.turns(session, turn, now())?;
+    let turns = memory.sessions().turns(session, turn, now())?;
     let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
     print_session(memory, session, "turns", turns, &damage)?;
     report_damage(memory, &damage)

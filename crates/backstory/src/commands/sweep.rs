@@ -44,15 +44,15 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         return check_found(&report, arguments);
     }
     let bar = Bar::new();
-    let mut memory = Memory::open(&setting.store)?;
-    let report = memory.sweep(&options, &mut |progress| bar.show(progress));
+    let memory = Memory::open(&setting.store)?;
+    let report = memory.import(&options, &mut |progress| bar.show(progress));
     bar.finish();
     let mut report = report?;
-    let caught_up = catch_up(setting, &mut memory);
+    let caught_up = catch_up(setting, &memory);
     if let Ok(caught_up) = &caught_up {
         report.problems.extend_from_slice(&caught_up.problems);
     }
-    report.problems.extend(memory.refused_logs()?);
+    report.problems.extend(memory.captures().refused_logs()?);
     report.problems.extend(damage_problems(&memory)?);
     let typed = (&arguments.paths[..], arguments.agent.as_deref());
     let no_logs = find_no_logs(setting, Some(&memory), report.discovered, typed)?;
@@ -61,7 +61,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     caught_up?;
     // They have just been shown.
     setting.spool().remove_traces();
-    embed_new(setting, &mut memory)?;
+    embed_new(setting, &memory)?;
     check_found(&report, arguments)
 }
 
@@ -108,8 +108,8 @@ fn check_found(report: &SweepReport, arguments: &SweepArgs) -> Result<(), Error>
 
 /// Names damage that was met, and captured events that are damaged: they have no other copy, so nothing else may read them for long.
 fn damage_problems(memory: &Memory) -> Result<Vec<Problem>, Error> {
-    let mut damage = memory.take_damage();
-    for found in memory.damaged_captures()? {
+    let mut damage = memory.upkeep().take_damage();
+    for found in memory.captures().damaged()? {
         if !damage.contains(&found) {
             damage.push(found);
         }
@@ -130,20 +130,22 @@ pub(crate) struct CaughtUp {
 }
 
 /// Stores captures that wait in the spool.
-pub(crate) fn drain_spool(setting: &Setting, memory: &mut Memory) -> Result<DrainReport, Error> {
+pub(crate) fn drain_spool(setting: &Setting, memory: &Memory) -> Result<DrainReport, Error> {
     let redact = setting.config.redact == Redact::On;
-    Ok(memory.drain_all(&setting.spool(), redact)?)
+    Ok(memory.captures().drain(&setting.spool(), redact)?)
 }
 
 /// Stores what waits in the spool, works off what hooks left to do, and takes the event log over.
-pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<CaughtUp, Error> {
+pub(crate) fn catch_up(setting: &Setting, memory: &Memory) -> Result<CaughtUp, Error> {
     let spool = setting.spool();
     let drained = drain_spool(setting, memory)?;
     if let Some(before) = SystemTime::now().checked_sub(WRITTEN_WITHIN) {
         spool.clean(before);
     }
     let started = Instant::now();
-    let worked = memory.work_queue(&options(setting, &[], None), now())?;
+    let worked = memory
+        .captures()
+        .work(&options(setting, &[], None), now())?;
     if worked.total() > 0 {
         let event = LogEvent::new(EventType::QueueDone, now())
             .with("done", worked.done)
@@ -152,7 +154,7 @@ pub(crate) fn catch_up(setting: &Setting, memory: &mut Memory) -> Result<CaughtU
             .taking(started.elapsed());
         log_event(&setting.store, &event);
     }
-    memory.take_over_log(now())?;
+    memory.upkeep().take_over_log(now())?;
     Ok(CaughtUp {
         items: drained.stored as u64 + worked.total(),
         problems: drained.problems,
@@ -177,15 +179,16 @@ fn print_either(
 }
 
 /// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
-pub(crate) fn embed_new(setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+pub(crate) fn embed_new(setting: &Setting, memory: &Memory) -> Result<(), Error> {
     let Some(model) = &setting.config.model else {
         return Ok(());
     };
     let quick = memory
         .models()
+        .list()
         .iter()
         .any(|(name, description)| name == model && description.family.is_static());
-    if quick && memory.embedding_state(model)?.pending() > 0 {
+    if quick && memory.models().embedding_state(model)?.pending() > 0 {
         // All is stored; what is wrong with the model must not look like a sweep that failed.
         if let Err(error) = embed(memory, model) {
             warn(error.message());

@@ -26,13 +26,15 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
     } else {
         TimeZone::system()
     };
-    let usage = memory.usage(by, &zone, arguments.agent.as_deref())?;
+    let usage = memory
+        .usage()
+        .table(by, &zone, arguments.agent.as_deref())?;
     let skipped = match arguments.limit {
         0 => 0,
         limit => usage.entries.len().saturating_sub(limit),
     };
     let entries = &usage.entries[skipped..];
-    let damage = memory.take_damage();
+    let damage = memory.upkeep().take_damage();
     if arguments.json {
         let rows: Vec<Value> = entries.iter().map(entry_json).collect();
         let answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });

@@ -22,7 +22,7 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error> {
     let mut options = options(setting, &[], arguments.agent.as_deref());
-    let mut memory = Memory::open(&setting.store)?;
+    let memory = Memory::open(&setting.store)?;
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Reading a log tells of itself; only writes matter.
@@ -47,9 +47,9 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
             }
         }
         options.retain = retain_options(setting);
-        sweep(&mut memory, &options, arguments.json)?;
-        catch_up(setting, &mut memory)?;
-        embed_new(setting, &mut memory)?;
+        sweep(&memory, &options, arguments.json)?;
+        catch_up(setting, &memory)?;
+        embed_new(setting, &memory)?;
         match changes.recv_timeout(LOOK_ANYWAY) {
             Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},
             Err(RecvTimeoutError::Timeout) => {}
@@ -58,8 +58,8 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
     }
 }
 
-fn sweep(memory: &mut Memory, options: &SweepOptions, json: bool) -> Result<(), Error> {
-    let report = memory.sweep(options, &mut |_| {})?;
+fn sweep(memory: &Memory, options: &SweepOptions, json: bool) -> Result<(), Error> {
+    let report = memory.import(options, &mut |_| {})?;
     if report.bytes_read == 0 {
         return Ok(());
     }

@@ -66,7 +66,7 @@ fn context(
 ) -> Result<Context, String> {
     // Git looks at the folder while the memory is opened.
     let here = Surroundings::of(folder);
-    let mut memory = setting
+    let memory = setting
         .memory()
         .map_err(|error| error.message().to_string())?;
     let redactor = redactor(setting);
@@ -78,7 +78,10 @@ fn context(
     if let Happening::Prompted { text, .. } = &input.happening {
         options.prompt = Some(text);
     }
-    let context = memory.context(&options).map_err(|error| error.to_string());
+    let context = memory
+        .context()
+        .build(&options)
+        .map_err(|error| error.to_string());
     // Closing it takes time, and the process ends anyway.
     std::mem::forget(memory);
     context

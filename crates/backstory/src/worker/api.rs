@@ -101,12 +101,12 @@ impl<'a> Answers<'a> {
         options.prompt = parameter(request, "prompt");
         let memory = self.memory.reader(&setting)?;
         let started = Instant::now();
-        let context = memory.context(&options).map_err(Error::from)?;
+        let context = memory.context().build(&options).map_err(Error::from)?;
         let event = budget_event(&context, now()).taking(started.elapsed());
         log_event(&setting.store, &event);
         let mut answer = context_json(&context);
-        let damage = memory.take_damage();
-        memory.note_damage(&damage);
+        let damage = memory.upkeep().take_damage();
+        memory.upkeep().note_damage(&damage);
         add_damage(&mut answer, &damage);
         Ok(answer)
     }
@@ -128,10 +128,10 @@ impl<'a> Answers<'a> {
 fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
-    let session = memory.session(session)?;
-    let mut answer = digest_json(&memory, &memory.digest(&session)?)?;
+    let session = memory.sessions().row(session)?;
+    let mut answer = digest_json(&memory, &memory.sessions().digest(&session)?)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
-    memory.note_damage(&damage);
+    memory.upkeep().note_damage(&damage);
     add_damage(&mut answer, &damage);
     Ok(answer)
 }
@@ -160,7 +160,7 @@ pub(super) struct Opened {
 
 impl Opened {
     /// The memory, to read it.
-    pub(super) fn reader(&mut self, setting: &Setting) -> Result<&mut Memory, Error> {
+    pub(super) fn reader(&mut self, setting: &Setting) -> Result<&Memory, Error> {
         let database = setting.store.join("backstory.db");
         let found = identity(&database);
         let known = self

@@ -68,7 +68,7 @@ fn go(shared: &Shared) {
 fn has_work(setting: &Setting, memory: &mut Opened) -> bool {
     let queued = memory
         .reader(setting)
-        .and_then(|memory| Ok(memory.has_work(now())?));
+        .and_then(|memory| Ok(memory.captures().has_work(now())?));
     queued.unwrap_or(false) || !setting.spool().is_empty()
 }
 
@@ -130,15 +130,15 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     })?;
     give_way();
     // A store that was removed meanwhile does not come back.
-    let mut memory = setting.memory_to_write()?;
+    let memory = setting.memory_to_write()?;
     let mut bytes_read = 0;
     if scope == Scope::Everything {
         let mut options = sweep::options(setting, &[], None);
         options.workers = 1;
-        bytes_read = memory.sweep(&options, &mut |_| {})?.bytes_read;
+        bytes_read = memory.import(&options, &mut |_| {})?.bytes_read;
     }
-    let worked = sweep::catch_up(setting, &mut memory)?.items;
-    sweep::embed_new(setting, &mut memory)?;
+    let worked = sweep::catch_up(setting, &memory)?.items;
+    sweep::embed_new(setting, &memory)?;
     let written = share(setting, &memory);
     Ok(bytes_read + worked + written > 0)
 }

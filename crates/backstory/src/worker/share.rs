@@ -17,7 +17,7 @@ const PAUSE_MS: i64 = 15 * 60 * 1000;
 /// What the worker offers between other things; how many items were written of. Trouble is kept for another time.
 pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
     if setting.config.compress.with == With::BuiltIn
-        || memory.compress_pauses(now()).unwrap_or(true)
+        || memory.summaries().are_paused(now()).unwrap_or(true)
     {
         return 0;
     }
@@ -34,7 +34,7 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
         ..Retry::default()
     };
     let started = Instant::now();
-    let report = memory.compress(&endpoint, &options, &mut |_| {});
+    let report = memory.summaries().run(&endpoint, &options, &mut |_| {});
     let trouble = match &report {
         Ok(report) => report.problem.map(str::to_string),
         Err(error) => Some(error.to_string()),
@@ -47,7 +47,7 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
             .failed(Some(trouble));
         log_event(&setting.store, &event);
         // Not a reason to fail for a round that did all else.
-        let _ = memory.pause_compress(now().plus_ms(PAUSE_MS));
+        let _ = memory.summaries().pause(now().plus_ms(PAUSE_MS));
     }
     report.map_or(0, |report| report.observed + report.summarised)
 }

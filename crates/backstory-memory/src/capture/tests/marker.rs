@@ -104,8 +104,13 @@ fn a_capture_that_is_too_large_for_the_spool_leaves_a_marker() {
     let input = hook::read(None, Some("UserPromptSubmit"), input.as_bytes()).unwrap();
     spool.put(&Capture::new(input, NOW)).unwrap();
     let mut story = Story::new();
-    let drained = story.trial.memory.drain_all(&spool, false).unwrap();
+    let drained = story.trial.memory.captures().drain(&spool, false).unwrap();
     assert_eq!(drained.stored, 1);
-    let items = story.trial.memory.items(&ItemFilter::default()).unwrap();
+    let items = story
+        .trial
+        .memory
+        .captures()
+        .items(&ItemFilter::default())
+        .unwrap();
     assert!(omitted_bytes(&items[0]).unwrap() > 32 << 20);
 }

@@ -74,7 +74,8 @@ impl Story {
         let memory = &mut self.trial.memory;
         let redactor = memory.store_redactor().unwrap();
         memory
-            .capture(&capture.clean(Some(&redactor)), Some(&redactor))
+            .captures()
+            .store(&capture.clean(Some(&redactor)), Some(&redactor))
             .unwrap()
     }
 
@@ -141,7 +142,7 @@ impl Story {
                 for hour in 1..=i64::from(times) {
                     let options = SweepOptions::new(Sources::default());
                     let now = NOW.plus_ms(hour * 3_600_000);
-                    self.trial.memory.work_queue(&options, now).unwrap();
+                    self.trial.memory.captures().work(&options, now).unwrap();
                 }
             }
         }
@@ -177,7 +178,12 @@ impl Story {
 
     /// How many items are in each state, without summaries.
     fn states(&self) -> String {
-        let mut items = self.trial.memory.items(&ItemFilter::default()).unwrap();
+        let mut items = self
+            .trial
+            .memory
+            .captures()
+            .items(&ItemFilter::default())
+            .unwrap();
         items.retain(|item| item.kind != ItemKind::Summary);
         items.reverse();
         let states: Vec<&str> = items.iter().map(|item| item.state.name()).collect();
@@ -340,7 +346,10 @@ fn it_is_found_and_its_session_listed() {
         story.tell(line);
     }
     let memory = &mut story.trial.memory;
-    let sessions = memory.sessions(&crate::SessionFilter::default()).unwrap();
+    let sessions = memory
+        .sessions()
+        .list(&crate::SessionFilter::default())
+        .unwrap();
     let [session] = &sessions[..] else {
         panic!("{sessions:?}")
     };
@@ -353,10 +362,15 @@ fn it_is_found_and_its_session_listed() {
         mode: Mode::Keyword,
         ..SearchOptions::default()
     };
-    let hits = memory.search(&Query::parse("fix"), &options).unwrap().hits;
+    let hits = memory
+        .search()
+        .run(&Query::parse("fix"), &options)
+        .unwrap()
+        .hits;
     assert_eq!((hits[0].turn, hits[0].event), (TurnNo::FIRST, Seq::FIRST));
     let hits = memory
-        .search(&Query::parse("cargo"), &options)
+        .search()
+        .run(&Query::parse("cargo"), &options)
         .unwrap()
         .hits;
     assert_eq!((hits[0].turn, hits[0].event), (TurnNo::FIRST, Seq::new(2)));
@@ -376,9 +390,9 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
     let session = story.trial.session(SESSION);
     let memory = &story.trial.memory;
     let kinds = |range| {
-        let events = memory.events(&session, range).unwrap();
-        let records = memory.event_records(&session, &events).unwrap();
-        let session = memory.session_from_row(session.clone());
+        let events = memory.sessions().event_views(&session, range).unwrap();
+        let records = memory.sessions().event_records(&session, &events).unwrap();
+        let session = memory.sessions().open(session.clone());
         let in_pieces = session.events(range).unwrap();
         assert_eq!(in_pieces.map(Result::unwrap).collect::<Vec<_>>(), records);
         events
@@ -395,10 +409,11 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
     assert_eq!(kinds(crate::EventRange::Last(2)), "tool_result prompt");
     assert!(
         memory
-            .events(&session, crate::EventRange::Turn(TurnNo::new(3)))
+            .sessions()
+            .event_views(&session, crate::EventRange::Turn(TurnNo::new(3)))
             .is_err()
     );
-    let session = memory.session_from_row(session);
+    let session = memory.sessions().open(session);
     let messages = session.messages(crate::EventRange::All).unwrap();
     let contents: Vec<(String, bool)> = messages
         .map(Result::unwrap)
@@ -433,7 +448,7 @@ fn an_item_of_a_process_that_died_comes_back_until_it_was_tried_too_often() {
         assert_eq!(store.reclaim_items().unwrap(), 1);
     }
     assert_eq!(story.states(), "failed");
-    assert_eq!(story.trial.memory.retry_items(None).unwrap(), 1);
+    assert_eq!(story.trial.memory.captures().retry(None).unwrap(), 1);
     assert_eq!(story.states(), "pending");
 }
 
@@ -488,20 +503,22 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
     }
     let memory = &mut story.trial.memory;
     let sessions = memory
+        .upkeep()
         .to_forget(crate::Forget::Session(&id(SESSION)))
         .unwrap();
     assert_eq!(
         memory
+            .upkeep()
             .forget(&sessions, &crate::ForgetPlaces::default(), &[])
             .unwrap()
             .proof
             .remains,
         [""; 0]
     );
-    assert_eq!(memory.item_counts().unwrap(), [0; 5]);
+    assert_eq!(memory.captures().item_counts().unwrap(), [0; 5]);
     assert_eq!(
         story.hook(20, "UserPromptSubmit", &json!({"prompt": "more"})),
         Captured::Forgotten
     );
-    assert_eq!(story.trial.memory.item_counts().unwrap(), [0; 5]);
+    assert_eq!(story.trial.memory.captures().item_counts().unwrap(), [0; 5]);
 }

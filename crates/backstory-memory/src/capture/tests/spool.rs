@@ -39,12 +39,12 @@ fn spooled_captures_are_stored_once_whoever_drains_them() {
         "{kept}"
     );
     let memory = &mut story.trial.memory;
-    assert_eq!(memory.drain_all(&spool, true).unwrap().stored, 1);
+    assert_eq!(memory.captures().drain(&spool, true).unwrap().stored, 1);
     assert!(spool.is_empty());
     // A process that was stopped before it could remove the file.
     std::fs::write(&file, kept).unwrap();
     std::fs::write(elsewhere.join("zz.json"), "half a captu").unwrap();
-    story.trial.memory.drain_all(&spool, true).unwrap();
+    story.trial.memory.captures().drain(&spool, true).unwrap();
     assert_eq!(story.states(), "pending");
     assert!(spool.is_empty() && elsewhere.join("zz.unreadable").exists());
     // One that was stopped in the middle of writing.
@@ -88,7 +88,13 @@ fn a_secret_in_the_middle_of_a_long_output_is_taken_out_whole() {
             json!({"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": output}});
         story.hook(1, "PostToolUse", &fields);
     }
-    for item in story.trial.memory.items(&ItemFilter::default()).unwrap() {
+    for item in story
+        .trial
+        .memory
+        .captures()
+        .items(&ItemFilter::default())
+        .unwrap()
+    {
         let body = String::from_utf8(item.body.unwrap()).unwrap();
         assert!(
             body.len() < 17_000 && !body.contains("sk-ant-api03"),

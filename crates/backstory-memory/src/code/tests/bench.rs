@@ -135,7 +135,10 @@ impl Bench {
     /// All symbols of all snapshots: `1#2 shop.py m:Shop.pay 3-4`.
     pub(crate) fn snapshots(&self) -> Vec<String> {
         let memory = &self.trial.memory;
-        let mut rows = memory.function_map(&CodeRowFilter::default()).unwrap();
+        let mut rows = memory
+            .code()
+            .function_map(&CodeRowFilter::default())
+            .unwrap();
         rows.sort_by_key(|row| row.snapshot_at);
         let line = |row: &crate::FunctionRow| {
             let (turn, file) = (
@@ -162,7 +165,7 @@ impl Bench {
     /// All calls of all snapshots: `shop.py 5 pay > self.check = Shop.check (self_method)`.
     pub(crate) fn calls(&self) -> Vec<String> {
         let memory = &self.trial.memory;
-        let rows = memory.call_rows(&CodeRowFilter::default()).unwrap();
+        let rows = memory.code().call_rows(&CodeRowFilter::default()).unwrap();
         let line = |row: &crate::CallRow| {
             format!(
                 "{} {} {} > {} = {} ({})",
@@ -179,7 +182,7 @@ impl Bench {
 
     /// All changes, the oldest first: `1#2 ~shop.py +pay ~Shop.sum →new(old)`.
     pub(crate) fn told(&self) -> Vec<String> {
-        let turns = self.trial.memory.code_changes(&ChangeFilter::default());
+        let turns = self.trial.memory.code().changes(&ChangeFilter::default());
         let mut told = Vec::new();
         for turn in turns.unwrap().iter().rev() {
             let session = u32::from_str_radix(&turn.session.session[..8], 16).unwrap();

@@ -215,13 +215,26 @@ fn a_file_that_was_left_broken_is_told() {
     bench.ask(1, "break it");
     bench.edit(1, "shop.py", "class Shop:", "class Shop(:");
     bench.sweep();
-    let broken = bench.trial.memory.broken_files(ROOT.as_ref()).unwrap();
+    let broken = bench
+        .trial
+        .memory
+        .code()
+        .broken_files(ROOT.as_ref())
+        .unwrap();
     assert_eq!(broken.len(), 1);
     assert_eq!(broken[0].0, "shop.py");
     bench.ask(1, "mend it");
     bench.edit(1, "shop.py", "class Shop(:", "class Shop:");
     bench.sweep();
-    assert_eq!(bench.trial.memory.broken_files(ROOT.as_ref()).unwrap(), []);
+    assert_eq!(
+        bench
+            .trial
+            .memory
+            .code()
+            .broken_files(ROOT.as_ref())
+            .unwrap(),
+        []
+    );
 }
 
 #[test]
@@ -257,7 +270,7 @@ fn a_life_is_told_through_renames() {
     bench.ask(1, "another");
     bench.write(1, "other.py", "def total():\n    return 1\n");
     bench.sweep();
-    let lives = bench.trial.memory.symbol_lives("total", None).unwrap();
+    let lives = bench.trial.memory.code().history("total", None).unwrap();
     let told: Vec<(String, Vec<String>)> = lives
         .iter()
         .map(|life| {
@@ -292,7 +305,7 @@ fn a_life_is_told_through_renames() {
             .len(),
         1
     );
-    assert_eq!(bench.trial.memory.symbol_lives("otal", None).unwrap(), []);
+    assert_eq!(bench.trial.memory.code().history("otal", None).unwrap(), []);
 }
 
 #[test]
@@ -306,7 +319,7 @@ fn evicted_sessions_are_still_told() {
     bench.sweep();
     assert!(bench.trial.evicted(1));
     assert_eq!(bench.told(), before);
-    let lives = bench.trial.memory.symbol_lives("pay", None).unwrap();
+    let lives = bench.trial.memory.code().history("pay", None).unwrap();
     assert_eq!(lives[0].changes[0].prompt.as_deref(), Some("make a shop"));
 }
 
@@ -327,7 +340,10 @@ fn what_a_forgotten_session_wrote_is_in_no_snapshot_of_others() {
     bench.sweep();
     let names = |bench: &Bench| {
         let memory = &bench.trial.memory;
-        format!("{:?}", memory.function_map(&CodeRowFilter::default()))
+        format!(
+            "{:?}",
+            memory.code().function_map(&CodeRowFilter::default())
+        )
     };
     assert!(names(&bench).contains("zanzibar"));
     let forgotten = bench
@@ -386,6 +402,7 @@ fn what_was_seen_live_is_told_once() {
     let mut see = |text: &str, before: Option<&str>, at| {
         std::fs::write(&path, text).unwrap();
         memory
+            .code()
             .see_file(&path, session.id, before, at, None)
             .unwrap()
     };
@@ -429,6 +446,6 @@ fn what_was_seen_live_is_told_once() {
         bench.told(),
         ["1#1 nshop.py n:Shop n:Shop.close n:Shop.pay n:open_shop"]
     );
-    let lives = bench.trial.memory.symbol_lives("Shop", None).unwrap();
+    let lives = bench.trial.memory.code().history("Shop", None).unwrap();
     assert_eq!(lives[0].changes[0].change, SymbolChangeKind::New);
 }

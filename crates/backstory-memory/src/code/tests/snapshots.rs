@@ -137,11 +137,12 @@ fn a_moved_file_goes_on_under_its_new_name() {
     let memory = &bench.trial.memory;
     let found = |path: &str, until| {
         let path = std::path::Path::new(ROOT).join(path);
-        memory.stored_outlines(&path, until, None).unwrap()
+        memory.code().outlines(&path, until, None).unwrap()
     };
     assert!(found("src/till.py", None).missing[0].gone_at.is_some());
     // Before it was moved, by the name that it had.
     let first = memory
+        .code()
         .function_map(&crate::CodeRowFilter::default())
         .unwrap()
         .iter()
@@ -186,8 +187,9 @@ fn forgetting_leaves_the_snapshots_from_before() {
     let before = of_first(bench.snapshots());
     assert_eq!(before.len(), 5);
     let memory = &mut bench.trial.memory;
-    let forgotten = memory.to_forget(Forget::Session(&id(2))).unwrap();
+    let forgotten = memory.upkeep().to_forget(Forget::Session(&id(2))).unwrap();
     memory
+        .upkeep()
         .forget(&forgotten, &ForgetPlaces::default(), &[])
         .unwrap();
     assert_eq!(bench.snapshots(), before);
@@ -263,11 +265,12 @@ fn what_is_seen_live_has_no_secrets() {
     let memory = &mut bench.trial.memory;
     let redactor = memory.store_redactor().unwrap();
     memory
+        .code()
         .see_file(&path, session.id, None, TimeMs::new(1), Some(&redactor))
         .unwrap();
     let rows = format!(
         "{:?}",
-        memory.function_map(&crate::CodeRowFilter::default())
+        memory.code().function_map(&crate::CodeRowFilter::default())
     );
     assert!(
         rows.contains("[REDACTED:") && !rows.contains(&secret),
@@ -311,8 +314,8 @@ fn what_edits_put_together_has_no_secrets() {
     let filter = crate::CodeRowFilter::default();
     let rows = format!(
         "{:#?} {:#?} {:#?}",
-        memory.function_map(&filter).unwrap(),
-        memory.call_rows(&filter).unwrap(),
+        memory.code().function_map(&filter).unwrap(),
+        memory.code().call_rows(&filter).unwrap(),
         bench.told(),
     );
     for secret in (0..8)

@@ -90,7 +90,7 @@ fn nobody_is_obeyed_who_only_wrote_into_a_log() {
         for occasion in occasions {
             options.occasion = occasion;
             options.session = Some(SessionName::new("claude-code", id(1 + round * 5)));
-            let context = trial.memory.context(&options).unwrap();
+            let context = trial.memory.context().build(&options).unwrap();
             seen += usize::from(!context.text.is_empty());
             unbroken(&context.text, &payloads);
         }
@@ -172,7 +172,7 @@ fn check_id(ids: [&str; 2], told: bool) {
     ] {
         options.occasion = occasion;
         options.prompt = Some("where is src/voucher.rs?");
-        let context = trial.memory.context(&options).unwrap();
+        let context = trial.memory.context().build(&options).unwrap();
         unbroken(&context.text, &[]);
         assert_eq!(
             context.text.contains("voucher"),
@@ -182,7 +182,7 @@ fn check_id(ids: [&str; 2], told: bool) {
         );
         // The session that is told may have such an id as well.
         options.session = Some(SessionName::new("claude-code", ids[0].to_string()));
-        let context = trial.memory.context(&options).unwrap();
+        let context = trial.memory.context().build(&options).unwrap();
         unbroken(&context.text, &[]);
         options.session = None;
     }
@@ -228,7 +228,7 @@ fn what_programs_put_there_and_names_that_are_texts_are_not_told() {
         (Occasion::Compaction, options.session.clone()),
     ] {
         (options.occasion, options.session) = (occasion, session);
-        let text = trial.memory.context(&options).unwrap().text;
+        let text = trial.memory.context().build(&options).unwrap().text;
         assert!(text.contains("a.js: A.plain, A"), "{text}");
         assert!(!text.contains("zq"), "{text}");
     }
@@ -252,7 +252,7 @@ fn what_a_program_called_a_session_is_not_told() {
             "zqtitle of a program".to_string()
         )
     );
-    let context = trial.memory.context(&options()).unwrap();
+    let context = trial.memory.context().build(&options()).unwrap();
     assert!(!context.text.contains("zqtitle"), "{}", context.text);
     assert!(
         context.text.contains("\"fix the flaky cart test\""),
@@ -262,6 +262,6 @@ fn what_a_program_called_a_session_is_not_told() {
     let given = json!({"type": "custom-title", "customTitle": "Vouchers", "sessionId": id(2)});
     trial.append(&id(2), &[format!("{given}\n")]);
     trial.sweep();
-    let context = trial.memory.context(&options()).unwrap();
+    let context = trial.memory.context().build(&options()).unwrap();
     assert!(context.text.contains("\"Vouchers\""), "{}", context.text);
 }

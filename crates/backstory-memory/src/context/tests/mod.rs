@@ -135,7 +135,7 @@ fn two_sessions() -> Trial {
 #[test]
 fn a_new_session_is_told_what_was_done() {
     let mut trial = two_sessions();
-    let context = trial.memory.context(&options()).unwrap();
+    let context = trial.memory.context().build(&options()).unwrap();
     check(
         &context,
         &[
@@ -162,7 +162,7 @@ fn files_that_are_being_changed_come_first_and_bring_their_story() {
     let mut trial = two_sessions();
     let mut options = options();
     options.here.set_changed(&["src/checkout.rs"]);
-    let context = trial.memory.context(&options).unwrap();
+    let context = trial.memory.context().build(&options).unwrap();
     let told = lines(&context);
     assert_eq!(told[4], "- src/checkout.rs · 23 hours ago [00000002#1]");
     assert!(
@@ -182,17 +182,17 @@ fn nothing_is_told_where_nothing_is_known() {
         }],
         None,
     );
-    assert_eq!(trial.memory.context(&elsewhere).unwrap().text, "");
+    assert_eq!(trial.memory.context().build(&elsewhere).unwrap().text, "");
     let before = ContextOptions {
         before: NOW.minus_ms(10 * DAY),
         ..options()
     };
-    assert_eq!(trial.memory.context(&before).unwrap().text, "");
+    assert_eq!(trial.memory.context().build(&before).unwrap().text, "");
     let tiny = ContextOptions {
         tokens: 30,
         ..options()
     };
-    assert_eq!(trial.memory.context(&tiny).unwrap().text, "");
+    assert_eq!(trial.memory.context().build(&tiny).unwrap().text, "");
 }
 
 #[test]
@@ -201,14 +201,14 @@ fn who_goes_on_is_told_only_what_is_new() {
     let mut options = options();
     options.occasion = Occasion::Resume;
     options.session = Some(SessionName::new("claude-code", id(1)));
-    let context = trial.memory.context(&options).unwrap();
+    let context = trial.memory.context().build(&options).unwrap();
     assert!(
         context.text.contains("[00000002#") && !context.text.contains("[00000001#"),
         "{}",
         context.text
     );
     options.session = Some(SessionName::new("claude-code", id(2)));
-    assert_eq!(trial.memory.context(&options).unwrap().text, "");
+    assert_eq!(trial.memory.context().build(&options).unwrap().text, "");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn after_compaction_a_session_is_told_what_it_did_itself() {
     let mut options = options();
     options.occasion = Occasion::Compaction;
     options.session = Some(SessionName::new("claude-code", id(2)));
-    let context = trial.memory.context(&options).unwrap();
+    let context = trial.memory.context().build(&options).unwrap();
     let told = lines(&context);
     assert_eq!(
         told[..6],
@@ -244,7 +244,7 @@ fn what_is_known_about_a_prompt_is_told() {
     let mut options = options();
     options.occasion = Occasion::Prompt;
     options.prompt = Some("is the flaky cart test back?");
-    let context = trial.memory.context(&options).unwrap();
+    let context = trial.memory.context().build(&options).unwrap();
     check(
         &context,
         &[
@@ -253,7 +253,7 @@ fn what_is_known_about_a_prompt_is_told() {
         ],
     );
     options.prompt = Some("translate the imprint into Norwegian");
-    assert_eq!(trial.memory.context(&options).unwrap().text, "");
+    assert_eq!(trial.memory.context().build(&options).unwrap().text, "");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn files_are_told_with_their_functions() {
         .tool("Edit", &edit, "The file has been updated.", false)
         .write(&trial);
     trial.sweep();
-    let context = trial.memory.context(&options()).unwrap();
+    let context = trial.memory.context().build(&options()).unwrap();
     let told = lines(&context);
     let line = "- src/till.rs: Till.close, count, Till.open · 23 hours ago [00000002#1]";
     assert!(told.contains(&line), "{told:#?}");
@@ -298,7 +298,7 @@ fn files_are_told_with_their_functions() {
             .write(&trial_two);
     }
     trial_two.sweep();
-    let context = trial_two.memory.context(&options()).unwrap();
+    let context = trial_two.memory.context().build(&options()).unwrap();
     let file = lines(&context)
         .into_iter()
         .find(|line| line.starts_with("- src/till.rs"))
@@ -333,7 +333,7 @@ fn work_on_the_branch_is_told_however_long_ago() {
     trial.sweep();
     let mut options = options();
     let told = |trial: &mut Trial, options: &ContextOptions<'_>| {
-        trial.memory.context(options).unwrap().text
+        trial.memory.context().build(options).unwrap().text
     };
     assert!(!told(&mut trial, &options).contains("src/till.rs"));
     options.here.branch = Some("ada/till".to_string());
@@ -367,9 +367,9 @@ fn nothing_is_told_of_other_projects() {
     let mut options = options();
     options.prompt = Some("why does the flaky cart test in src/cart.rs fail?");
     for (number, folder) in (20..).zip(folders) {
-        let here = trial.memory.surroundings_named(folder).unwrap();
+        let here = trial.memory.context().surroundings_named(folder).unwrap();
         options.here = here.unwrap();
-        let told = trial.memory.context(&options).unwrap().text;
+        let told = trial.memory.context().build(&options).unwrap().text;
         let cited: Vec<&str> = told
             .lines()
             .filter_map(|line| Some(line.rsplit_once(" [")?.1.split_once('#')?.0))
@@ -379,6 +379,10 @@ fn nothing_is_told_of_other_projects() {
             "{folder}: {told}"
         );
     }
-    let named = trial.memory.surroundings_named("my_shop").unwrap();
+    let named = trial
+        .memory
+        .context()
+        .surroundings_named("my_shop")
+        .unwrap();
     assert_eq!(named.unwrap().projects.len(), 1);
 }

@@ -7,14 +7,14 @@ use crate::{Query, SearchOptions};
 fn our_own_words_teach_us_nothing() {
     let mut trial = two_sessions();
     trial.checks = false;
-    let first = trial.memory.context(&options()).unwrap();
-    let found = trial.memory.search(
+    let first = trial.memory.context().build(&options()).unwrap();
+    let found = trial.memory.search().run(
         &Query::parse("discount checkout"),
         &SearchOptions::default(),
     );
     let found = found.unwrap().hits.len();
     for session in 10..110 {
-        let told = trial.memory.context(&options()).unwrap();
+        let told = trial.memory.context().build(&options()).unwrap();
         assert_eq!(told, first, "session {session}");
         let mut log = Log::new(session, 0);
         log.at = log.at.minus_ms(DAY / 2);
@@ -34,13 +34,13 @@ fn our_own_words_teach_us_nothing() {
         trial.sweep();
         let row = trial.session(session);
         assert_eq!(
-            trial.memory.observations(&row, None).unwrap(),
+            trial.memory.sessions().observations(&row, None).unwrap(),
             [],
             "session {session}"
         );
     }
-    assert_eq!(trial.memory.context(&options()).unwrap(), first);
-    let again = trial.memory.search(
+    assert_eq!(trial.memory.context().build(&options()).unwrap(), first);
+    let again = trial.memory.search().run(
         &Query::parse("discount checkout"),
         &SearchOptions::default(),
     );

@@ -112,7 +112,7 @@ impl Course {
     fn sweep_partly(&mut self) {
         let options = self.bench.trial.sweep_options();
         let memory = &mut self.bench.trial.memory;
-        if !memory.sweep_little(&options, u64::MAX).unwrap() {
+        if !memory.import_little(&options, u64::MAX).unwrap() {
             return;
         }
         self.imported = self.logs.clone();
@@ -120,7 +120,7 @@ impl Course {
         self.trace
             .push(format!("{}: partly {parts:04b}", self.written));
         let redactor = memory.store_redactor().unwrap();
-        let store = &mut memory.store;
+        let store = &memory.store;
         if parts == 0 {
             return;
         }
@@ -176,7 +176,14 @@ impl Course {
 
     fn lose(&mut self, loss: Loss) {
         let (Loss::Evict(session) | Loss::Forget(session) | Loss::Restore(session)) = loss;
-        if self.bench.trial.memory.session(&id(session)).is_err() {
+        if self
+            .bench
+            .trial
+            .memory
+            .sessions()
+            .row(&id(session))
+            .is_err()
+        {
             return;
         }
         // A file's history loses what came after a session that is forgotten, and no text is found that is evicted.
@@ -284,21 +291,31 @@ pub(super) fn remove_folder(bench: &Bench, name: &str) {
 }
 
 pub(super) fn embed(bench: &mut Bench) {
-    bench.trial.memory.embed(MODEL, &mut |_| {}).unwrap();
+    bench
+        .trial
+        .memory
+        .models()
+        .embed(MODEL, &mut |_| {})
+        .unwrap();
 }
 
 pub(super) fn carry_out(bench: &mut Bench, loss: Loss) {
     let memory = &mut bench.trial.memory;
     match loss {
         Loss::Evict(session) => {
-            let row = memory.session(&id(session)).unwrap().id;
+            let row = memory.sessions().row(&id(session)).unwrap().id;
             let mut evictor = memory.store.evictor().unwrap();
             evictor.evict(row, NOW, b"[]").unwrap();
         }
-        Loss::Restore(session) => drop(memory.restore(&id(session)).unwrap()),
+        Loss::Restore(session) => drop(memory.upkeep().restore(&id(session)).unwrap()),
         Loss::Forget(session) => {
-            let heads = memory.to_forget(Forget::Session(&id(session))).unwrap();
-            let report = memory.forget(&heads, &ForgetPlaces::default(), &[]);
+            let heads = memory
+                .upkeep()
+                .to_forget(Forget::Session(&id(session)))
+                .unwrap();
+            let report = memory
+                .upkeep()
+                .forget(&heads, &ForgetPlaces::default(), &[]);
             assert_eq!(report.unwrap().proof.remains, [""; 0]);
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn dump_derived(bench: &mut Bench) -> Vec<String> {
         let digest = bench.trial.memory.store.digest(session.id).unwrap();
         let notes = digest.map(|digest| String::from_utf8(digest.notes).unwrap());
         lines.push(format!("notes {} {notes:?}", session.session));
-        let keys = bench.trial.memory.vector_keys(MODEL).unwrap();
+        let keys = bench.trial.memory.models().vector_keys(MODEL).unwrap();
         for key in keys.iter().filter(|key| key.session == session.id) {
             lines.push(format!(
                 "vector {} {} {}",
@@ -87,7 +87,11 @@ pub(super) fn found(bench: &mut Bench) -> Vec<String> {
             limit: 0,
             ..SearchOptions::default()
         };
-        let answer = bench.trial.memory.search(&Query::parse(word), &options);
+        let answer = bench
+            .trial
+            .memory
+            .search()
+            .run(&Query::parse(word), &options);
         for hit in answer.unwrap().hits {
             lines.push(format!("found {word} {} {}", hit.session.session, hit.turn));
         }

@@ -24,9 +24,9 @@ fn finish(bench: &mut Bench) -> Vec<String> {
     bench.trial.checks = true;
     bench.sweep();
     let memory = &mut bench.trial.memory;
-    memory.refresh_index(true, &mut |_, _| {}).unwrap();
+    memory.search().refresh_index(true, &mut |_, _| {}).unwrap();
     embed(bench);
-    bench.trial.memory.verify_vectors(MODEL).unwrap();
+    bench.trial.memory.models().verify_vectors(MODEL).unwrap();
     let derived = dump_derived(bench);
     let indexed = found(bench);
     remove_folder(bench, "index");

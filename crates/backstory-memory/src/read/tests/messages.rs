@@ -14,8 +14,8 @@ fn messages_of(name: &str, lines: &[String]) -> Vec<MessageRecord> {
     std::fs::create_dir_all(&logs).unwrap();
     std::fs::write(logs.join(name), lines.concat()).unwrap();
     let memory = read_folder(&logs);
-    let mut sessions = memory.sessions(&SessionFilter::default()).unwrap();
-    let session = memory.session_from_row(sessions.remove(0));
+    let mut sessions = memory.sessions().list(&SessionFilter::default()).unwrap();
+    let session = memory.sessions().open(sessions.remove(0));
     let messages = session.messages(EventRange::All).unwrap();
     messages.map(Result::unwrap).collect()
 }

@@ -31,12 +31,12 @@ fn write_samples(folder: &Path, bytes: u64) {
 
 /// The events of a session, all read at once.
 fn events_at_once(memory: &Memory, row: &SessionRow, range: EventRange) -> Vec<EventRecord> {
-    let events = memory.events(row, range).unwrap();
-    memory.event_records(row, &events).unwrap()
+    let events = memory.sessions().event_views(row, range).unwrap();
+    memory.sessions().event_records(row, &events).unwrap()
 }
 
 fn events_in_pieces(memory: &Memory, row: &SessionRow, range: EventRange) -> Vec<EventRecord> {
-    let session = memory.session_from_row(row.clone());
+    let session = memory.sessions().open(row.clone());
     let events = session.events(range).unwrap();
     events.map(Result::unwrap).collect()
 }
@@ -50,15 +50,18 @@ fn messages_have_all_events_of_logs_of_every_agent() {
     assert_eq!(memory.report().problems, []);
     let mut agents = HashSet::new();
     let mut images = 0;
-    for row in memory.sessions(&SessionFilter::default()).unwrap() {
+    for row in memory.sessions().list(&SessionFilter::default()).unwrap() {
         let expected = events_at_once(&memory, &row, EventRange::All);
         assert_eq!(events_in_pieces(&memory, &row, EventRange::All), expected);
-        let session = memory.session_from_row(row.clone());
+        let session = memory.sessions().open(row.clone());
         assert_eq!(
             session.usage().unwrap(),
-            memory.session_usage(&row).unwrap()
+            memory.sessions().usage(&row).unwrap()
         );
-        assert_eq!(session.meta().unwrap(), memory.session_meta(&row).unwrap());
+        assert_eq!(
+            session.meta().unwrap(),
+            memory.sessions().meta(&row).unwrap()
+        );
         let mut copies = Vec::new();
         for log in session.logs().unwrap() {
             assert!(log.is_whole && log.agent == row.agent);
@@ -136,7 +139,7 @@ fn records_and_ranges_do_not_depend_on_pieces() {
         let expected = events_at_once(memory, &row, range);
         assert_eq!(events_in_pieces(memory, &row, range), expected, "{range:?}");
     }
-    let session = memory.session_from_row(row);
+    let session = memory.sessions().open(row);
     let no_turn = EventRange::Turn(TurnNo::new(9_999));
     assert!(session.events(no_turn).is_err() && session.messages(no_turn).is_err());
     let messages = session.messages(EventRange::All).unwrap();
@@ -158,7 +161,7 @@ fn a_log_of_an_evicted_session_is_not_whole() {
     let row = trial.session(1);
     let mut evictor = trial.memory.store.evictor().unwrap();
     evictor.evict(row.id, NOW, &[]).unwrap();
-    let session = trial.memory.find_session(&id(1)).unwrap();
+    let session = trial.memory.sessions().find(&id(1)).unwrap();
     assert_eq!(session.row().session, row.session);
     let logs = session.logs().unwrap();
     assert_eq!(logs.len(), 1);
@@ -189,8 +192,8 @@ fn logs_are_read_into_a_folder_that_goes() {
         let report = memory.report();
         assert_eq!((report.events, report.skipped_records), (1, 1));
         assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
-        assert_eq!(memory.skipped(0).unwrap().len(), 1);
-        let session = memory.find_session(&id(1)).unwrap();
+        assert_eq!(memory.upkeep().skipped(0).unwrap().len(), 1);
+        let session = memory.sessions().find(&id(1)).unwrap();
         let message = session.messages(EventRange::All).unwrap().next();
         assert_eq!(message.unwrap().unwrap().content.contains(&secret), !redact);
         let reader = memory.open_reader().unwrap().unwrap();

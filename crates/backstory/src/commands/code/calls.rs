@@ -140,7 +140,7 @@ fn stored_calls(setting: &Setting, arguments: &CallsArgs, path: &Path) -> Result
     let until = arguments.at.as_deref();
     let until = until.map(|at| state_moment(&memory, at)).transpose()?;
     let stored = stored_files(&memory, path, until, None);
-    let damage = memory.take_damage();
+    let damage = memory.upkeep().take_damage();
     let (files, missing) = match stored {
         Ok(stored) => (stored.files, None),
         Err(missing) => (Vec::new(), Some(missing)),
@@ -169,7 +169,7 @@ fn one_file(file: &Path) -> Result<Vec<SourceOutline>, Error> {
 
 /// Calls that were seen to happen, if there is a memory that knows of some.
 fn seen_calls(setting: &Setting, path: &Path, until: Option<TimeMs>) -> Vec<RunCall> {
-    let calls = memory_if_any(setting).and_then(|memory| memory.run_calls(path).ok());
+    let calls = memory_if_any(setting).and_then(|memory| memory.code().run_calls(path).ok());
     let mut calls = calls.unwrap_or_default();
     calls.retain(|call| until.is_none_or(|until| call.at <= Some(until)));
     calls

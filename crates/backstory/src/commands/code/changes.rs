@@ -18,14 +18,14 @@ use crate::setting::Setting;
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let session = match &arguments.session {
-        Some(session) => Some(memory.session(session)?.id),
+        Some(session) => Some(memory.sessions().row(session)?.id),
         None => None,
     };
     let since = match &arguments.since {
         Some(since) => Some(moment(&memory, since)?),
         None => None,
     };
-    let turns = memory.code_changes(&ChangeFilter {
+    let turns = memory.code().changes(&ChangeFilter {
         session,
         since,
         path: arguments.file.clone(),
@@ -33,7 +33,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
     })?;
     let damage = match session {
         Some(session) => find_damage(&memory, &AnswerRows::SessionList(&[session]))?,
-        None => memory.take_damage(),
+        None => memory.upkeep().take_damage(),
     };
     if arguments.json {
         let changes: Vec<Value> = turns.iter().flat_map(turn_json).collect();

@@ -128,7 +128,7 @@ fn disk_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Mappe
     let states = match &arguments.since {
         Some(since) => {
             let memory = setting.memory()?;
-            memory.code_states(&files, moment(&memory, since)?)?
+            memory.code().states(&files, moment(&memory, since)?)?
         }
         None => files.iter().map(|_| FileState::default()).collect(),
     };
@@ -148,7 +148,7 @@ fn stored_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Map
     let since = arguments.since.as_deref();
     let since = since.map(|since| moment(&memory, since)).transpose()?;
     let stored = stored_files(&memory, path, until, since);
-    let damage = memory.take_damage();
+    let damage = memory.upkeep().take_damage();
     if !damage.is_empty() && stored.is_err() {
         if arguments.json {
             print_answer(map_json(&[], &[]), &damage)?;

@@ -27,13 +27,15 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     let files = scanned(root).files;
     let memory = memory_if_any(setting);
     let runs = match &memory {
-        Some(memory) => memory.run_calls(root)?,
+        Some(memory) => memory.code().run_calls(root)?,
         None => Vec::new(),
     };
     let graph = call_graph(&files, &runs);
     if arguments.mermaid {
         let states = match &memory {
-            Some(memory) => memory.code_states(&files, moment(memory, &arguments.since)?)?,
+            Some(memory) => memory
+                .code()
+                .states(&files, moment(memory, &arguments.since)?)?,
             None => files.iter().map(|_| FileState::default()).collect(),
         };
         if graph.edges.is_empty() {
@@ -52,8 +54,8 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
     let since = moment(&memory, &arguments.since)?;
     let changes = Changes::of(&memory, root, since)?;
     let calls = Calls::of(&graph);
-    let broken = memory.broken_files(root)?;
-    let damage = memory.take_damage();
+    let broken = memory.code().broken_files(root)?;
+    let damage = memory.upkeep().take_damage();
     if arguments.json {
         let broken = broken
             .iter()
@@ -197,7 +199,7 @@ struct Changes {
 
 impl Changes {
     fn of(memory: &Memory, root: &std::path::Path, since: TimeMs) -> Result<Self, Error> {
-        let turns = memory.code_changes(&ChangeFilter {
+        let turns = memory.code().changes(&ChangeFilter {
             since: Some(since),
             path: Some(root.to_path_buf()),
             ..ChangeFilter::default()

@@ -35,7 +35,7 @@ pub(super) fn project_folder(setting: &Setting, project: &Path) -> Result<PathBu
     }
     let memory = memory_of(setting, project)?;
     let name = project.to_string_lossy();
-    match &memory.projects_named(&name)?[..] {
+    match &memory.code().projects_named(&name)?[..] {
         [] => Err(Error::new(
             ErrorKind::NotFound,
             format!("no session of a project {name:?} is stored"),
@@ -54,12 +54,12 @@ pub(super) fn stored_files(
     since: Option<TimeMs>,
 ) -> Result<StoredFiles, Error> {
     let absolute = std::env::current_dir()?.join(path);
-    let mut stored = memory.stored_outlines(&absolute, until, since)?;
+    let mut stored = memory.code().outlines(&absolute, until, since)?;
     if stored.files.is_empty() && stored.missing.is_empty() && path.is_relative() {
-        let known = memory.code_paths_ending_with(path)?;
+        let known = memory.code().paths_ending_with(path)?;
         match &known[..] {
             [] => {}
-            [only] => stored = memory.stored_outlines(only, until, since)?,
+            [only] => stored = memory.code().outlines(only, until, since)?,
             several => return Err(ambiguous(path, several, "files or folders")),
         }
     }

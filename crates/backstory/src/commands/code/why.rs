@@ -14,8 +14,10 @@ use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let lives = memory.symbol_lives(&arguments.name, arguments.file.as_deref())?;
-    let damage = memory.take_damage();
+    let lives = memory
+        .code()
+        .history(&arguments.name, arguments.file.as_deref())?;
+    let damage = memory.upkeep().take_damage();
     if arguments.json {
         let symbols: Vec<Value> = lives.iter().map(life_json).collect();
         let answer = json!({ "symbols": symbols });

@@ -54,7 +54,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     let no_logs = sweep::find_no_logs(setting, None, read.discovered, typed)?;
     warn_of_problems(&read.problems);
     warn_of_problems(&no_logs);
-    let sessions = logs.sessions(&SessionFilter::default())?;
+    let sessions = logs.sessions().list(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {
         let is_columnar = arguments
             .logs
@@ -85,11 +85,13 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
 pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
     let target = Target::from_arguments(&arguments.output)?;
     let memory = setting.memory()?;
-    let mut sessions = memory.sessions(&session_filter(&arguments.filter)?)?;
+    let mut sessions = memory
+        .sessions()
+        .list(&session_filter(&arguments.filter)?)?;
     if !arguments.sessions.is_empty() {
         let mut named = Vec::new();
         for prefix in &arguments.sessions {
-            named.push(memory.session(prefix)?.id);
+            named.push(memory.sessions().row(prefix)?.id);
         }
         sessions.retain(|session| named.contains(&session.id));
     }
@@ -113,7 +115,7 @@ fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEm
     };
     let opened = setting
         .memory()
-        .and_then(|memory| Ok(memory.open_embedder(Some(model))?));
+        .and_then(|memory| Ok(memory.models().open_embedder(Some(model))?));
     match opened {
         // Nobody asked for it here.
         Err(_) if output.embed.is_none() => Ok(None),

@@ -139,7 +139,7 @@ fn warn_of_memory(memory: &Memory, sessions: &[SessionRow]) -> Result<(), Error>
     };
     let mut largest = 0;
     for row in sessions {
-        let logs = memory.session_from_row(row.clone()).logs()?;
+        let logs = memory.sessions().open(row.clone()).logs()?;
         largest = largest.max(logs.iter().map(|log| log.length).sum());
     }
     let needed = largest.saturating_mul(MEMORY_PER_LOG_BYTE);

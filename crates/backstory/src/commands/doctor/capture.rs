@@ -79,7 +79,7 @@ impl Capturing {
             ..Capturing::default()
         };
         if let Some(memory) = memory {
-            for run in memory.logged_runs()? {
+            for run in memory.upkeep().logged_runs()? {
                 let agent = found
                     .agents
                     .iter_mut()
@@ -90,8 +90,8 @@ impl Capturing {
                     agent.runs.push(run);
                 }
             }
-            found.items = Some(memory.item_counts()?);
-            found.refused = memory.refused_logs()?;
+            found.items = Some(memory.captures().item_counts()?);
+            found.refused = memory.captures().refused_logs()?;
         }
         for hooks in &found.agents {
             if let Some(problem) = &hooks.problem {

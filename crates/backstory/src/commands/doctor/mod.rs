@@ -112,7 +112,7 @@ impl<'a> Examination<'a> {
         if let Some(memory) = &memory
             && let Err(error) = self.examine_store(memory, arguments)
         {
-            let read = match memory.sessions(&SessionFilter::default()) {
+            let read = match memory.sessions().list(&SessionFilter::default()) {
                 Ok(sessions) => format!(
                     "{} can still be listed with `backstory sessions`",
                     counted(sessions.len() as u64, "session")
@@ -190,9 +190,9 @@ impl<'a> Examination<'a> {
         arguments: &DoctorArgs,
     ) -> Result<(), backstory_memory::Error> {
         let health = if arguments.deep {
-            memory.thorough_health()?
+            memory.upkeep().thorough_health()?
         } else {
-            memory.health()?
+            memory.upkeep().health()?
         };
         self.verify(memory, arguments.deep)?;
         self.wrong.extend(
@@ -216,22 +216,22 @@ impl<'a> Examination<'a> {
                 .map(|(kind, count)| format!("{kind}: {}; {RESTORE}", grouped(*count))),
         );
         self.health = Some(health);
-        let index = memory.index_health()?;
+        let index = memory.search().index_health()?;
         if let Some(damage) = &index.damage {
             self.wrong
                 .push(format!("{damage}; the next sweep makes it anew"));
         }
         self.index = Some(index);
         if let Some(model) = &self.setting.config.model {
-            if !memory.models().iter().any(|(name, _)| name == model) {
+            if !memory.models().list().iter().any(|(name, _)| name == model) {
                 self.wrong
                     .push(format!("the model {model} is in use but not here"));
             }
-            self.model = Some((model.clone(), memory.embedding_state(model)?));
+            self.model = Some((model.clone(), memory.models().embedding_state(model)?));
         }
-        self.disk_bytes = memory.disk_bytes();
-        self.unread = memory.unread_logs()?;
-        self.skipped = memory.skipped(arguments.limit)?;
+        self.disk_bytes = memory.upkeep().disk_bytes();
+        self.unread = memory.upkeep().unread_logs()?;
+        self.skipped = memory.upkeep().skipped(arguments.limit)?;
         Ok(())
     }
 
@@ -254,10 +254,10 @@ impl<'a> Examination<'a> {
 
     /// Verifies checksums; damage is noted for the next sweep.
     fn verify(&mut self, memory: &Memory, deep: bool) -> Result<(), backstory_memory::Error> {
-        let verification = memory.verify_store(deep)?;
-        memory.note_damage(&verification.damage);
+        let verification = memory.upkeep().verify_store(deep)?;
+        memory.upkeep().note_damage(&verification.damage);
         for damage in &verification.damage {
-            let remedy = if memory.can_be_read_again(damage) {
+            let remedy = if memory.upkeep().can_be_read_again(damage) {
                 "the next `backstory sweep` reads it again from the agent's log"
             } else if damage.is_of_forgetting() {
                 RENEW_KEYS
@@ -270,7 +270,7 @@ impl<'a> Examination<'a> {
         }
         if deep
             && let Some(model) = &self.setting.config.model
-            && let Err(error) = memory.verify_vectors(model)
+            && let Err(error) = memory.models().verify_vectors(model)
         {
             self.wrong
                 .push(format!("{error}; `backstory embed` makes them anew"));

@@ -18,9 +18,9 @@ pub(super) fn run(
     each: bool,
     json: bool,
 ) -> Result<(), Error> {
-    let mut memory = setting.memory()?;
+    let memory = setting.memory()?;
     let context = &setting.config.context;
-    let trials = memory.try_context(
+    let trials = memory.context().evaluate(
         project,
         sessions,
         context.tokens,

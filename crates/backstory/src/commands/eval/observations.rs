@@ -9,7 +9,7 @@ use crate::output::{counted, grouped, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
-    let score = setting.memory()?.score_observations()?;
+    let score = setting.memory()?.summaries().score_observations()?;
     let ratio = |tokens: u64| score.raw_tokens as f64 / tokens.max(1) as f64;
     let rate = score.observations as f64 / score.took.as_secs_f64().max(1e-9);
     let [titles, summaries, details] = score.tokens;

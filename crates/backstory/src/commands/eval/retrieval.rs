@@ -31,7 +31,7 @@ pub(super) fn run(
     json: bool,
 ) -> Result<(), Error> {
     let queries = read(queries)?;
-    let mut memory = setting.memory()?;
+    let memory = setting.memory()?;
     let modes = match (mode, &setting.config.model) {
         (Some(mode), _) => vec![mode],
         (None, Some(_)) => vec![Mode::Keyword, Mode::Semantic, Mode::Hybrid],
@@ -48,7 +48,7 @@ pub(super) fn run(
                 ..SearchOptions::default()
             };
             let started = Instant::now();
-            let answer = memory.search(&Query::parse(&line.query), &options)?;
+            let answer = memory.search().run(&Query::parse(&line.query), &options)?;
             let took = started.elapsed();
             let found: Vec<&str> = answer
                 .hits

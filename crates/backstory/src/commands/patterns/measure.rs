@@ -88,7 +88,7 @@ fn sessions(
         project: publication.project.clone(),
         ..SessionFilter::default()
     };
-    let rows = setting.memory()?.sessions(&filter)?;
+    let rows = setting.memory()?.sessions().list(&filter)?;
     let measured = rows.into_iter().filter_map(|row| {
         Some(MeasuredSession {
             occurrences: counts.get(row.session.as_str()).copied().unwrap_or(0),

@@ -26,8 +26,8 @@ pub(super) fn run(setting: &Setting, arguments: &PatternsArgs) -> Result<(), Err
             domains: setting.config.domains.clone(),
         };
         let memory = setting.memory()?;
-        let patterns = memory.patterns(&filter)?;
-        let damage = memory.take_damage();
+        let patterns = memory.patterns().list(&filter)?;
+        let damage = memory.upkeep().take_damage();
         list::run(patterns, &catalogue, list, &damage)?;
         return report_damage(&memory, &damage);
     };
@@ -83,9 +83,9 @@ fn candidates(setting: &Setting) -> Result<Vec<Pattern>, Error> {
     };
     match Memory::open_existing(&setting.store)? {
         Some(memory) => {
-            let patterns = memory.patterns(&filter)?;
-            let damage = memory.take_damage();
-            memory.note_damage(&damage);
+            let patterns = memory.patterns().list(&filter)?;
+            let damage = memory.upkeep().take_damage();
+            memory.upkeep().note_damage(&damage);
             for damage in &damage {
                 warn(&damage.to_string());
             }

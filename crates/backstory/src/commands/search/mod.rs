@@ -88,28 +88,28 @@ fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
 }
 
 fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(Found, Answer), Error> {
-    let mut memory = setting.memory()?;
+    let memory = setting.memory()?;
     let folder = std::env::current_dir().ok();
     let model = setting.config.model.as_deref();
     let answer = match arguments.regex {
         true => by_regex(&memory, model, arguments, folder.as_deref()),
-        false => by_query(&mut memory, model, arguments, folder.as_deref()),
+        false => by_query(&memory, model, arguments, folder.as_deref()),
     }?;
     let mut found = Found::new(&memory, &answer);
-    found.told_of_models = memory.was_told("models").ok();
+    found.told_of_models = memory.upkeep().was_told("models").ok();
     Ok((found, answer))
 }
 
 /// Searches as someone in `folder` would.
 fn by_query(
-    memory: &mut Memory,
+    memory: &Memory,
     model: Option<&str>,
     arguments: &SearchArgs,
     folder: Option<&Path>,
 ) -> Result<Answer, Error> {
     let mut query = Query::parse(&arguments.query.join(" "));
     let options = options(memory, model, arguments, &mut query, folder)?;
-    Ok(memory.search(&query, &options)?)
+    Ok(memory.search().run(&query, &options)?)
 }
 
 fn by_regex(
@@ -122,10 +122,12 @@ fn by_regex(
     let options = options(memory, model, arguments, &mut Query::parse(""), folder)?;
     let pattern = arguments.query.join(" ");
     let bar = progress_bar("looking through [{bar:30}] {pos}/{len} sessions");
-    let answer = memory.search_regex(&pattern, &options, &mut |done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    });
+    let answer = memory
+        .search()
+        .run_regex(&pattern, &options, &mut |done, all| {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+        });
     bar.finish_and_clear();
     Ok(answer?)
 }
@@ -173,7 +175,7 @@ fn options(
         tool: typed("tool", &arguments.tool),
         file: typed("file", &arguments.file),
         sessions: session
-            .map(|session| memory.session(&session).map(|row| vec![row.id]))
+            .map(|session| memory.sessions().row(&session).map(|row| vec![row.id]))
             .transpose()?,
         people_only: arguments.filter.people,
         meta_equals,
@@ -198,7 +200,7 @@ fn tell_once(setting: &Setting, told: Option<bool>) -> Result<(), Error> {
     let told = match told {
         Some(told) => told,
         None => Memory::open_existing(&setting.store)?
-            .is_some_and(|memory| memory.was_told("models").unwrap_or(true)),
+            .is_some_and(|memory| memory.upkeep().was_told("models").unwrap_or(true)),
     };
     if told {
         return Ok(());
@@ -207,7 +209,7 @@ fn tell_once(setting: &Setting, told: Option<bool>) -> Result<(), Error> {
         "searched by words only: with a model (`backstory model list`) search goes by meaning too",
     );
     // A store that cannot be written to is told again.
-    let _ = Memory::open(&setting.store).and_then(|memory| memory.remember_told("models"));
+    let _ = Memory::open(&setting.store).and_then(|memory| memory.upkeep().remember_told("models"));
     Ok(())
 }
 
@@ -217,17 +219,17 @@ fn renew(setting: &Setting, answer: &Answer) -> backstory_memory::Result<()> {
     if !answer.index_is_lost && !answer.vectors_are_lost {
         return Ok(());
     }
-    let mut memory = Memory::open(&setting.store)?;
+    let memory = Memory::open(&setting.store)?;
     if answer.index_is_lost {
-        memory.refresh_index(true, &mut |_, _| {})?;
+        memory.search().refresh_index(true, &mut |_, _| {})?;
         talk("the index has been made anew");
     }
     if answer.vectors_are_lost
         && let Some(model) = &setting.config.model
     {
         // A row that does not fit its checksum shows only when it is compared.
-        memory.drop_vectors(model)?;
-        memory.embed(model, &mut |_| {})?;
+        memory.models().drop_vectors(model)?;
+        memory.models().embed(model, &mut |_| {})?;
         talk("the vectors have been made anew");
     }
     Ok(())

@@ -107,7 +107,7 @@ fn no_arguments() -> SearchArgs {
 /// Answers a question of a client of the store at `home`, with the model of the configuration if it names none; `None` when something is lost and `search` had
 /// better look itself, tell so and make it anew.
 pub(crate) fn answer(
-    memory: &mut Memory,
+    memory: &Memory,
     home: &Path,
     configured: impl FnOnce() -> Option<String>,
     question: &SearchQuestion,
@@ -125,7 +125,7 @@ pub(crate) fn answer(
     if answer.index_is_lost || answer.vectors_are_lost {
         return Ok(None);
     }
-    found.told_of_models = memory.was_told("models").ok();
+    found.told_of_models = memory.upkeep().was_told("models").ok();
     found.whole_json(started.elapsed()).map(Some)
 }
 

@@ -1,0 +1,128 @@
+//! What agents delete by themselves, and whether we have it.
+
+use std::path::{Path, PathBuf};
+
+use backstory_agents::{AGENTS, Agent, LogLifetime, Places};
+use backstory_event::TimeMs;
+use backstory_store::Store;
+
+use crate::Memory;
+use crate::error::Result;
+use crate::import::discover::{Found, Problem, Sources, discover};
+use crate::redaction::redactor_of_store;
+use crate::trusted::read_settings;
+
+/// What lies in the agents' folders and how much of it is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Retention {
+    /// What was found of each agent.
+    pub agents: Vec<AgentFiles>,
+    /// Files that are not kept, or not as they are now, oldest first.
+    pub unkept: Vec<PathBuf>,
+    /// What could not be looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// What was found of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFiles {
+    /// The agent.
+    pub agent: &'static str,
+    /// How many source files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many of them are stored whole, as they are now.
+    pub kept: u64,
+    /// How many of them were read, but text of them was evicted since.
+    pub evicted: u64,
+    /// How many of them were forgotten, and are not read again.
+    pub forgotten: u64,
+    /// When the oldest of those that are not kept was last written, in unix milliseconds.
+    pub oldest_unkept_at: Option<TimeMs>,
+}
+
+/// When an agent deletes its logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogDeletion {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// Number of days without change after which it deletes a log.
+    pub days: u64,
+}
+
+impl LogDeletion {
+    /// Returns how many days are left at `now` before a log written at `at` is deleted; negative when it is overdue.
+    pub fn days_left(&self, at: TimeMs, now: TimeMs) -> i64 {
+        self.days as i64 - now.since(at).div_euclid(24 * 3600 * 1000)
+    }
+}
+
+/// Returns the agents that delete their logs, and after how many days by their settings.
+pub fn log_deletions(places: &Places<'_>) -> Vec<LogDeletion> {
+    let deletion = |agent: &'static Agent| match agent.lifetime {
+        LogLifetime::Unlimited => None,
+        LogLifetime::Limited {
+            default_days,
+            settings_file,
+            read_days,
+        } => {
+            let settings = read_settings(&settings_file(places)).ok().flatten();
+            let configured = settings.and_then(|text| read_days(&text));
+            Some(LogDeletion {
+                agent,
+                days: configured.unwrap_or(default_days),
+            })
+        }
+    };
+    AGENTS.iter().filter_map(deletion).collect()
+}
+
+/// Compares the agents' folders with what is kept; with no memory yet, nothing is.
+pub fn retention(memory: Option<&Memory>, home: &Path, sources: &Sources) -> Result<Retention> {
+    let store = memory.map(|memory| &memory.store);
+    let discovery = discover(sources, store, home, Some(&redactor_of_store(store)?))?;
+    let mut retention = Retention {
+        problems: discovery.problems,
+        ..Retention::default()
+    };
+    let stored = store.map(Store::sources_with_text).transpose()?;
+    let stored = stored.unwrap_or_default();
+    let mut unkept: Vec<&Found> = Vec::new();
+    for found in &discovery.files {
+        let agent = found.agent();
+        let position = retention
+            .agents
+            .iter()
+            .position(|known| known.agent == agent);
+        let position = position.unwrap_or_else(|| {
+            retention.agents.push(AgentFiles {
+                agent,
+                files: 0,
+                bytes: 0,
+                kept: 0,
+                evicted: 0,
+                forgotten: 0,
+                oldest_unkept_at: None,
+            });
+            retention.agents.len() - 1
+        });
+        let counts = &mut retention.agents[position];
+        counts.files += 1;
+        counts.bytes += found.fingerprint.size;
+        match (found.unchanged, stored.get(&found.key)) {
+            (false, _) => unkept.push(found),
+            (true, Some(true)) => counts.kept += 1,
+            (true, Some(false)) => counts.evicted += 1,
+            (true, None) => counts.forgotten += 1,
+        }
+    }
+    unkept.sort_by_key(|found| found.fingerprint.modified_ns);
+    for counts in &mut retention.agents {
+        let oldest = unkept.iter().find(|found| found.agent() == counts.agent);
+        counts.oldest_unkept_at =
+            oldest.map(|found| TimeMs::new(found.fingerprint.modified_ns / 1_000_000));
+    }
+    retention.unkept = unkept.into_iter().map(Found::shown_path).collect();
+    Ok(retention)
+}

@@ -1,0 +1,61 @@
+//! Checks, retention and forgetting.
+
+pub(crate) mod agent_logs;
+pub(crate) mod forget;
+pub(crate) mod repair;
+pub(crate) mod retain;
+
+use std::path::Path;
+
+use backstory_store::{Health, SkippedRow};
+
+use crate::error::Result;
+use crate::{Memory, search};
+
+/// Upkeep of a memory: checks, retention, forgetting.
+pub struct Upkeep<'m> {
+    pub(crate) memory: &'m Memory,
+}
+
+impl Upkeep<'_> {
+    /// Checks whether the store is sound.
+    pub fn health(&self) -> Result<Health> {
+        Ok(self.memory.store.health()?)
+    }
+
+    /// Like [`Upkeep::health`], and compares every index of the database with its table.
+    pub fn thorough_health(&self) -> Result<Health> {
+        Ok(self.memory.store.thorough_health()?)
+    }
+
+    /// Records that could not be read, those of the newest files first; 0 gives all.
+    pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
+        Ok(self.memory.store.skipped(limit)?)
+    }
+
+    /// Whether the user of this memory has been told something.
+    pub fn was_told(&self, what: &str) -> Result<bool> {
+        Ok(self.memory.store.kept(&format!("told-{what}"))?.is_some())
+    }
+
+    /// Remembers that the user has been told something, so that it is said once.
+    pub fn remember_told(&self, what: &str) -> Result<()> {
+        Ok(self.memory.store.keep(&format!("told-{what}"), b"yes")?)
+    }
+
+    /// What the store takes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        disk_bytes(&self.memory.home)
+    }
+}
+
+/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
+pub(crate) fn disk_bytes(home: &Path) -> u64 {
+    let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
+    let database = database
+        .iter()
+        .filter_map(|name| std::fs::metadata(home.join(name)).ok());
+    database.map(|metadata| metadata.len()).sum::<u64>()
+        + search::index_bytes(home)
+        + search::vector_bytes(home)
+}
