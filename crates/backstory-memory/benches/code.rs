@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::fs;
 
 use backstory_event::TimeMs;
-use backstory_memory::{Memory, Sources, SweepOptions};
+use backstory_memory::{ImportOptions, Memory, Sources};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::tempdir;
 
@@ -26,7 +26,7 @@ fn see(criterion: &mut Criterion) {
         let log = "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s\",\"timestamp\":\"2026-05-01T00:00:00Z\",\"message\":{\"role\":\"user\",\"content\":\"go\"}}\n";
         fs::write(folder.path().join("s.jsonl"), log).expect("a log");
         let memory = Memory::open(&folder.path().join("store")).expect("a store");
-        let options = SweepOptions::new(Sources::paths([folder.path().join("s.jsonl")]));
+        let options = ImportOptions::new(Sources::paths([folder.path().join("s.jsonl")]));
         memory.import(&options, &mut |_| {}).expect("a sweep");
         let session = memory.sessions().row("s").expect("a session").id;
         let file = folder

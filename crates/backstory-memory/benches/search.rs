@@ -11,7 +11,7 @@ use std::fs;
 use std::time::Duration;
 
 use backstory_agents::sample;
-use backstory_memory::{Memory, Mode, Query, SearchOptions, Sources, SweepOptions};
+use backstory_memory::{ImportOptions, Memory, Mode, Query, SearchOptions, Sources};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::TempDir;
 
@@ -67,7 +67,7 @@ fn swept(folder: &TempDir) -> Memory {
         fs::write(path, &file.bytes).expect("a log");
     }
     let memory = Memory::open(&folder.path().join("memory")).expect("a memory");
-    let options = SweepOptions::new(Sources::paths([logs]));
+    let options = ImportOptions::new(Sources::paths([logs]));
     memory.import(&options, &mut |_| {}).expect("a sweep");
     memory
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use backstory_agents::sample::{self, SampleFile};
 use backstory_agents::{LogAgent, Reader, Shape, SourceName, read_document, read_lines};
 use backstory_event::Output;
-use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions, SweepReport};
+use backstory_memory::{ImportOptions, ImportReport, Memory, SessionFilter, Sources};
 use backstory_redact::Redactor;
 use backstory_store::attachment;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -135,7 +135,7 @@ fn store(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("store");
     let folder = TempDir::new().expect("a folder for logs");
     let bytes = write_logs(folder.path(), SWEEP_BYTES);
-    let options = SweepOptions::new(Sources::paths([folder.path()]));
+    let options = ImportOptions::new(Sources::paths([folder.path()]));
 
     group.throughput(Throughput::Bytes(bytes));
     group.bench_function("sweep", |bencher| {
@@ -165,12 +165,18 @@ fn store(criterion: &mut Criterion) {
         .max_by_key(|session| session.events)
         .expect("at least one session");
     group.bench_function("tail of a session", |bencher| {
-        bencher.iter(|| memory.sessions().tail(longest, 20).expect("its end"));
+        bencher.iter(|| {
+            memory
+                .sessions()
+                .open(longest.clone())
+                .tail(20)
+                .expect("its end")
+        });
     });
     group.finish();
 }
 
-fn sweep(memory: &Memory, options: &SweepOptions) -> SweepReport {
+fn sweep(memory: &Memory, options: &ImportOptions) -> ImportReport {
     memory.import(options, &mut |_| {}).expect("a sweep")
 }
 

@@ -4,18 +4,18 @@
 //! byte if need be, long after the agents have deleted them:
 //!
 //! ```no_run
-//! use backstory_memory::{Memory, SessionFilter, Sources, SweepOptions};
+//! use backstory_memory::{Memory, SessionFilter, Sources, ImportOptions};
 //!
 //! # fn main() -> backstory_memory::Result<()> {
 //! let memory = Memory::open("/tmp/my-memory".as_ref())?;
-//! let options = SweepOptions::new(Sources::paths(["/home/ada/.claude/projects"]));
+//! let options = ImportOptions::new(Sources::paths(["/home/ada/.claude/projects"]));
 //! let report = memory.import(&options, &mut |_| {})?;
 //! assert_eq!(memory.import(&options, &mut |_| {})?.ingested, 0);
 //! println!("{} files, {} events", report.ingested, report.events);
 //!
 //! let sessions = memory.sessions().list(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
 //! if let Some(session) = sessions.first() {
-//!     for event in memory.sessions().tail(session, 20)? {
+//!     for event in memory.sessions().open(session.clone()).tail(20)? {
 //!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
@@ -102,8 +102,8 @@ pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use import::discover::{Found, Problem, ProvidedLog, Sources};
 pub use import::project::project_root;
-pub use import::sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
-pub use import::sweep_log::SweepPass;
+pub use import::sweep::{ImportOptions, ImportReport, Progress, dry_import};
+pub use import::sweep_log::ImportPass;
 pub use import::unread::UnreadLog;
 pub use log_memory::{LogMemory, read_logs};
 pub use models::{EmbeddingState, Models, TextEmbedder, TextVectors};

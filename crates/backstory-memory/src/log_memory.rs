@@ -9,7 +9,7 @@ use backstory_store::Store;
 use crate::Memory;
 use crate::error::Result;
 use crate::import::discover::discover;
-use crate::import::sweep::{Progress, SweepOptions, SweepReport};
+use crate::import::sweep::{ImportOptions, ImportReport, Progress};
 use crate::redaction::redactor_of_store;
 use crate::temporary::TemporaryFolder;
 
@@ -18,13 +18,13 @@ use crate::temporary::TemporaryFolder;
 pub struct LogMemory {
     // Closed before its folder is removed.
     memory: Memory,
-    report: SweepReport,
+    report: ImportReport,
     _folder: TemporaryFolder,
 }
 
 impl LogMemory {
-    /// What was read, and [what could not be](SweepReport::problems). [`Upkeep::skipped`] has the records that were skipped.
-    pub fn report(&self) -> &SweepReport {
+    /// What was read, and [what could not be](ImportReport::problems). [`Upkeep::skipped`] has the records that were skipped.
+    pub fn report(&self) -> &ImportReport {
         &self.report
     }
 }
@@ -39,11 +39,11 @@ impl Deref for LogMemory {
 
 /// Reads logs into a temporary folder below `parent`, redacted if the options say so: with the key of the store in `key_home`, so that a
 /// secret has the same marker here and there, or with a random one if there is no such store. It takes about a fifth of the size of the
-/// logs there. [`SweepOptions::retain`] does not matter.
+/// logs there. [`ImportOptions::retain`] does not matter.
 pub fn read_logs(
     parent: &Path,
     key_home: Option<&Path>,
-    options: &SweepOptions,
+    options: &ImportOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<LogMemory> {
     let started = Instant::now();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::derive::NOTES;
 use crate::{
-    Caps, Memory, RetainOptions, SessionFilter, SessionRow, Sources, SweepOptions, SweepReport,
+    Caps, ImportOptions, ImportReport, Memory, RetainOptions, SessionFilter, SessionRow, Sources,
 };
 
 /// 2026-06-01.
@@ -65,7 +65,7 @@ impl Trial {
     }
 
     /// Takes all in; retention runs behind the digests, as in the program.
-    pub(crate) fn sweep(&mut self) -> SweepReport {
+    pub(crate) fn sweep(&mut self) -> ImportReport {
         let options = self.sweep_options();
         let before = self.noted();
         let mut report = self.memory.import(&options, &mut |_| {}).unwrap();
@@ -81,8 +81,8 @@ impl Trial {
         report
     }
 
-    pub(crate) fn sweep_options(&self) -> SweepOptions {
-        let mut options = SweepOptions::new(Sources::paths([self.folder.path().join("logs")]));
+    pub(crate) fn sweep_options(&self) -> ImportOptions {
+        let mut options = ImportOptions::new(Sources::paths([self.folder.path().join("logs")]));
         options.workers = 1;
         options
     }
@@ -128,7 +128,9 @@ impl Trial {
         let session = self.session(number);
         let events = self
             .memory
-            .events(&session, crate::EventRange::All)
+            .sessions()
+            .open(session.clone())
+            .event_views(crate::EventRange::All)
             .unwrap();
         events
             .into_iter()

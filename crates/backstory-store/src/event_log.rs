@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_another_process_stored_is_not_stored_again() {
         let folder = tempfile::tempdir().unwrap();
-        let stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
+        let mut stores = [(); 2].map(|()| Store::open(folder.path()).unwrap());
         let event = LoggedEvent {
             event_type: "sweep.done".to_string(),
             ..LoggedEvent::default()

@@ -22,7 +22,7 @@ pub(super) fn session_fingerprint(
     };
     let status = SessionStatus::at(session, now).name();
     let mut known = format!("{row:?} {status}");
-    for log in memory.sessions().streams(session)? {
+    for log in memory.sessions().open(session.clone()).streams()? {
         known.push_str(&format!(
             " {:?} {} {} {}",
             log.path, log.generation, log.length, log.redactions

@@ -41,8 +41,9 @@ impl TableFiles {
         now: TimeMs,
         on_event: &mut dyn FnMut(),
     ) -> Result<()> {
+        let walked = memory.sessions().open(session.clone());
         if self.part(Table::Sessions).is_some() {
-            let usage = memory.sessions().usage(session)?;
+            let usage = walked.usage()?;
             self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
         }
         self.write_usage(memory, &SessionKey::of_row(session), Some(session))?;
@@ -52,7 +53,6 @@ impl TableFiles {
         }
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
-        let walked = memory.sessions().open(session.clone());
         for record in walked.events(EventRange::All)? {
             let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use backstory_columnar::{Table, inspect_folder};
-use backstory_memory::{Sources, SweepOptions, read_logs};
+use backstory_memory::{ImportOptions, Sources, read_logs};
 
 use crate::support::{Logs, all_sessions, export_all, number, table_rows, table_texts, text};
 
@@ -19,7 +19,7 @@ fn export_until_killed() {
         return;
     };
     let folder = Path::new(&folder);
-    let options = SweepOptions::new(Sources::paths([folder.join("home")]));
+    let options = ImportOptions::new(Sources::paths([folder.join("home")]));
     let memory = read_logs(&folder.join("tmp"), None, &options, &mut |_| {}).unwrap();
     println!("export begins");
     export_all(&memory, &folder.join("tables"));

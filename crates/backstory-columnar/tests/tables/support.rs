@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstory_agents::sample;
 use backstory_columnar::{Table, TableOptions, TableReport, write_tables};
 use backstory_memory::{
-    LogMemory, Memory, SessionFilter, SessionRow, Sources, SweepOptions, TimeMs, read_logs,
+    ImportOptions, LogMemory, Memory, SessionFilter, SessionRow, Sources, TimeMs, read_logs,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -54,7 +54,7 @@ impl Logs {
     }
 
     pub(crate) fn memory(&self) -> LogMemory {
-        let options = SweepOptions::new(Sources::paths([self.folder.path().join("home")]));
+        let options = ImportOptions::new(Sources::paths([self.folder.path().join("home")]));
         read_logs(&self.folder.path().join("tmp"), None, &options, &mut |_| {}).unwrap()
     }
 

@@ -15,7 +15,7 @@ use crate::Memory;
 use crate::Sessions;
 use crate::error::Result;
 use crate::import::discover::{Problem, Sources};
-use crate::import::sweep::SweepOptions;
+use crate::import::sweep::ImportOptions;
 use crate::trusted::{self, check_named_log, sources_of_named_log};
 
 use super::omitted_bytes;
@@ -53,7 +53,7 @@ impl WorkReport {
 impl Captures<'_> {
     /// Works off what is to be done by `now`. Only one process does at a time; the others find nothing to do. `options` say how
     /// logs are swept, and where the agents keep them. May be stopped at any instant.
-    pub fn work(&self, options: &SweepOptions, now: TimeMs) -> Result<WorkReport> {
+    pub fn work(&self, options: &ImportOptions, now: TimeMs) -> Result<WorkReport> {
         let mut report = WorkReport::default();
         if !self.memory.store.has_work(now)? {
             return Ok(report);
@@ -253,9 +253,9 @@ impl NamedLogs {
     }
 
     /// Reads all logs, in one sweep an agent.
-    fn import(&mut self, memory: &Memory, options: &SweepOptions) {
+    fn import(&mut self, memory: &Memory, options: &ImportOptions) {
         for (agent, sources) in std::mem::take(&mut self.sources) {
-            let options = SweepOptions {
+            let options = ImportOptions {
                 sources,
                 ..options.clone()
             };

@@ -21,7 +21,7 @@ use backstory_store::{SessionHead, SessionRow, Store};
 use serde::Serialize;
 
 use self::account::Account;
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 use crate::summarize::SessionSummary;
 
@@ -155,13 +155,13 @@ pub(crate) fn outcome_and_title(
     Ok((outcome.name().to_string(), account::title(&notes)))
 }
 
-impl Sessions<'_> {
-    /// The account of a session, as of its last stored event.
-    pub fn digest(&self, session: &SessionRow) -> Result<Digest> {
-        let notes = session_notes(&self.memory.store, session.id, &session.agent)?;
+impl Session<'_> {
+    /// The account of a &self.row, as of its last stored event.
+    pub fn digest(&self) -> Result<Digest> {
+        let notes = session_notes(&self.memory.store, self.row.id, &self.row.agent)?;
         let account = Account::new(&notes);
         Ok(Digest {
-            session: session.clone(),
+            session: self.row.clone(),
             goal: account.goal,
             outcome: account.outcome,
             reasons: account.reasons,
@@ -170,8 +170,8 @@ impl Sessions<'_> {
             errors: account.errors,
             decisions: account.decisions,
             next_steps: account.next_steps,
-            usage: session.usage,
-            summary: self.memory.summaries().summary(session)?,
+            usage: self.row.usage,
+            summary: self.memory.summaries().summary(&self.row)?,
         })
     }
 }

@@ -103,7 +103,7 @@ fn a_file_is_put_aside_where_there_are_no_links() {
 
 #[test]
 fn lines_are_taken_over_once_whatever_is_put_aside_meanwhile() {
-    let mut trial = Trial::new();
+    let trial = Trial::new();
     log(&trial, EventType::HookCapture, NOW.minus_ms(2 * DAY));
     assert_eq!(runs(&trial), [("hook.capture".to_string(), 2, 1)]);
     assert_eq!(trial.memory.upkeep().take_over_log(NOW).unwrap(), 1);
@@ -136,7 +136,7 @@ fn the_last_run_is_known_however_many_lines_were_not_taken_over() {
 
 #[test]
 fn what_is_no_event_is_passed_over_and_half_a_line_waits() {
-    let mut trial = Trial::new();
+    let trial = Trial::new();
     log(&trial, EventType::HookCapture, NOW);
     let path = current_file(&trial.store());
     let append = |text: &str| {
@@ -151,7 +151,7 @@ fn what_is_no_event_is_passed_over_and_half_a_line_waits() {
 
 #[test]
 fn what_is_forgotten_is_gone_and_nothing_else_is_told_twice() {
-    let mut trial = Trial::new();
+    let trial = Trial::new();
     for (event_type, day) in [
         (EventType::SearchQuery, 1),
         (EventType::HookSummary, 1),

@@ -14,7 +14,7 @@ use crate::derive::{self, Consumers, Prepared};
 use crate::error::Result;
 use crate::import::discover::{Discovery, Found, Problem, Sources, discover, fingerprint};
 use crate::import::pipeline::{ContentHasher, Done, Job, run, stored_end};
-use crate::import::sweep_log::{PassTimer, SweepPass};
+use crate::import::sweep_log::{ImportPass, PassTimer};
 use crate::random::random_key;
 use crate::redaction::{KEY_SETTING, redact_stored_paths, redactor_of_store};
 use crate::search::IndexReport;
@@ -33,7 +33,7 @@ const BULK_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
 /// What to sweep and how.
 #[derive(Debug, Clone)]
-pub struct SweepOptions {
+pub struct ImportOptions {
     /// Where to look.
     pub sources: Sources,
     /// Whether secrets are taken out. Only ever off because the user wrote so.
@@ -44,11 +44,11 @@ pub struct SweepOptions {
     pub retain: RetainOptions,
 }
 
-impl SweepOptions {
+impl ImportOptions {
     /// Sweeps these sources with redaction, on all cores.
     pub fn new(sources: Sources) -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
-        SweepOptions {
+        ImportOptions {
             sources,
             redact: true,
             workers,
@@ -78,7 +78,7 @@ pub struct Progress {
 
 /// What a sweep did.
 #[derive(Debug, Clone, Default)]
-pub struct SweepReport {
+pub struct ImportReport {
     /// Source files found.
     pub discovered: u64,
     /// Source files that were new or had grown, and were read.
@@ -102,7 +102,7 @@ pub struct SweepReport {
     /// How much of that went into what was done to source files.
     pub code_seconds: f64,
     /// What each pass did and how long it took, in their order.
-    pub passes: Vec<SweepPass>,
+    pub passes: Vec<ImportPass>,
     /// Events whose edits were at hand when code history was made of them.
     pub edits_at_hand: u64,
     /// Events whose edits had to be read back for that.
@@ -126,9 +126,9 @@ impl Memory {
     /// others wait for it and then find nothing to do.
     pub fn import(
         &self,
-        options: &SweepOptions,
+        options: &ImportOptions,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<SweepReport> {
+    ) -> Result<ImportReport> {
         let started = Instant::now();
         let swept = self.import_unlogged(options, started, progress);
         self.log_sweep(swept.as_ref(), options.retain.now, started.elapsed());
@@ -137,10 +137,10 @@ impl Memory {
 
     fn import_unlogged(
         &self,
-        options: &SweepOptions,
+        options: &ImportOptions,
         started: Instant,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<SweepReport> {
+    ) -> Result<ImportReport> {
         let lock = lock_file(&self.home.join("sweep.lock"), || {
             progress(Progress {
                 waiting: true,
@@ -236,7 +236,7 @@ impl Memory {
 
     /// Takes in what is new in these sources if it is at most so many bytes and nobody else sweeps; whether it did. Everything
     /// that is made of events is left to the next sweep.
-    pub fn import_little(&self, options: &SweepOptions, most_bytes: u64) -> Result<bool> {
+    pub fn import_little(&self, options: &ImportOptions, most_bytes: u64) -> Result<bool> {
         let started = Instant::now();
         let Some(_lock) = try_lock_file(&self.home.join("sweep.lock"))? else {
             return Ok(false);
@@ -286,11 +286,11 @@ impl Memory {
     /// Like a sweep, but nothing is derived from what is stored.
     pub(crate) fn import_only(
         &self,
-        options: &SweepOptions,
+        options: &ImportOptions,
         discovery: &Discovery,
         redactor: Option<&Redactor>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<SweepReport> {
+    ) -> Result<ImportReport> {
         let taken = self.take_in(options, discovery, redactor, false, progress)?;
         Ok(taken.report)
     }
@@ -298,7 +298,7 @@ impl Memory {
     /// Reads, redacts and stores all that was discovered, and if it is wanted begins to derive from it.
     fn take_in<'r>(
         &self,
-        options: &SweepOptions,
+        options: &ImportOptions,
         discovery: &Discovery,
         redactor: Option<&'r Redactor>,
         derives: bool,
@@ -328,7 +328,7 @@ impl Memory {
                 stored_end,
             });
         }
-        let mut report = SweepReport::begin(discovery);
+        let mut report = ImportReport::begin(discovery);
         let bytes_total = jobs
             .iter()
             .map(|job| remaining(job.found, job.cursor.as_ref()))
@@ -404,7 +404,7 @@ impl Memory {
 }
 
 /// Reads all that is new without storing anything; nothing at all is written, not even a folder.
-pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
+pub fn dry_import(home: &Path, options: &ImportOptions) -> Result<ImportReport> {
     let started = Instant::now();
     let store = Store::open_untouched(home)?;
     let redactor = if options.redact {
@@ -426,7 +426,7 @@ pub fn dry_sweep(home: &Path, options: &SweepOptions) -> Result<SweepReport> {
             stored_end: None,
         });
     }
-    let mut report = SweepReport::begin(&discovery);
+    let mut report = ImportReport::begin(&discovery);
     let workers = options.workers.max(1);
     let problems = run(&jobs, redactor.as_ref(), workers, false, |done| {
         report.count(&done);
@@ -468,7 +468,7 @@ fn hash_unchanged(found: &Found, length: u64) -> std::io::Result<Option<ContentH
 
 /// What was stored, and what is to be made of it.
 struct TakenIn<'r> {
-    report: SweepReport,
+    report: ImportReport,
     under_way: Progress,
     /// `None` when nothing is made of it.
     consumers: Option<Consumers<'r>>,
@@ -523,11 +523,11 @@ impl<'a> Writer<'_, 'a, '_> {
     }
 }
 
-impl SweepReport {
+impl ImportReport {
     fn begin(discovery: &Discovery) -> Self {
-        let mut report = SweepReport {
+        let mut report = ImportReport {
             problems: discovery.problems.clone(),
-            ..SweepReport::default()
+            ..ImportReport::default()
         };
         report.discovered = discovery.files.len() as u64;
         report.skipped_unchanged = discovery
@@ -554,7 +554,7 @@ impl SweepReport {
         }
     }
 
-    fn count_import(&self, pass: &mut SweepPass) {
+    fn count_import(&self, pass: &mut ImportPass) {
         pass.files = Some(self.ingested);
         pass.events = Some(self.events);
         pass.bytes = Some(self.bytes_read);

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::Memory;
 use crate::error::Error;
 use crate::event_log::{EventType, LogEvent, log_events};
-use crate::import::sweep::SweepReport;
+use crate::import::sweep::ImportReport;
 use crate::upkeep::retain::{Pass, RetainReport};
 
 /// What one pass of a sweep did; what a pass does not count is `None`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SweepPass {
+pub struct ImportPass {
     /// Its name.
     pub name: &'static str,
     /// Files that it looked at.
@@ -29,7 +29,7 @@ pub struct SweepPass {
 /// Measures the passes of a sweep.
 pub(crate) struct PassTimer {
     began: Instant,
-    pub(crate) passes: Vec<SweepPass>,
+    pub(crate) passes: Vec<ImportPass>,
 }
 
 impl PassTimer {
@@ -41,9 +41,9 @@ impl PassTimer {
     }
 
     /// Ends a pass and begins the next one.
-    pub(crate) fn end(&mut self, name: &'static str) -> &mut SweepPass {
+    pub(crate) fn end(&mut self, name: &'static str) -> &mut ImportPass {
         let began = std::mem::replace(&mut self.began, Instant::now());
-        self.passes.push(SweepPass {
+        self.passes.push(ImportPass {
             name,
             files: None,
             events: None,
@@ -60,7 +60,7 @@ impl Memory {
     /// logged: it would take a tenth longer. Nor is one without a time: whoever uses the library without a clock keeps no log.
     pub(crate) fn log_sweep(
         &self,
-        swept: Result<&SweepReport, &Error>,
+        swept: Result<&ImportReport, &Error>,
         now: TimeMs,
         took: Duration,
     ) {
@@ -118,14 +118,14 @@ impl Memory {
     }
 }
 
-fn did_nothing(report: &SweepReport) -> bool {
+fn did_nothing(report: &ImportReport) -> bool {
     report.ingested == 0
         && report.analyzed == 0
         && report.scans.is_empty()
         && report.retention.evictions.is_empty()
 }
 
-fn pass_json(pass: &SweepPass) -> Value {
+fn pass_json(pass: &ImportPass) -> Value {
     json!({
         "pass": pass.name,
         "files": pass.files,

@@ -59,8 +59,8 @@ fn end_of_piece(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::tests::{called, shown};
     use super::*;
+    use crate::search::document::tests::{called, shown};
 
     /// No piece is longer: so much may be left over at the end.
     const LONGEST: usize = LENGTH * 5 / 4;

@@ -156,6 +156,7 @@ mod tests {
         assert!(
             trial
                 .memory
+                .models()
                 .embed_texts(Some("tiny"), &[])
                 .unwrap()
                 .rows

@@ -13,11 +13,11 @@ mod uses;
 use std::time::Instant;
 
 use backstory_event::{Action, Seq, SessionId, TimeMs, Touch, TurnNo};
-use backstory_store::{EventRange, Evictable, SessionRow, Store};
+use backstory_store::{EventRange, Evictable, Store};
 use serde::{Deserialize, Serialize};
 
 use self::uses::Uses;
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 use crate::read::{unless_damaged, visit_stored};
 
@@ -221,19 +221,15 @@ impl Observation {
     }
 }
 
-impl Sessions<'_> {
-    /// What the prompts of a session asked for and its tools changed or showed, in their order; of a turn alone if one is named.
-    pub fn observations(
-        &self,
-        session: &SessionRow,
-        turn: Option<TurnNo>,
-    ) -> Result<Vec<Observation>> {
-        let mut observations = kept(&self.memory.store, session.id, session.evicted)?;
+impl Session<'_> {
+    /// Returns what prompts asked for and tools changed or showed, in their order; of one turn if it is named.
+    pub fn observations(&self, turn: Option<TurnNo>) -> Result<Vec<Observation>> {
+        let mut observations = kept(&self.memory.store, self.row.id, self.row.evicted)?;
         let range = turn.map_or(EventRange::All, EventRange::Turn);
         observed_items(
             &self.memory.store,
-            &session.agent,
-            session.id,
+            &self.row.agent,
+            self.row.id,
             range,
             |item| {
                 observations.extend(Observation::of(&item));
@@ -243,7 +239,7 @@ impl Sessions<'_> {
         observations.retain(|observation| turn.is_none_or(|turn| observation.turn == turn));
         let written = unless_damaged(
             &self.memory.store,
-            self.memory.store.observations(session.id),
+            self.memory.store.observations(self.row.id),
         )?;
         for written in written {
             let of_it = |observation: &&mut Observation| observation.event == written.seq;

@@ -7,7 +7,7 @@ use backstory_event::{EventView, Origin, StreamId, TurnNo};
 use backstory_store::SessionRow;
 
 use super::record::EventRecord;
-use super::usage::{UsageRecord, nameless_turns};
+use super::usage::{UsageRecord, nameless_turns, usage_between};
 use crate::Memory;
 use crate::error::Result;
 use crate::text::rfc3339;
@@ -39,10 +39,7 @@ impl<'m> EventCompleter<'m> {
         events: Vec<(EventView<'_>, Option<u64>)>,
     ) -> Result<Vec<EventRecord>> {
         let seqs = events.iter().map(|(view, _)| view.seq);
-        let mut usage = self
-            .memory
-            .sessions()
-            .usage_between(self.session.id, seqs)?;
+        let mut usage = usage_between(&self.memory.store, self.session.id, seqs)?;
         self.learn_models(&events)?;
         let records = events.into_iter().map(|(view, source_line)| {
             let usage = usage.remove(&view.seq);

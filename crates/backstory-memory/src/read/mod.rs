@@ -112,21 +112,19 @@ impl Sessions<'_> {
             }
         }
     }
+}
 
-    /// Events of a session with their text, in order.
-    pub fn event_views(
-        &self,
-        session: &SessionRow,
-        range: EventRange,
-    ) -> Result<Vec<EventView<'static>>> {
+impl Session<'_> {
+    /// Returns events with their text, in order.
+    pub fn event_views(&self, range: EventRange) -> Result<Vec<EventView<'static>>> {
         if let EventRange::Turn(turn) = range {
-            check_turn(session, turn)?;
+            check_turn(&self.row, turn)?;
         }
         let mut shown = Vec::new();
         visit(
             &self.memory.store,
-            session.id,
-            &session.agent,
+            self.row.id,
+            &self.row.agent,
             range,
             |event| {
                 shown.push(event);
@@ -136,17 +134,17 @@ impl Sessions<'_> {
         Ok(shown)
     }
 
-    /// The last events of a session.
-    pub fn tail(&self, session: &SessionRow, count: u64) -> Result<Vec<EventView<'static>>> {
-        self.event_views(session, EventRange::Last(count))
+    /// Returns the last events.
+    pub fn tail(&self, count: u64) -> Result<Vec<EventView<'static>>> {
+        self.event_views(EventRange::Last(count))
     }
 
-    /// The files that a session was read from.
-    pub fn streams(&self, session: &SessionRow) -> Result<Vec<StreamRow>> {
-        Ok(self.memory.store.session_streams(session.id)?)
+    /// Returns the stored streams of the log files that the session was read from.
+    pub fn streams(&self) -> Result<Vec<StreamRow>> {
+        Ok(self.memory.store.session_streams(self.row.id)?)
     }
 
-    /// Gives the stored bytes of a file back: those of the log, but for secrets taken out.
+    /// Writes the stored bytes of a log file: those of the log, without redacted secrets.
     pub fn original(&self, stream: &StreamRow, out: &mut dyn Write) -> Result<()> {
         let mut bytes = self.memory.store.bytes();
         let mut at = 0;

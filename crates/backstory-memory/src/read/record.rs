@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::completer::EventCompleter;
 use super::lines::LineCounter;
 use super::usage::UsageRecord;
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
@@ -127,13 +127,9 @@ impl SessionStatus {
     }
 }
 
-impl Sessions<'_> {
+impl Session<'_> {
     /// Adds to events of a session everything else that is known of them.
-    pub fn event_records(
-        &self,
-        session: &SessionRow,
-        events: &[EventView<'_>],
-    ) -> Result<Vec<EventRecord>> {
+    pub fn event_records(&self, events: &[EventView<'_>]) -> Result<Vec<EventRecord>> {
         let mut bytes = self.memory.store.bytes();
         let mut lines = LineCounter::new(&self.memory.store);
         let mut events_with_lines = Vec::with_capacity(events.len());
@@ -141,22 +137,22 @@ impl Sessions<'_> {
             let line = lines.line_of(&mut bytes, view.stream, view.event.span.offset)?;
             events_with_lines.push((view.clone(), line));
         }
-        EventCompleter::new(self.memory, session)?.complete(events_with_lines)
+        EventCompleter::new(self.memory, &self.row)?.complete(events_with_lines)
     }
 
-    /// Returns the agent's own record of a session, as JSON; only its short values when its text is gone.
-    pub fn meta(&self, session: &SessionRow) -> Result<Option<Value>> {
-        let Some((place, fields)) = self.memory.store.session_meta(session.id)? else {
+    /// Returns the agent's own record of a &self.row, as JSON; only its short values when its text is gone.
+    pub fn meta(&self) -> Result<Option<Value>> {
+        let Some((place, fields)) = self.memory.store.session_meta(self.row.id)? else {
             return Ok(None);
         };
         let span = (self.memory.store.bytes()).read_alone(place.stream, place.offset, place.length);
         let span = unless_damaged(&self.memory.store, span)?;
         let mut output = Output::default();
-        if let Some(reader) = backstory_agents::reader(&session.agent)
+        if let Some(reader) = backstory_agents::reader(&self.row.agent)
             && let Some(path) = self
                 .memory
                 .store
-                .stream_paths(session.id)?
+                .stream_paths(self.row.id)?
                 .get(&place.stream)
         {
             let path = Path::new(path);

@@ -4,11 +4,9 @@ use std::io::Write;
 
 use backstory_event::StreamId;
 use backstory_store::{EventRange, SessionRow, StreamRow, View};
-use serde_json::Value;
 
 use super::messages::Messages;
 use super::records::Events;
-use super::usage::UsageRecord;
 use crate::Memory;
 use crate::Sessions;
 use crate::error::Result;
@@ -29,8 +27,8 @@ use crate::error::Result;
 /// # }
 /// ```
 pub struct Session<'m> {
-    memory: &'m Memory,
-    row: SessionRow,
+    pub(crate) memory: &'m Memory,
+    pub(crate) row: SessionRow,
 }
 
 /// A log of a session, as it is stored: without secrets that were redacted.
@@ -95,16 +93,6 @@ impl Session<'_> {
         Messages::new(self.memory, &self.row, range)
     }
 
-    /// Returns the agent's own record of the session, as JSON.
-    pub fn meta(&self) -> Result<Option<Value>> {
-        self.memory.sessions().meta(&self.row)
-    }
-
-    /// Returns the tokens of all messages.
-    pub fn usage(&self) -> Result<UsageRecord> {
-        self.memory.sessions().usage(&self.row)
-    }
-
     /// Returns the logs that say something of the session, in the order they were first read. Several sessions may share one.
     pub fn logs(&self) -> Result<Vec<StoredLog>> {
         let streams = self.memory.store.log_streams(self.row.id)?.into_iter();
@@ -122,6 +110,6 @@ impl Session<'_> {
 
     /// Writes the bytes of a log; an error when it is not whole.
     pub fn copy_log(&self, log: &StoredLog, out: &mut dyn Write) -> Result<()> {
-        self.memory.sessions().original(&log.stream, out)
+        self.original(&log.stream, out)
     }
 }

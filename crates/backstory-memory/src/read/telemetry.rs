@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use backstory_agents::Reader;
 use backstory_event::{EventView, Kind, Seq, StreamId, Telemetry, TelemetryItem, TimeMs};
-use backstory_store::{BlockReader, SessionRow, TelemetryRow};
+use backstory_store::{BlockReader, TelemetryRow};
 
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
@@ -54,22 +54,21 @@ fn move_to_prompts(telemetry: &mut [PlacedTelemetry], events: &[EventView<'_>]) 
     telemetry.sort_by_key(|placed| placed.seq);
 }
 
-impl Sessions<'_> {
+impl Session<'_> {
     /// Returns what the telemetry records up to the last of the events say, in the order of the events before them.
     pub(super) fn telemetry_of_events(
         &self,
-        session: &SessionRow,
         events: &[EventView<'_>],
     ) -> Result<Vec<PlacedTelemetry>> {
-        let (Some(reader), Some(last)) = (backstory_agents::reader(&session.agent), events.last())
+        let (Some(reader), Some(last)) = (backstory_agents::reader(&self.row.agent), events.last())
         else {
             return Ok(Vec::new());
         };
-        let elsewhere = self.memory.store.telemetry_without_events(session.id)?;
+        let elsewhere = self.memory.store.telemetry_without_events(self.row.id)?;
         let mut rows = self
             .memory
             .store
-            .telemetry(session.id, Seq::ZERO, last.seq)?;
+            .telemetry(self.row.id, Seq::ZERO, last.seq)?;
         let streams: HashSet<StreamId> = elsewhere.iter().map(|row| row.stream).collect();
         rows.retain(|row| !streams.contains(&row.stream));
         let mut bytes = self.memory.store.bytes();
@@ -83,22 +82,21 @@ impl Sessions<'_> {
             }));
         }
         if !elsewhere.is_empty() {
-            found.extend(self.telemetry_by_time(session, &elsewhere, reader)?);
+            found.extend(self.telemetry_by_time(&elsewhere, reader)?);
             found.sort_by_key(|placed| placed.seq);
         }
         move_to_prompts(&mut found, events);
         Ok(found)
     }
 
-    /// Returns what records say that lie in files without events of the session, each item with the number of the event before it
+    /// Returns what records say that lie in files without events of the &self.row, each item with the number of the event before it
     /// by time.
     fn telemetry_by_time(
         &self,
-        session: &SessionRow,
         rows: &[TelemetryRow],
         reader: &dyn Reader,
     ) -> Result<Vec<PlacedTelemetry>> {
-        let mut times = self.memory.store.event_times(session.id)?;
+        let mut times = self.memory.store.event_times(self.row.id)?;
         let mut latest = TimeMs::MIN;
         for (_, at) in &mut times {
             latest = latest.max(*at);
@@ -110,7 +108,7 @@ impl Sessions<'_> {
                 after => times[after - 1].0,
             },
             // How things are now.
-            None => Seq::last_of(session.events),
+            None => Seq::last_of(self.row.events),
         };
         let mut bytes = self.memory.store.bytes();
         let mut found = Vec::new();

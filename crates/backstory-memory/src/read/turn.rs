@@ -1,7 +1,7 @@
 //! Turns: a prompt and everything up to the next one, with what the agent says of how it worked.
 
 use backstory_event::{Image, Seq, TimeMs, ToolClass, TurnContext, TurnNo};
-use backstory_store::{EventRange, SessionRow};
+use backstory_store::EventRange;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::telemetry::telemetry_between;
 use super::turn_build::TurnSources;
 use super::turn_context::{first_settings, learn_event_settings, learn_settings};
 use super::usage::UsageRecord;
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 
 /// A prompt and everything up to the next one.
@@ -103,30 +103,25 @@ pub struct TurnTelemetry {
     pub other: Vec<Value>,
 }
 
-impl Sessions<'_> {
-    /// Returns the turns of a session, or one of them, as they are known at `now`.
-    pub fn turns(
-        &self,
-        session: &SessionRow,
-        only: Option<TurnNo>,
-        now: TimeMs,
-    ) -> Result<Vec<Turn>> {
+impl Session<'_> {
+    /// Returns the turns of a &self.row, or one of them, as they are known at `now`.
+    pub fn turns(&self, only: Option<TurnNo>, now: TimeMs) -> Result<Vec<Turn>> {
         if let Some(turn) = only {
-            check_turn(session, turn)?;
+            check_turn(&self.row, turn)?;
         }
         // Settings that a turn does not name are those of another turn, so that one alone needs all events, too.
-        let events = self.event_views(session, EventRange::All)?;
-        let telemetry = self.telemetry_of_events(session, &events)?;
-        let models = self.models_of_turns(session, &events)?;
+        let events = self.event_views(EventRange::All)?;
+        let telemetry = self.telemetry_of_events(&events)?;
+        let models = self.models_of_turns(&events)?;
         let sources = TurnSources {
-            usage: self.usage_of_events(session.id, &events)?,
-            reader: backstory_agents::reader(&session.agent),
-            unanswered: match SessionStatus::at(session, now) {
+            usage: self.usage_of_events(&events)?,
+            reader: backstory_agents::reader(&self.row.agent),
+            unanswered: match SessionStatus::at(&self.row, now) {
                 SessionStatus::Running => "running",
                 _ => "unknown",
             },
         };
-        let mut context = first_settings(session, &events, &telemetry);
+        let mut context = first_settings(&self.row, &events, &telemetry);
         let mut turns = Vec::new();
         for events in events.chunk_by(|a, b| a.turn == b.turn) {
             let (Some(first), Some(last)) = (events.first(), events.last()) else {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use backstory_event::{EventView, Seq, SessionId, TurnNo, Usage};
-use backstory_store::{EventUsage, SessionRow};
+use backstory_store::{EventUsage, Store};
 use serde::Serialize;
 
-use crate::Sessions;
+use crate::Session;
 use crate::error::Result;
 
 /// Tokens and server-side tools of a message, turn or session.
@@ -101,55 +101,57 @@ impl From<&EventUsage> for UsageRecord {
     }
 }
 
-impl Sessions<'_> {
+impl Session<'_> {
     /// Returns the usage of the messages that begin with these events, by their numbers.
     pub(super) fn usage_of_events(
         &self,
-        session: SessionId,
         events: &[EventView<'_>],
     ) -> Result<HashMap<Seq, UsageRecord>> {
-        self.usage_between(session, events.iter().map(|event| event.seq))
-    }
-
-    /// Returns the usage of the messages that begin with an event from the first to the last of these numbers.
-    pub(super) fn usage_between(
-        &self,
-        session: SessionId,
-        mut seqs: impl DoubleEndedIterator<Item = Seq>,
-    ) -> Result<HashMap<Seq, UsageRecord>> {
-        let Some(first) = seqs.next() else {
-            return Ok(HashMap::new());
-        };
-        let last = seqs.next_back().unwrap_or(first);
-        let found = self.memory.store.event_usage(session, first, last)?;
-        let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
-        for found in &found {
-            // What several models used for one answer is counted apart.
-            let record = records.entry(found.seq).or_default();
-            record.add(&UsageRecord::from(found));
-        }
-        Ok(records)
+        usage_between(
+            &self.memory.store,
+            self.row.id,
+            events.iter().map(|event| event.seq),
+        )
     }
 
     /// Returns the model of turns in which an event of the model names none: the one that wrote most, by what the turns used.
     pub(super) fn models_of_turns(
         &self,
-        session: &SessionRow,
         events: &[EventView<'_>],
     ) -> Result<HashMap<TurnNo, String>> {
         match nameless_turns(events.iter()) {
-            Some((first, last)) => Ok(self.memory.store.turn_models(session.id, first, last)?),
+            Some((first, last)) => Ok(self.memory.store.turn_models(self.row.id, first, last)?),
             None => Ok(HashMap::new()),
         }
     }
 
     /// Returns the tokens of all messages of a session.
-    pub fn usage(&self, session: &SessionRow) -> Result<UsageRecord> {
+    pub fn usage(&self) -> Result<UsageRecord> {
         Ok(UsageRecord {
-            service_tier: self.memory.store.session_service_tier(session.id)?,
-            ..UsageRecord::from(&session.usage)
+            service_tier: self.memory.store.session_service_tier(self.row.id)?,
+            ..UsageRecord::from(&self.row.usage)
         })
     }
+}
+
+/// Returns the usage of the messages that begin with an event from the first to the last of these numbers.
+pub(super) fn usage_between(
+    store: &Store,
+    session: SessionId,
+    mut seqs: impl DoubleEndedIterator<Item = Seq>,
+) -> Result<HashMap<Seq, UsageRecord>> {
+    let Some(first) = seqs.next() else {
+        return Ok(HashMap::new());
+    };
+    let last = seqs.next_back().unwrap_or(first);
+    let found = store.event_usage(session, first, last)?;
+    let mut records: HashMap<Seq, UsageRecord> = HashMap::new();
+    for found in &found {
+        // What several models used for one answer is counted apart.
+        let record = records.entry(found.seq).or_default();
+        record.add(&UsageRecord::from(found));
+    }
+    Ok(records)
 }
 
 /// First and last turn in which an event of the model names none.

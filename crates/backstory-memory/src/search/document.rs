@@ -158,13 +158,13 @@ fn add(texts: &mut [String; 3], part: Part, text: &str, most: usize) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use backstory_event::{Action, Touch};
 
     use super::*;
 
     /// An event as the store would give it.
-    pub(in super::super) fn shown(kind: Kind, text: &str) -> EventView<'static> {
+    pub(crate) fn shown(kind: Kind, text: &str) -> EventView<'static> {
         EventView::unstored(Seq::new(3), TurnNo::new(2), kind, None, text.to_string())
     }
 
@@ -176,7 +176,7 @@ pub(super) mod tests {
     }
 
     /// A call of a tool with these arguments.
-    pub(in super::super) fn called(tool: &str, arguments: &str) -> EventView<'static> {
+    pub(crate) fn called(tool: &str, arguments: &str) -> EventView<'static> {
         let mut event = shown(Kind::ToolCall, arguments);
         event.event.to_mut().tool = Some(tool.to_string());
         event

@@ -4,7 +4,7 @@
 //! from the index (`matching`) and, where the index lags behind, from the store itself (`scan`); both give the same rows, which
 //! `rank` orders. `document` decides what of an event is findable at all, `index` keeps the index in step.
 
-mod document;
+pub(crate) mod document;
 mod hits;
 mod index;
 mod matching;

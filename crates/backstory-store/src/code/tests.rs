@@ -221,7 +221,7 @@ fn snapshots_without_a_time_keep_their_order() {
 /// Also where there is no checksum yet.
 #[test]
 fn what_cannot_be_unpacked_is_damage() {
-    let (_folder, mut store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
+    let (_folder, store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
     for states in ["zeroblob(9)", "X'28B52FFD'"] {
         let update = format!("UPDATE snapshot_states SET states = {states}");
         store.connection.execute(&update, []).unwrap();
@@ -246,7 +246,7 @@ fn what_cannot_be_unpacked_is_damage() {
 
 #[test]
 fn damaged_snapshots_are_not_given_back_nor_built_upon() {
-    let (_folder, mut store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
+    let (_folder, store) = stored(&[snapshot(1, 1, 10, 1, &[2])], false);
     store.update_checksums().unwrap();
     let other = Connection::open(store.path()).unwrap();
     other.execute("UPDATE snapshots SET at = 11", []).unwrap();

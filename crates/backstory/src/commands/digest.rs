@@ -23,9 +23,8 @@ const MOST_FILES: usize = 25;
 
 pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let session = memory.sessions().row(&arguments.session)?;
-    let digest = memory.sessions().digest(&session)?;
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
+    let digest = memory.sessions().find(&arguments.session)?.digest()?;
+    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
     if arguments.json {
         let answer = digest_json(&memory, &digest)?;
         print_answer(answer, &damage)

@@ -17,7 +17,8 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     let memory = setting.memory()?;
     let (session, turn) = find_session_turn(&memory, &arguments.session)?;
     let started = Instant::now();
-    let mut observations = memory.sessions().observations(&session, turn)?;
+    let mut observations = session.observations(turn)?;
+    let session = session.row();
     if let Some(file) = &arguments.file {
         let is_it = |path: &String| path.ends_with(file.as_str());
         observations.retain(|observation| observation.files.iter().any(is_it));

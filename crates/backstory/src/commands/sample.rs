@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_agents::sample;
-use backstory_memory::{Memory, Places, SessionFilter, Sources, SweepOptions};
+use backstory_memory::{ImportOptions, Memory, Places, SessionFilter, Sources};
 
 use super::sweep::{print_report, report_json};
 use crate::cli::SweepArgs;
@@ -29,7 +29,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         home: &logs,
         variable: &|_| None,
     };
-    let report = memory.import(&SweepOptions::new(Sources::known(&places)), &mut |_| {})?;
+    let report = memory.import(&ImportOptions::new(Sources::known(&places)), &mut |_| {})?;
     if arguments.json {
         return print_json(&report_json(&report));
     }

@@ -151,7 +151,8 @@ pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
 
 /// A session for machines.
 pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, Error> {
-    let meta = memory.sessions().meta(row)?;
+    let session = memory.sessions().open(row.clone());
+    let meta = session.meta()?;
     Ok(json!({
         "session": row.session,
         "agent": row.agent,
@@ -164,7 +165,7 @@ pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, E
         "turns": row.turns + row.live_turns,
         "events": row.events + row.live_events,
         "models": row.models,
-        "usage": memory.sessions().usage(row)?,
+        "usage": session.usage()?,
         "outcome": row.outcome.as_deref().unwrap_or("unknown"),
         "pinned": row.pinned,
         "evicted": row.evicted > Seq::ZERO,

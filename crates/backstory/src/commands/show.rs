@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{
-    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, SessionRow,
-    StoreError, StreamRow, log_event, opened_hit,
+    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, Session,
+    SessionRow, StoreError, StreamRow, log_event, opened_hit,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -41,7 +41,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     if format == Format::Original {
         return original(&memory, &session, turn);
     }
-    log_opened(setting, &session, turn);
+    log_opened(setting, session.row(), turn);
     if arguments.turns {
         if format != Format::Json {
             return Err(Error::usage("--turns prints JSON only").hint("add --json"));
@@ -49,13 +49,13 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
         return print_turns_json(&memory, &session, turn);
     }
     let range = turn.map_or(EventRange::All, EventRange::Turn);
-    let events = memory.sessions().event_views(&session, range)?;
-    let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
-    tell_evicted(&session, &events);
+    let events = session.event_views(range)?;
+    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
+    tell_evicted(session.row(), &events);
     match format {
         Format::Json => print_events_json(&memory, &session, &events, &damage),
-        Format::Markdown => print_markdown(&session, &events),
-        _ => print_text(&session, &events, arguments.full),
+        Format::Markdown => print_markdown(session.row(), &events),
+        _ => print_text(session.row(), &events, arguments.full),
     }?;
     report_damage(&memory, &damage)
 }
@@ -68,14 +68,14 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     #[cfg(feature = "columnar")]
     super::columnar::check_no_file(arguments)?;
     let memory = setting.memory()?;
-    let session = memory.sessions().row(&arguments.session)?;
-    let events = memory.sessions().tail(&session, arguments.count)?;
-    tell_evicted(&session, &events);
-    let damage = find_damage(&memory, &AnswerRows::Session(session.id))?;
+    let session = memory.sessions().find(&arguments.session)?;
+    let events = session.tail(arguments.count)?;
+    tell_evicted(session.row(), &events);
+    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
     if arguments.json {
         print_events_json(&memory, &session, &events, &damage)
     } else {
-        print_text(&session, &events, arguments.full)
+        print_text(session.row(), &events, arguments.full)
     }?;
     report_damage(&memory, &damage)
 }
@@ -111,17 +111,17 @@ fn evicted(session: &SessionRow) -> String {
 }
 
 /// Finds a session and maybe a turn of it by SESSION or SESSION#TURN. Ids may have `#` in them: a whole id is no turn of another.
-pub(super) fn find_session_turn(
-    memory: &Memory,
+pub(super) fn find_session_turn<'m>(
+    memory: &'m Memory,
     text: &str,
-) -> Result<(SessionRow, Option<TurnNo>), Error> {
-    let whole = memory.sessions().row(text);
+) -> Result<(Session<'m>, Option<TurnNo>), Error> {
+    let whole = memory.sessions().find(text);
     let Some((id, turn)) = text.rsplit_once('#') else {
         return Ok((whole?, None));
     };
     match (whole, turn.parse().map(TurnNo::last_of)) {
-        (Ok(session), _) if session.session == text => Ok((session, None)),
-        (_, Ok(turn)) => Ok((memory.sessions().row(id)?, Some(turn))),
+        (Ok(session), _) if session.row().session == text => Ok((session, None)),
+        (_, Ok(turn)) => Ok((memory.sessions().find(id)?, Some(turn))),
         // The beginning of an id.
         (Ok(session), Err(_)) => Ok((session, None)),
         (Err(_), Err(_)) => Err(Error::usage(format!("{turn:?} is no turn"))
@@ -130,21 +130,20 @@ pub(super) fn find_session_turn(
 }
 
 /// Gives the files of a session back as they are stored.
-fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Result<(), Error> {
+fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Result<(), Error> {
     if turn.is_some() {
         return Err(Error::usage(
             "--format original gives whole files, not turns",
         ));
     }
-    if session.evicted > Seq::ZERO {
-        return Err(
-            Error::new(ErrorKind::NotFound, evicted(session)).hint(format!(
-                "while its log is there, `backstory retain --restore {}` brings it back",
-                session.session
-            )),
-        );
+    let row = session.row();
+    if row.evicted > Seq::ZERO {
+        return Err(Error::new(ErrorKind::NotFound, evicted(row)).hint(format!(
+            "while its log is there, `backstory retain --restore {}` brings it back",
+            row.session
+        )));
     }
-    let parent = session
+    let parent = row
         .parent
         .as_deref()
         .map(|parent| memory.sessions().row(parent));
@@ -156,11 +155,11 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Resu
             parent.session
         ));
     }
-    let streams = memory.sessions().streams(session)?;
+    let streams = session.streams()?;
     if streams.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
-            format!("no stored file holds session {}", session.session),
+            format!("no stored file holds session {}", row.session),
         ));
     }
     if streams.len() > 1 {
@@ -170,13 +169,13 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Resu
             files.join(", ")
         ));
     }
-    let mut damage = find_damage(memory, &AnswerRows::Session(session.id))?;
+    let mut damage = find_damage(memory, &AnswerRows::Session(row.id))?;
     // A file or a pipe gets every byte; a terminal would obey some of them.
     let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
-        print_original(memory, &streams, &mut stdout())?
+        print_original(session, &streams, &mut stdout())?
     } else {
-        print_original(memory, &streams, &mut std::io::stdout().lock())?
+        print_original(session, &streams, &mut std::io::stdout().lock())?
     };
     damage.extend(damaged);
     report_damage(memory, &damage)
@@ -184,13 +183,13 @@ fn original(memory: &Memory, session: &SessionRow, turn: Option<TurnNo>) -> Resu
 
 /// Prints the stored bytes of streams up to the first damaged piece, which is returned: what follows would stand in the wrong place.
 fn print_original(
-    memory: &Memory,
+    session: &Session<'_>,
     streams: &[StreamRow],
     out: &mut impl Write,
 ) -> Result<Option<Damage>, Error> {
     let mut damaged = None;
     for stream in streams {
-        match memory.sessions().original(stream, out) {
+        match session.original(stream, out) {
             Err(backstory_memory::Error::Store(StoreError::DamagedPiece(piece))) => {
                 damaged = Some(*piece);
                 break;
@@ -226,8 +225,7 @@ impl<T: Serialize> Serialize for SessionAnswer<T> {
 
 /// Events that are completed while they are written: a long session has hundreds of thousands.
 struct EventRecords<'a> {
-    memory: &'a Memory,
-    session: &'a SessionRow,
+    session: &'a Session<'a>,
     events: &'a [EventView<'a>],
 }
 
@@ -235,7 +233,7 @@ impl Serialize for EventRecords<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.events.len()))?;
         for events in self.events.chunks(EVENTS_AT_ONCE) {
-            let records = self.memory.sessions().event_records(self.session, events);
+            let records = self.session.event_records(events);
             for record in records.map_err(S::Error::custom)? {
                 list.serialize_element(&record)?;
             }
@@ -246,26 +244,22 @@ impl Serialize for EventRecords<'_> {
 
 fn print_events_json(
     memory: &Memory,
-    session: &SessionRow,
+    session: &Session<'_>,
     events: &[EventView<'_>],
     damage: &[Damage],
 ) -> Result<(), Error> {
-    let events = EventRecords {
-        memory,
-        session,
-        events,
-    };
-    print_session(memory, session, "events", events, damage)
+    let events = EventRecords { session, events };
+    print_session(memory, session.row(), "events", events, damage)
 }
 
 fn print_turns_json(
     memory: &Memory,
-    session: &SessionRow,
+    session: &Session<'_>,
     turn: Option<TurnNo>,
 ) -> Result<(), Error> {
-    let turns = memory.sessions().turns(session, turn, now())?;
-    let damage = find_damage(memory, &AnswerRows::Session(session.id))?;
-    print_session(memory, session, "turns", turns, &damage)?;
+    let turns = session.turns(turn, now())?;
+    let damage = find_damage(memory, &AnswerRows::Session(session.row().id))?;
+    print_session(memory, session.row(), "turns", turns, &damage)?;
     report_damage(memory, &damage)
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    Damage, DrainReport, EventType, LogAgent, LogEvent, Memory, Problem, Progress, Sources,
-    SweepOptions, SweepReport, dry_sweep, log_event, retention,
+    Damage, DrainReport, EventType, ImportOptions, ImportReport, LogAgent, LogEvent, Memory,
+    Problem, Progress, Sources, dry_import, log_event, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         options
     };
     if arguments.dry_run {
-        let mut report = dry_sweep(&setting.store, &options)?;
+        let mut report = dry_import(&setting.store, &options)?;
         let memory = Memory::open_untouched(&setting.store)?;
         let typed = (&arguments.paths[..], arguments.agent.as_deref());
         let no_logs = find_no_logs(setting, memory.as_ref(), report.discovered, typed)?;
@@ -99,7 +99,7 @@ pub(super) fn find_no_logs(
 }
 
 /// Fails when paths were typed and none of them holds a log. The report has said why.
-fn check_found(report: &SweepReport, arguments: &SweepArgs) -> Result<(), Error> {
+fn check_found(report: &ImportReport, arguments: &SweepArgs) -> Result<(), Error> {
     match arguments.paths.is_empty() || report.discovered > 0 {
         true => Ok(()),
         false => Err(Error::silent()),
@@ -163,7 +163,7 @@ pub(crate) fn catch_up(setting: &Setting, memory: &Memory) -> Result<CaughtUp, E
 
 fn print_either(
     setting: &Setting,
-    report: &SweepReport,
+    report: &ImportReport,
     arguments: &SweepArgs,
 ) -> Result<(), Error> {
     if arguments.json {
@@ -198,7 +198,7 @@ pub(crate) fn embed_new(setting: &Setting, memory: &Memory) -> Result<(), Error>
 }
 
 /// What to sweep: the paths given, or all that is configured.
-pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> SweepOptions {
+pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
     let mut sources = if paths.is_empty() {
         Sources::known(&setting.places())
     } else {
@@ -220,14 +220,14 @@ pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>)
         }
     }
     sources.agent = agent.map(str::to_string);
-    SweepOptions {
+    ImportOptions {
         redact: setting.config.redact == Redact::On,
         retain: retain_options(setting),
-        ..SweepOptions::new(sources)
+        ..ImportOptions::new(sources)
     }
 }
 
-pub(super) fn report_json(report: &SweepReport) -> Value {
+pub(super) fn report_json(report: &ImportReport) -> Value {
     let problems = report
         .problems
         .iter()
@@ -251,7 +251,11 @@ pub(super) fn report_json(report: &SweepReport) -> Value {
     })
 }
 
-pub(super) fn print_report(store: &Path, report: &SweepReport, dry_run: bool) -> Result<(), Error> {
+pub(super) fn print_report(
+    store: &Path,
+    report: &ImportReport,
+    dry_run: bool,
+) -> Result<(), Error> {
     let mut out = stdout();
     let speed = report.bytes_read as f64 / 1e6 / report.seconds.max(1e-9);
     let verb = if dry_run { "would read" } else { "read" };

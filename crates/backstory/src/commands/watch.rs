@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use backstory_memory::{Memory, SweepOptions};
+use backstory_memory::{ImportOptions, Memory};
 use notify::{RecursiveMode, Watcher};
 
 use super::retain::retain_options;
@@ -58,7 +58,7 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
     }
 }
 
-fn sweep(memory: &Memory, options: &SweepOptions, json: bool) -> Result<(), Error> {
+fn sweep(memory: &Memory, options: &ImportOptions, json: bool) -> Result<(), Error> {
     let report = memory.import(options, &mut |_| {})?;
     if report.bytes_read == 0 {
         return Ok(());

@@ -128,9 +128,9 @@ impl<'a> Answers<'a> {
 fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
-    let session = memory.sessions().row(session)?;
-    let mut answer = digest_json(&memory, &memory.sessions().digest(&session)?)?;
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
+    let digest = memory.sessions().find(session)?.digest()?;
+    let mut answer = digest_json(&memory, &digest)?;
+    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
     memory.upkeep().note_damage(&damage);
     add_damage(&mut answer, &damage);
     Ok(answer)

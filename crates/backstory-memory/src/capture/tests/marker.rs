@@ -17,7 +17,8 @@ fn mark(story: &mut Story, second: i64, event: &str, fields: &Value) {
     story
         .trial
         .memory
-        .capture(&marker.clean(None), None)
+        .captures()
+        .store(&marker.clean(None), None)
         .unwrap();
 }
 
@@ -103,7 +104,7 @@ fn a_capture_that_is_too_large_for_the_spool_leaves_a_marker() {
     let input = json!({"session_id": id(SESSION), "prompt": prompt}).to_string();
     let input = hook::read(None, Some("UserPromptSubmit"), input.as_bytes()).unwrap();
     spool.put(&Capture::new(input, NOW)).unwrap();
-    let mut story = Story::new();
+    let story = Story::new();
     let drained = story.trial.memory.captures().drain(&spool, false).unwrap();
     assert_eq!(drained.stored, 1);
     let items = story

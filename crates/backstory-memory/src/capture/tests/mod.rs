@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::trial::{NOW, Trial, id, record};
-use crate::{Mode, Query, SearchOptions, Sources, SweepOptions};
+use crate::{ImportOptions, Mode, Query, SearchOptions, Sources};
 
 /// What a person asks, a tool does and the model says in the story; every line has its second.
 #[derive(Clone, Copy)]
@@ -140,7 +140,7 @@ impl Story {
             }
             Work(times) => {
                 for hour in 1..=i64::from(times) {
-                    let options = SweepOptions::new(Sources::default());
+                    let options = ImportOptions::new(Sources::default());
                     let now = NOW.plus_ms(hour * 3_600_000);
                     self.trial.memory.captures().work(&options, now).unwrap();
                 }
@@ -154,7 +154,9 @@ impl Story {
         let events = self
             .trial
             .memory
-            .events(&session, crate::EventRange::All)
+            .sessions()
+            .open(session.clone())
+            .event_views(crate::EventRange::All)
             .unwrap();
         assert_eq!(events.len() as u64, session.events + session.live_events);
         for (number, event) in (1..).zip(&events) {
@@ -390,8 +392,16 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
     let session = story.trial.session(SESSION);
     let memory = &story.trial.memory;
     let kinds = |range| {
-        let events = memory.sessions().event_views(&session, range).unwrap();
-        let records = memory.sessions().event_records(&session, &events).unwrap();
+        let events = memory
+            .sessions()
+            .open(session.clone())
+            .event_views(range)
+            .unwrap();
+        let records = memory
+            .sessions()
+            .open(session.clone())
+            .event_records(&events)
+            .unwrap();
         let session = memory.sessions().open(session.clone());
         let in_pieces = session.events(range).unwrap();
         assert_eq!(in_pieces.map(Result::unwrap).collect::<Vec<_>>(), records);
@@ -410,7 +420,8 @@ fn a_turn_and_the_last_events_are_found_among_what_was_captured() {
     assert!(
         memory
             .sessions()
-            .event_views(&session, crate::EventRange::Turn(TurnNo::new(3)))
+            .open(session.clone())
+            .event_views(crate::EventRange::Turn(TurnNo::new(3)))
             .is_err()
     );
     let session = memory.sessions().open(session);

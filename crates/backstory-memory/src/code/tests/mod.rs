@@ -300,7 +300,8 @@ fn a_life_is_told_through_renames() {
         bench
             .trial
             .memory
-            .symbol_lives("count", None)
+            .code()
+            .history("count", None)
             .unwrap()
             .len(),
         1
@@ -349,11 +350,13 @@ fn what_a_forgotten_session_wrote_is_in_no_snapshot_of_others() {
     let forgotten = bench
         .trial
         .memory
+        .upkeep()
         .to_forget(Forget::Session(&id(10)))
         .unwrap();
     bench
         .trial
         .memory
+        .upkeep()
         .forget(&forgotten, &crate::ForgetPlaces::default(), &[])
         .unwrap();
     assert!(!names(&bench).contains("zanzibar"));
@@ -399,7 +402,7 @@ fn what_was_seen_live_is_told_once() {
     bench.sweep();
     let session = bench.trial.session(1);
     let memory = &mut bench.trial.memory;
-    let mut see = |text: &str, before: Option<&str>, at| {
+    let see = |text: &str, before: Option<&str>, at| {
         std::fs::write(&path, text).unwrap();
         memory
             .code()
@@ -433,6 +436,7 @@ fn what_was_seen_live_is_told_once() {
     let found = bench
         .trial
         .memory
+        .code()
         .see_file(&notes, session.id, None, TimeMs::new(6), None);
     assert_eq!(found.unwrap(), SeenFile::NotSource);
     assert_eq!(

@@ -222,6 +222,7 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
         bench
             .trial
             .memory
+            .code()
             .see_file(&path, session.id, None, TimeMs::new(at), None)
             .unwrap();
     }
@@ -229,6 +230,7 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
         let rows = bench
             .trial
             .memory
+            .code()
             .function_map(&crate::CodeRowFilter::default())
             .unwrap();
         let row = |row: &crate::FunctionRow| {

@@ -134,7 +134,7 @@ fn two_sessions() -> Trial {
 
 #[test]
 fn a_new_session_is_told_what_was_done() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let context = trial.memory.context().build(&options()).unwrap();
     check(
         &context,
@@ -159,7 +159,7 @@ fn a_new_session_is_told_what_was_done() {
 
 #[test]
 fn files_that_are_being_changed_come_first_and_bring_their_story() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let mut options = options();
     options.here.set_changed(&["src/checkout.rs"]);
     let context = trial.memory.context().build(&options).unwrap();
@@ -173,7 +173,7 @@ fn files_that_are_being_changed_come_first_and_bring_their_story() {
 
 #[test]
 fn nothing_is_told_where_nothing_is_known() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let mut elsewhere = options();
     elsewhere.here = Surroundings::elsewhere(
         vec![Project {
@@ -197,7 +197,7 @@ fn nothing_is_told_where_nothing_is_known() {
 
 #[test]
 fn who_goes_on_is_told_only_what_is_new() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Resume;
     options.session = Some(SessionName::new("claude-code", id(1)));
@@ -213,7 +213,7 @@ fn who_goes_on_is_told_only_what_is_new() {
 
 #[test]
 fn after_compaction_a_session_is_told_what_it_did_itself() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Compaction;
     options.session = Some(SessionName::new("claude-code", id(2)));
@@ -240,7 +240,7 @@ fn after_compaction_a_session_is_told_what_it_did_itself() {
 
 #[test]
 fn what_is_known_about_a_prompt_is_told() {
-    let mut trial = two_sessions();
+    let trial = two_sessions();
     let mut options = options();
     options.occasion = Occasion::Prompt;
     options.prompt = Some("is the flaky cart test back?");

@@ -34,7 +34,12 @@ fn our_own_words_teach_us_nothing() {
         trial.sweep();
         let row = trial.session(session);
         assert_eq!(
-            trial.memory.sessions().observations(&row, None).unwrap(),
+            trial
+                .memory
+                .sessions()
+                .open(row.clone())
+                .observations(None)
+                .unwrap(),
             [],
             "session {session}"
         );

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::trial::{DAY, NOW, Trial, id, prompt, record};
 use crate::{EventRange, EventRecord, LogMemory, Memory, SessionFilter, SessionRow};
-use crate::{Sources, SweepOptions, read_logs};
+use crate::{ImportOptions, Sources, read_logs};
 
 /// Reads the logs in a folder without redaction.
 fn read_folder(logs: &Path) -> LogMemory {
-    let mut options = SweepOptions::new(Sources::paths([logs]));
+    let mut options = ImportOptions::new(Sources::paths([logs]));
     options.redact = false;
     read_logs(logs.parent().unwrap(), None, &options, &mut |_| {}).unwrap()
 }
@@ -31,8 +31,16 @@ fn write_samples(folder: &Path, bytes: u64) {
 
 /// The events of a session, all read at once.
 fn events_at_once(memory: &Memory, row: &SessionRow, range: EventRange) -> Vec<EventRecord> {
-    let events = memory.sessions().event_views(row, range).unwrap();
-    memory.sessions().event_records(row, &events).unwrap()
+    let events = memory
+        .sessions()
+        .open(row.clone())
+        .event_views(range)
+        .unwrap();
+    memory
+        .sessions()
+        .open(row.clone())
+        .event_records(&events)
+        .unwrap()
 }
 
 fn events_in_pieces(memory: &Memory, row: &SessionRow, range: EventRange) -> Vec<EventRecord> {
@@ -56,11 +64,11 @@ fn messages_have_all_events_of_logs_of_every_agent() {
         let session = memory.sessions().open(row.clone());
         assert_eq!(
             session.usage().unwrap(),
-            memory.sessions().usage(&row).unwrap()
+            memory.sessions().open(row.clone()).usage().unwrap()
         );
         assert_eq!(
             session.meta().unwrap(),
-            memory.sessions().meta(&row).unwrap()
+            memory.sessions().open(row.clone()).meta().unwrap()
         );
         let mut copies = Vec::new();
         for log in session.logs().unwrap() {
@@ -184,7 +192,7 @@ fn logs_are_read_into_a_folder_that_goes() {
     std::fs::write(logs.join("one.jsonl"), log.concat()).unwrap();
     std::fs::write(logs.join("two.jsonl.zst"), "no zstd").unwrap();
     for redact in [true, false] {
-        let mut options = SweepOptions::new(Sources::paths([&logs]));
+        let mut options = ImportOptions::new(Sources::paths([&logs]));
         options.redact = redact;
         let mut seen = 0;
         let mut progress = |progress: crate::Progress| seen = progress.bytes_read;
@@ -197,7 +205,14 @@ fn logs_are_read_into_a_folder_that_goes() {
         let message = session.messages(EventRange::All).unwrap().next();
         assert_eq!(message.unwrap().unwrap().content.contains(&secret), !redact);
         let reader = memory.open_reader().unwrap().unwrap();
-        assert_eq!(reader.sessions(&SessionFilter::default()).unwrap().len(), 1);
+        assert_eq!(
+            reader
+                .sessions()
+                .list(&SessionFilter::default())
+                .unwrap()
+                .len(),
+            1
+        );
         assert!(seen > 0 && memory.home().starts_with(&temporary));
         drop((reader, memory));
         assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);

@@ -23,6 +23,7 @@ use self::copies::CopySearch;
 use self::outside::{Intent, is_logged_of};
 use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
+use crate::Upkeep;
 use crate::capture::Spool;
 use crate::derive::{FULLTEXT, FullText};
 use crate::error::Result;
@@ -32,7 +33,6 @@ use crate::random::random_key;
 use crate::redaction::redactor_of_store;
 use crate::search::{Mode, Need, Query, SearchOptions, index_folder};
 use crate::upkeep::disk_bytes;
-use crate::Upkeep;
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
 pub use proof::Proof;

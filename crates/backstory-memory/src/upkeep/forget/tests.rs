@@ -16,6 +16,7 @@ fn forget(trial: &mut Trial, which: Forget<'_>) -> ForgetReport {
     let sessions = trial.memory.upkeep().to_forget(which).unwrap();
     let report = trial
         .memory
+        .upkeep()
         .forget(&sessions, &ForgetPlaces::default(), &[])
         .unwrap();
     assert_eq!(report.proof.remains, [""; 0]);
@@ -156,7 +157,8 @@ fn a_marker_planted_everywhere_is_nowhere_afterwards() {
     assert_eq!(trial.session(2).parent, None);
     let answer = trial
         .memory
-        .search(&Query::parse("goes on"), &SearchOptions::default())
+        .search()
+        .run(&Query::parse("goes on"), &SearchOptions::default())
         .unwrap();
     assert_eq!(answer.hits.len(), 1);
     // It does not come back: not grown, not copied, not with the fork read anew.
@@ -241,6 +243,7 @@ fn a_project_or_all_that_a_query_finds_is_forgotten() {
     trial.sweep();
     let found: Vec<String> = trial
         .memory
+        .upkeep()
         .to_forget(Forget::Query("ledger migration"))
         .unwrap()
         .into_iter()
@@ -280,7 +283,8 @@ fn an_evicted_session_can_be_forgotten_and_a_subagent_alone() {
         trial
             .memory
             .sessions()
-            .event_views(&main, EventRange::All)
+            .open(main.clone())
+            .event_views(EventRange::All)
             .unwrap()
             .len(),
         1
@@ -313,7 +317,8 @@ fn what_was_about_to_be_forgotten_is_forgotten_by_the_next_sweep() {
     let catalogue = trial.store().join("patterns");
     let candidates = trial
         .memory
-        .patterns(&crate::PatternFilter::default())
+        .patterns()
+        .list(&crate::PatternFilter::default())
         .unwrap();
     let mut decided = crate::Catalogue::load(&catalogue).unwrap();
     decided

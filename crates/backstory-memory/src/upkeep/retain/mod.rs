@@ -14,11 +14,11 @@ use backstory_event::TimeMs;
 use backstory_store::{Evictable, LagOrder, VectorWriter, lock_file, try_lock_file};
 
 use self::plan::Plan;
+use crate::Upkeep;
 use crate::derive::vectors_consumer;
 use crate::error::{Error, Result};
 use crate::path_text::file_of_log;
 use crate::upkeep::disk_bytes;
-use crate::Upkeep;
 
 /// Bounds of what is kept; those that are `None` bound nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

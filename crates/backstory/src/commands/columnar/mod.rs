@@ -8,7 +8,9 @@ mod tail;
 mod target;
 
 use backstory_columnar::ExportOptions;
-use backstory_memory::{Problem, SessionFilter, StoreError, SweepOptions, TextEmbedder, read_logs};
+use backstory_memory::{
+    ImportOptions, Problem, SessionFilter, StoreError, TextEmbedder, read_logs,
+};
 
 pub(super) use self::inspect::inspect;
 pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
@@ -28,7 +30,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         Some(choice) => choice == OnOff::On,
         None => setting.config.redact == Redact::On,
     };
-    let options = SweepOptions {
+    let options = ImportOptions {
         redact,
         ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
     };

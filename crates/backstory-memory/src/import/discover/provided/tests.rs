@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::trial::{NOW, Trial, id, prompt};
 use crate::{
-    Error, EventRange, Forget, ForgetPlaces, Memory, MessageRecord, ProvidedLog, SessionFilter,
-    SessionId, SessionRow, Sources, StreamId, SweepOptions, SweepReport, read_logs,
+    Error, EventRange, Forget, ForgetPlaces, ImportOptions, ImportReport, Memory, MessageRecord,
+    ProvidedLog, SessionFilter, SessionId, SessionRow, Sources, StreamId, read_logs,
 };
 
 /// A store, and a file that contains logs; what is in that file is written where its reader would unpack it.
@@ -49,8 +49,8 @@ impl Container {
         }
     }
 
-    fn import(&mut self, provided: Vec<ProvidedLog>) -> SweepReport {
-        let options = SweepOptions::new(Sources {
+    fn import(&mut self, provided: Vec<ProvidedLog>) -> ImportReport {
+        let options = ImportOptions::new(Sources {
             provided,
             ..Sources::default()
         });
@@ -207,7 +207,7 @@ fn logs_of_every_agent_come_back_from_a_container() {
         std::fs::write(path, file.bytes).unwrap();
     }
     let read = |sources: Sources| {
-        let options = SweepOptions::new(sources);
+        let options = ImportOptions::new(sources);
         read_logs(folder.path(), None, &options, &mut |_| {}).unwrap()
     };
     let memory = read(Sources::paths([&logs]));

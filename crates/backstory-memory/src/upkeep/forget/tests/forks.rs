@@ -13,7 +13,13 @@ fn forked(trial: &mut Trial, original: &str, fork: &str) -> ForgetReport {
         assert_eq!(found(trial, hidden), [""; 0], "{hidden}");
     }
     let fork = trial.memory.sessions().row(fork).unwrap();
-    let stream = trial.memory.sessions().streams(&fork).unwrap()[0].id;
+    let stream = trial
+        .memory
+        .sessions()
+        .open(fork.clone())
+        .streams()
+        .unwrap()[0]
+        .id;
     let places = found(trial, "what was hidden");
     assert!(!places.contains(&format!("stream {stream}")), "{places:?}");
     assert_eq!(fork.cwd.as_deref(), Some("/home/ada/open-harbour"));
@@ -191,7 +197,8 @@ fn a_copy_is_recognised_by_its_ids_however_they_are_written() {
         let streams = trial
             .memory
             .sessions()
-            .streams(&trial.session(session))
+            .open(trial.session(session))
+            .streams()
             .unwrap();
         streams.iter().any(|stream| suspects.contains(&stream.id))
     };

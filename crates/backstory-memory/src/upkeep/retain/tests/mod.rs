@@ -40,7 +40,8 @@ fn topic(session: u32) -> String {
 fn titles(trial: &mut Trial, words: &str) -> Vec<(String, u32, u32)> {
     let answer = trial
         .memory
-        .search(&Query::parse(words), &SearchOptions::default());
+        .search()
+        .run(&Query::parse(words), &SearchOptions::default());
     let hits = answer.unwrap().hits.into_iter();
     hits.map(|hit| (hit.session.session, hit.turn.get(), hit.event.get()))
         .collect()
@@ -121,11 +122,15 @@ fn search_finds_an_evicted_session_by_what_was_noted() {
         trial
             .memory
             .sessions()
-            .event_views(&after, EventRange::All)
+            .open(after.clone())
+            .event_views(EventRange::All)
             .unwrap(),
         []
     );
-    assert_eq!(trial.memory.sessions().tail(&after, 5).unwrap(), []);
+    assert_eq!(
+        trial.memory.sessions().open(after.clone()).tail(5).unwrap(),
+        []
+    );
     assert_eq!(
         trial.memory.models().embedding_state("any").unwrap().events,
         36
@@ -268,7 +273,8 @@ fn a_shared_file_goes_with_the_last_of_its_sessions() {
     let events = trial
         .memory
         .sessions()
-        .event_views(&child, EventRange::All)
+        .open(child.clone())
+        .event_views(EventRange::All)
         .unwrap();
     assert_eq!(events[0].text(), noise(2, 25_000));
     trial.caps.raw_max_age_days = Some(3);

@@ -59,10 +59,12 @@ fn step(trial: &mut Trial, world: &mut World, dice: &mut Dice, number: u32) {
         7 if known && dice.roll(3) == 0 && trial.memory.sessions().row(&id(session)).is_ok() => {
             let heads = trial
                 .memory
+                .upkeep()
                 .to_forget(Forget::Session(&id(session)))
                 .unwrap();
             let report = trial
                 .memory
+                .upkeep()
                 .forget(&heads, &crate::ForgetPlaces::default(), &[])
                 .unwrap();
             assert_eq!(report.proof.remains, [""; 0]);

@@ -15,7 +15,7 @@ fn gone(trial: &Trial) -> Vec<u32> {
 
 /// The sessions that an undisturbed run evicts.
 fn undisturbed() -> Vec<u32> {
-    let mut trial = trial_over_cap();
+    let trial = trial_over_cap();
     let report = trial
         .memory
         .upkeep()
@@ -40,10 +40,12 @@ fn stop_after(trial: &mut Trial, evictions: usize) -> usize {
     let bound = options.caps.raw_soft_cap_bytes.unwrap();
     let round = trial
         .memory
+        .upkeep()
         .choose_round(&mut plan, Pass::SoftCap, usage, bound)
         .unwrap();
     trial
         .memory
+        .upkeep()
         .store_round(&round, Pass::SoftCap, &options)
         .unwrap();
     let mut evictor = trial.memory.store.evictor().unwrap();
@@ -84,7 +86,7 @@ fn a_run_that_was_stopped_evicts_what_an_undisturbed_one_does() {
 #[test]
 fn what_a_stopped_writer_left_of_an_index_does_not_count() {
     let expected = undisturbed();
-    let mut trial = trial_over_cap();
+    let trial = trial_over_cap();
     let index = trial.store().join("index");
     let generation = std::fs::read_dir(&index).unwrap().next().unwrap().unwrap();
     // Another generation, and a segment that no commit names.
