@@ -19,6 +19,9 @@ pub enum Error {
     /// The vectors of a model could not be used.
     #[error(transparent)]
     Vectors(#[from] backstory_store::VectorError),
+    /// A sink that follows the memory could not keep what it was given.
+    #[error("cannot follow the memory: {0}")]
+    Sink(std::io::Error),
     /// A path that was asked for cannot be read.
     #[error("cannot read {path}: {source}")]
     Path {

@@ -26,6 +26,7 @@
 //! Nothing here prints, reads the environment or looks at the clock.
 
 mod capture;
+mod catch_up;
 mod code;
 mod context;
 mod derive;
@@ -82,6 +83,7 @@ pub use backstory_store::{
     StreamRow, Tier, Verification, View, try_lock_file,
 };
 pub use capture::{Capture, Captures, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
+pub use catch_up::{CatchUp, CatchUpReport};
 pub use code::blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{
     CallEdge, CallGraph, ChangeFilter, ChangedSymbol, Code, CodeRowFilter, FileScan, FileState,
@@ -93,6 +95,7 @@ pub use context::{
     Context, ContextBuilder, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares,
     Surroundings,
 };
+pub use derive::{EventSink, FollowReport};
 pub use digest::{Digest, FileChange, Outcome, Statement};
 pub use error::{Error, Result};
 pub use event_log::{
@@ -106,7 +109,7 @@ pub use import::sweep::{ImportOptions, ImportReport, Progress, dry_import};
 pub use import::sweep_log::ImportPass;
 pub use import::unread::UnreadLog;
 pub use log_memory::{LogMemory, read_logs};
-pub use models::{EmbeddingState, Models, TextEmbedder, TextVectors};
+pub use models::{EmbeddingState, Models, PassageVector, TextEmbedder, TextVectors};
 pub use observe::{
     ChangedFunction, FunctionChange, Observation, ObservationKind, ObservationScore, Sizes, ToolUse,
 };

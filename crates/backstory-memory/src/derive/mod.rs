@@ -6,6 +6,7 @@
 
 mod code;
 mod consumer;
+mod follow;
 mod fulltext;
 mod notes;
 mod runner;
@@ -28,6 +29,7 @@ use self::traces::TraceReader;
 use crate::error::Result;
 
 pub(crate) use consumer::{PreparedEvent, Progress};
+pub use follow::{EventSink, FollowReport};
 pub(crate) use fulltext::{FULLTEXT, FullText};
 pub(crate) use notes::NOTES;
 pub(crate) use runner::Runner;

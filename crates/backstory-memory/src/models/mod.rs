@@ -3,6 +3,7 @@
 mod embed;
 mod passages;
 mod text_vectors;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ pub use embed::EmbeddingState;
 pub(crate) use embed::{PassageBatch, VectorSet};
 pub(crate) use passages::passages;
 pub use text_vectors::{TextEmbedder, TextVectors};
+pub use vectors::PassageVector;
 
 /// Embedding models of a memory, and their vectors.
 pub struct Models<'m> {

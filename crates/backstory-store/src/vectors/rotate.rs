@@ -65,6 +65,23 @@ impl Rotation {
         }
         turned
     }
+
+    /// Turns a vector back: a Walsh–Hadamard transform undoes itself.
+    pub(super) fn turn_back(&self, turned: Vec<f32>) -> Vec<f32> {
+        let mut vector = turned;
+        for round in self.rounds.iter().rev() {
+            if self.power < self.dimensions {
+                transform(&mut vector[self.dimensions - self.power..]);
+            }
+            transform(&mut vector[..self.power]);
+            let mut placed = vec![0.0; vector.len()];
+            for ((value, to), sign) in vector.iter().zip(&round.order).zip(&round.signs) {
+                placed[*to as usize] = value * sign;
+            }
+            vector = placed;
+        }
+        vector
+    }
 }
 
 /// The Walsh–Hadamard transform, scaled so that lengths are kept.
@@ -118,6 +135,21 @@ mod tests {
             let after = dot(&rotation.turn(left.clone()), &rotation.turn(right.clone()));
             let lengths = (dot(&left, &left) * dot(&right, &right)).sqrt();
             assert!((before - after).abs() <= 1e-5 * lengths, "{dimensions}");
+        }
+    }
+
+    #[test]
+    fn a_vector_that_is_turned_back_is_what_it_was() {
+        for dimensions in [1, 2, 3, 64, 100, 256, 384, 1000] {
+            let rotation = Rotation::new(dimensions);
+            let mut random = Random(dimensions as u64);
+            let vector: Vec<f32> = (0..dimensions)
+                .map(|_| (random.next() >> 40) as f32 / 16_777_216.0 - 0.5)
+                .collect();
+            let back = rotation.turn_back(rotation.turn(vector.clone()));
+            for (value, back) in vector.iter().zip(back) {
+                assert!((value - back).abs() < 1e-4, "{dimensions}: {value} {back}");
+            }
         }
     }
 

@@ -102,6 +102,19 @@ impl Vectors {
         keys.map(VectorKey::from_bytes)
     }
 
+    /// Calls `each` with every vector, in the order in which they were added: of length one, rounded to twelve bits a value.
+    pub fn visit(&self, mut each: impl FnMut(VectorKey, Vec<f32>)) -> Result<()> {
+        let mut buffer = Vec::new();
+        for segment in &self.segments {
+            for at in 0..segment.rows() {
+                if let Some(vector) = self.shape.decode(segment.row(at, &mut buffer)?) {
+                    each(segment.key(at), vector);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The events nearest to a query and their cosines, best first. Only vectors whose key is `allowed` count; it may be asked in any
     /// order, and not for every key. Each event is given once, with its best piece.
     pub fn search(

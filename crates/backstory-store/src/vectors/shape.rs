@@ -172,6 +172,37 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// Returns the vector of a row, of length one and rounded to twelve bits; `None` for one that points nowhere.
+    pub(super) fn decode(&self, row: &[u8]) -> Option<Vec<f32>> {
+        let (values, factor) = row.split_at_checked(self.value_bytes())?;
+        let factor = f32::from_le_bytes(factor.try_into().ok()?);
+        if !factor.is_normal() {
+            return None;
+        }
+        let (upper, lower) = values.split_at_checked(self.padded())?;
+        let half = self.padded() / 2;
+        let whole = |at: usize| {
+            let (byte, shift) = if at < half { (at, 0) } else { (at - half, 4) };
+            let low = lower
+                .get(byte)
+                .map_or(0, |byte| i32::from(byte >> shift & 15));
+            // Four bits with a sign.
+            let low = if low > 7 { low - 16 } else { low };
+            i32::from(upper.get(at).map_or(0, |byte| byte.cast_signed())) * 16 + low
+        };
+        let turned: Vec<f32> = (0..self.dimensions).map(|at| whole(at) as f32).collect();
+        let length = dot(&turned, &turned).sqrt();
+        if !length.is_normal() {
+            return None;
+        }
+        let unit = turned
+            .iter()
+            .map(|value| (f64::from(*value) / length) as f32);
+        Some(self.rotation.turn_back(unit.collect()))
+    }
+}
+
 /// A query, made ready to be compared with rows.
 #[derive(Debug)]
 pub(super) struct RowQuery {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use backstory_memory::{EmbeddingState, Memory};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::cli::EmbedArgs;
@@ -42,12 +43,22 @@ pub(super) fn run(setting: &Setting, arguments: &EmbedArgs) -> Result<(), Error>
 }
 
 /// Gives all events vectors, with a progress bar on a terminal.
-pub(super) fn embed(memory: &Memory, model: &str) -> Result<EmbeddingState, Error> {
-    let bar = progress_bar("embedding [{bar:30}] {pos}/{len} events, {eta} left");
-    let state = memory.models().embed(model, &mut |state| {
-        bar.set_length(state.events);
-        bar.set_position(state.embedded);
-    })?;
+fn embed(memory: &Memory, model: &str) -> Result<EmbeddingState, Error> {
+    let bar = embedding_bar();
+    let state = memory
+        .models()
+        .embed(model, &mut |state| show_embedding(&bar, state))?;
     bar.finish_and_clear();
     Ok(state)
+}
+
+/// Returns a progress bar of vectors, which is shown on a terminal only.
+pub(super) fn embedding_bar() -> ProgressBar {
+    progress_bar("embedding [{bar:30}] {pos}/{len} events, {eta} left")
+}
+
+/// Shows how many events have vectors.
+pub(super) fn show_embedding(bar: &ProgressBar, state: EmbeddingState) {
+    bar.set_length(state.events);
+    bar.set_position(state.embedded);
 }

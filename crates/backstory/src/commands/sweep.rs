@@ -2,16 +2,16 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use backstory_memory::{
-    Damage, DrainReport, EventType, ImportOptions, ImportReport, LogAgent, LogEvent, Memory,
-    Problem, Progress, Sources, dry_import, log_event, retention,
+    CatchUp, CatchUpReport, Damage, DrainReport, ImportOptions, ImportReport, LogAgent, Memory,
+    Problem, Progress, Sources, dry_import, retention,
 };
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::embed::embed;
+use super::embed::{embedding_bar, show_embedding};
 use super::retain::{print_retention, report_json as retention_json, retain_options};
 use crate::cli::SweepArgs;
 use crate::config::Redact;
@@ -20,9 +20,6 @@ use crate::output::{
     BOLD, YELLOW, counted, grouped, print_json, progress_bar, say, short_bytes, stdout, warn,
 };
 use crate::setting::{Setting, now};
-
-/// Nobody writes for so long to the spool.
-const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error> {
     let options = options(setting, &arguments.paths, arguments.agent.as_deref());
@@ -58,10 +55,11 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     let no_logs = find_no_logs(setting, Some(&memory), report.discovered, typed)?;
     report.problems.extend(no_logs);
     print_either(setting, &report, arguments)?;
-    caught_up?;
+    if let Some(problem) = caught_up?.model_problem {
+        warn(&problem);
+    }
     // They have just been shown.
     setting.spool().remove_traces();
-    embed_new(setting, &memory)?;
     check_found(&report, arguments)
 }
 
@@ -121,44 +119,26 @@ fn damage_problems(memory: &Memory) -> Result<Vec<Problem>, Error> {
     Ok(damage.into_iter().map(problem).collect())
 }
 
-/// What was done about captured events.
-pub(crate) struct CaughtUp {
-    /// Number of captures drained and items worked on.
-    pub(crate) items: u64,
-    /// Spools and captures that were not trusted, and captures that could not be written or read.
-    pub(crate) problems: Vec<Problem>,
-}
-
 /// Stores captures that wait in the spool.
 pub(crate) fn drain_spool(setting: &Setting, memory: &Memory) -> Result<DrainReport, Error> {
     let redact = setting.config.redact == Redact::On;
     Ok(memory.captures().drain(&setting.spool(), redact)?)
 }
 
-/// Stores what waits in the spool, works off what hooks left to do, and takes the event log over.
-pub(crate) fn catch_up(setting: &Setting, memory: &Memory) -> Result<CaughtUp, Error> {
-    let spool = setting.spool();
-    let drained = drain_spool(setting, memory)?;
-    if let Some(before) = SystemTime::now().checked_sub(WRITTEN_WITHIN) {
-        spool.clean(before);
-    }
-    let started = Instant::now();
-    let worked = memory
-        .captures()
-        .work(&options(setting, &[], None), now())?;
-    if worked.total() > 0 {
-        let event = LogEvent::new(EventType::QueueDone, now())
-            .with("done", worked.done)
-            .with("raw", worked.raw)
-            .with("later", worked.later)
-            .taking(started.elapsed());
-        log_event(&setting.store, &event);
-    }
-    memory.upkeep().take_over_log(now())?;
-    Ok(CaughtUp {
-        items: drained.stored as u64 + worked.total(),
-        problems: drained.problems,
-    })
+/// Works off what hooks and imports left to do, with a progress bar on a terminal while vectors are made.
+pub(super) fn catch_up(setting: &Setting, memory: &Memory) -> Result<CatchUpReport, Error> {
+    let bar = embedding_bar();
+    let report = memory.catch_up(
+        &CatchUp {
+            spool: &setting.spool(),
+            import: &options(setting, &[], None),
+            model: setting.config.model.as_deref(),
+            now: now(),
+        },
+        &mut |state| show_embedding(&bar, state),
+    );
+    bar.finish_and_clear();
+    Ok(report?)
 }
 
 fn print_either(
@@ -174,25 +154,6 @@ fn print_either(
         say(
             "`backstory doctor` tells where logs were looked for, `backstory sweep --sample` shows how it looks",
         )?;
-    }
-    Ok(())
-}
-
-/// Gives what was swept vectors, after all else is done, if that takes moments: a network takes hours, and `embed` runs it.
-pub(crate) fn embed_new(setting: &Setting, memory: &Memory) -> Result<(), Error> {
-    let Some(model) = &setting.config.model else {
-        return Ok(());
-    };
-    let quick = memory
-        .models()
-        .list()
-        .iter()
-        .any(|(name, description)| name == model && description.family.is_static());
-    if quick && memory.models().embedding_state(model)?.pending() > 0 {
-        // All is stored; what is wrong with the model must not look like a sweep that failed.
-        if let Err(error) = embed(memory, model) {
-            warn(error.message());
-        }
     }
     Ok(())
 }

@@ -9,10 +9,10 @@ use backstory_memory::{ImportOptions, Memory};
 use notify::{RecursiveMode, Watcher};
 
 use super::retain::retain_options;
-use super::sweep::{catch_up, embed_new, options, report_json};
+use super::sweep::{catch_up, options, report_json};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{DIM, counted, local_time, print_json_line, short_bytes, stdout};
+use crate::output::{DIM, counted, local_time, print_json_line, short_bytes, stdout, warn};
 use crate::setting::{Setting, now};
 
 /// An agent writes several records at once; they are taken in together.
@@ -48,8 +48,9 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
         }
         options.retain = retain_options(setting);
         sweep(&memory, &options, arguments.json)?;
-        catch_up(setting, &memory)?;
-        embed_new(setting, &memory)?;
+        if let Some(problem) = catch_up(setting, &memory)?.model_problem {
+            warn(&problem);
+        }
         match changes.recv_timeout(LOOK_ANYWAY) {
             Ok(()) => while changes.recv_timeout(SETTLE).is_ok() {},
             Err(RecvTimeoutError::Timeout) => {}

@@ -15,6 +15,8 @@ use super::api::Opened;
 use super::share::share;
 use super::shared::Shared;
 use super::start::own_program;
+use backstory_memory::CatchUp;
+
 use crate::commands::sweep;
 use crate::error::Error;
 use crate::setting::{Setting, now};
@@ -137,10 +139,17 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
         options.workers = 1;
         bytes_read = memory.import(&options, &mut |_| {})?.bytes_read;
     }
-    let worked = sweep::catch_up(setting, &memory)?.items;
-    sweep::embed_new(setting, &memory)?;
+    let caught_up = memory.catch_up(
+        &CatchUp {
+            spool: &setting.spool(),
+            import: &sweep::options(setting, &[], None),
+            model: setting.config.model.as_deref(),
+            now: now(),
+        },
+        &mut |_| {},
+    )?;
     let written = share(setting, &memory);
-    Ok(bytes_read + worked + written > 0)
+    Ok(bytes_read + caught_up.items + written > 0)
 }
 
 #[allow(

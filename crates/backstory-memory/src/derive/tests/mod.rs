@@ -3,6 +3,7 @@
 
 mod course;
 mod dump;
+mod follow;
 mod story;
 
 use backstory_event::Seq;

@@ -31,6 +31,31 @@ fn another_model_is_told() {
 }
 
 #[test]
+fn vectors_come_out_as_they_went_in() {
+    for dimensions in [3, 64, 100, 384] {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = Clusters::new(dimensions, 8).rows(300);
+        add(folder.path(), dimensions, 1, &rows);
+        let mut at = 0;
+        let vectors = open(folder.path(), dimensions);
+        let visited = vectors.visit(|key, vector| {
+            assert_eq!(key, self::key(1, at));
+            let row = &rows[at as usize * dimensions..][..dimensions];
+            let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+            for (value, found) in row.iter().zip(&vector) {
+                assert!(
+                    (value / length - found).abs() < 2e-3,
+                    "{dimensions}: {value} {found}"
+                );
+            }
+            at += 1;
+        });
+        visited.unwrap();
+        assert_eq!(at, 300);
+    }
+}
+
+#[test]
 fn wrong_lengths_are_told() {
     let folder = tempfile::tempdir().unwrap();
     for dimensions in [0, 4097] {
