@@ -74,7 +74,7 @@ mod tests {
     fn vectors_are_given_with_their_events() {
         let mut trial = Trial::new();
         trial.append(&id(1), &[prompt(1, 1, 1, "a car by the sea")]);
-        trial.append(&id(2), &[prompt(2, 1, 1, "a hut")]);
+        trial.append(&id(2), &[prompt(2, 1, 1, "a hut by the sea")]);
         trial.sweep();
         trial.add_model("words");
         trial.memory.models().embed("words", &mut |_| {}).unwrap();
