@@ -30,6 +30,7 @@ mod capture;
 mod code;
 mod compress;
 mod context;
+mod conventions;
 mod derive;
 mod digest;
 mod discover;
@@ -60,7 +61,6 @@ mod sweep;
 mod sweep_log;
 mod temporary;
 mod text;
-mod tokens;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
@@ -74,6 +74,7 @@ use backstory_store::Store;
 
 pub use backstory_agents::hook;
 pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
+pub use backstory_analysis::count_tokens;
 pub use backstory_code::{
     Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
     UnresolvedReason,
@@ -150,7 +151,6 @@ pub use sweep::{Progress, SweepOptions, SweepReport, dry_sweep};
 pub use sweep_log::SweepPass;
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
-pub use tokens::count_tokens;
 pub use unread::UnreadLog;
 pub use usage::{UsageBy, UsageEntry, UsageTable};
 pub use whole::{write_private, write_whole};

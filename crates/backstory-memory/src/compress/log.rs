@@ -7,7 +7,7 @@ use backstory_store::{MetCap, Spending};
 use super::Run;
 use crate::event_log::{EventType, LogEvent, log_event};
 use crate::observe::anthropic::Failure;
-use crate::tokens::count_tokens;
+use backstory_analysis::count_tokens;
 
 /// An item that is offered.
 pub(super) struct Offered<'a> {

@@ -8,7 +8,7 @@ use super::{Run, Then, model_of};
 use crate::error::Result;
 use crate::observe::anthropic::{Observer, PASSING};
 use crate::observe::{Compressor, ObservedItem, is_telling, observed_items};
-use crate::tokens::count_tokens;
+use backstory_analysis::count_tokens;
 
 /// An item that failed so often for what may pass is given up.
 pub(super) const MOST_FAILURES: usize = 6;

@@ -4,7 +4,7 @@ use backstory_store::Scores;
 
 use crate::code::last_name;
 use crate::observe::{ObservationSource, Sizes, ToolUse, faith};
-use crate::tokens::count_tokens;
+use backstory_analysis::count_tokens;
 
 /// Scores an observation.
 pub(crate) fn scores(source: &ObservationSource, sizes: &Sizes) -> Scores {

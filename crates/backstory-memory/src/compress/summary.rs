@@ -16,7 +16,7 @@ use crate::observe::anthropic::{
 };
 use crate::observe::{ObservationSource, Prompt};
 use crate::read::unless_damaged;
-use crate::tokens::count_tokens;
+use backstory_analysis::count_tokens;
 
 /// A session without an event for so long is over.
 const OVER_AFTER_MS: i64 = 10 * 60 * 1000;

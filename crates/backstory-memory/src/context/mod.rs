@@ -29,7 +29,7 @@ use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
 use crate::hidden::harmless;
-use crate::tokens::count_tokens;
+use backstory_analysis::count_tokens;
 
 pub use self::here::Surroundings;
 pub use self::layer::{Layer, Shares};

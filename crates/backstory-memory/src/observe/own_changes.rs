@@ -6,7 +6,7 @@ use std::path::Path;
 use backstory_code::{Language, compare, text_symbols};
 use backstory_event::FileEdit;
 
-use super::functions::FunctionChange;
+use super::FunctionChange;
 use crate::replay::{Interner, Lane};
 
 /// Length of a text up to which it is parsed, twice for each edit.
