@@ -52,7 +52,6 @@ mod random;
 mod read;
 mod redaction;
 mod repair;
-mod replay;
 mod retain;
 mod retention;
 mod search;

@@ -19,14 +19,16 @@ const COMPARISONS_PER_LINE: u64 = 500;
 
 /// A line: what it says, and the step that wrote it; `None` when no agent did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) id: u32,
-    pub(crate) by: Option<u32>,
+pub struct Line {
+    /// Number of its text.
+    pub id: u32,
+    /// The step.
+    pub by: Option<u32>,
 }
 
 /// Gives equal lines equal numbers, and limits how long edits are searched for in them.
 #[derive(Default)]
-pub(crate) struct Interner {
+pub struct Interner {
     /// The numbers of lines by what they say.
     ids: HashTable<u32>,
     hashing: DefaultHashBuilder,
@@ -41,7 +43,7 @@ pub(crate) struct Interner {
 
 impl Interner {
     /// The number of a line.
-    pub(crate) fn id(&mut self, text: &str) -> u32 {
+    pub fn id(&mut self, text: &str) -> u32 {
         let text = text.strip_suffix('\r').unwrap_or(text);
         self.interned += 1;
         let (texts, ends, hashing) = (&self.texts, &self.ends, &self.hashing);
@@ -59,18 +61,18 @@ impl Interner {
     }
 
     /// The lines of a text.
-    pub(crate) fn lines(&mut self, text: &str) -> Vec<u32> {
+    pub fn lines(&mut self, text: &str) -> Vec<u32> {
         text.lines().map(|line| self.id(line)).collect()
     }
 
     /// What a line says.
-    pub(crate) fn text(&self, id: u32) -> &str {
+    pub fn text(&self, id: u32) -> &str {
         line_text(&self.texts, &self.ends, id)
     }
 
     /// Counts comparisons of lines. Returns false when they are too many for the size of the edits: whoever searches stops
     /// then, and the edit's place counts as not found.
-    pub(crate) fn count_comparisons(&self, lines: usize) -> bool {
+    pub fn count_comparisons(&self, lines: usize) -> bool {
         let compared = self.compared.get().saturating_add(lines as u64);
         let most = BASE_COMPARISONS + COMPARISONS_PER_LINE.saturating_mul(self.interned);
         let fits = compared <= most;
@@ -88,7 +90,7 @@ impl Interner {
     }
 
     /// Lines as one text.
-    pub(crate) fn whole(&self, lines: &[Line]) -> String {
+    pub fn whole(&self, lines: &[Line]) -> String {
         let mut whole = String::new();
         for line in lines {
             whole.push_str(self.text(line.id));
@@ -194,7 +196,7 @@ pub(crate) fn rewritten(old: &[Line], new: &[u32], by: Option<u32>) -> Vec<Line>
 }
 
 /// Fills in who wrote the lines that nobody is known for, from a text that shares lines with this one.
-pub(crate) fn filled(lines: &mut [Line], from: &[Line]) {
+pub fn filled(lines: &mut [Line], from: &[Line]) {
     let ids: Vec<u32> = lines.iter().map(|line| line.id).collect();
     for (from_at, at, length) in same(from, &ids) {
         for offset in 0..length {

@@ -1,19 +1,9 @@
-//! Doing again what agents did to files.
-
-mod fresh_edits;
-mod lane;
-mod lines;
-#[cfg(test)]
-mod tests;
+//! Reading what agents did to files from the store.
 
 use backstory_event::{EventBody, EventView, FileEdit, StreamId};
 use backstory_store::{BlockReader, Store};
 
-use fresh_edits::KnownEdits;
-pub(crate) use fresh_edits::{FreshEdits, edited_bytes, source_edits};
-pub(crate) use lane::Lane;
-pub(crate) use lines::{Interner, Line, filled};
-
+use super::fresh_edits::{FreshEdits, KnownEdits};
 use crate::error::Result;
 use crate::read::unless_damaged;
 

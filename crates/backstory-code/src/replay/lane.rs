@@ -18,13 +18,13 @@ const BYTES_PER_COMPARISON: usize = 8;
 
 /// A file as far as it is known.
 #[derive(Default)]
-pub(crate) struct Lane {
+pub struct Lane {
     /// Its text; `None` until the logs tell it.
-    pub(crate) text: Option<Vec<Line>>,
+    pub text: Option<Vec<Line>>,
     /// What was written to it at places that could not be found.
     loose: Vec<Fragment>,
     /// The step that changed it last.
-    pub(crate) last: u32,
+    pub last: u32,
 }
 
 /// Lines that a step left behind, each with whether the step wrote it.
@@ -35,7 +35,7 @@ struct Fragment {
 
 impl Lane {
     /// Does what a step did to the file.
-    pub(crate) fn apply(&mut self, edit: &FileEdit, step: u32, interner: &mut Interner) {
+    pub fn apply(&mut self, edit: &FileEdit, step: u32, interner: &mut Interner) {
         self.last = step;
         if let Some(before) = &edit.before {
             let before = interner.lines(before);
@@ -62,17 +62,17 @@ impl Lane {
     }
 
     /// The whole text, if it is known.
-    pub(crate) fn whole(&self, interner: &Interner) -> Option<String> {
+    pub fn whole(&self, interner: &Interner) -> Option<String> {
         self.text.as_ref().map(|lines| interner.whole(lines))
     }
 
     /// How much was written to it at places that could not be found.
-    pub(crate) fn loose(&self) -> usize {
+    pub fn loose(&self) -> usize {
         self.loose.len()
     }
 
     /// Takes a text for the file's, whatever was thought to be in it.
-    pub(crate) fn synchronise(&mut self, text: &[u32], interner: &Interner) {
+    pub fn synchronise(&mut self, text: &[u32], interner: &Interner) {
         let old = self.text.take().unwrap_or_default();
         let mut lines = rewritten(&old, text, None);
         self.settle(&mut lines, interner);
@@ -81,7 +81,7 @@ impl Lane {
     }
 
     /// Finds what was left loose, the newest first: as a whole where it is there once, else those lines that are there once.
-    pub(crate) fn settle(&self, lines: &mut [Line], interner: &Interner) {
+    pub fn settle(&self, lines: &mut [Line], interner: &Interner) {
         if self.loose.is_empty() {
             return;
         }
