@@ -92,7 +92,7 @@ const MARKERS: [&str; 24] = [
 ];
 
 /// The sources of a crate that are built into the program, each with the part of it that is.
-fn program_sources(folder: &Path) -> Vec<(PathBuf, String)> {
+pub(crate) fn program_sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let sources: Vec<(PathBuf, String)> = files_below(folder)
         .into_iter()
         .filter(|path| path.extension().is_some_and(|end| end == "rs"))
