@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use backstory_analysis::count_tokens;
 use backstory_event::Seq;
 use backstory_store::{EventRange, SessionFilter};
 
@@ -9,7 +10,6 @@ use super::{Compressor, EXTRACT, Uses, faith, is_telling};
 use crate::Memory;
 use crate::error::Result;
 use crate::read::visit_stored;
-use backstory_analysis::count_tokens;
 
 /// So many texts that are not faithful are told.
 const MOST_TOLD: usize = 20;
