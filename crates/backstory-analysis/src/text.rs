@@ -1,6 +1,6 @@
 //! Cutting texts between characters, and taking escape sequences out of them.
 
-/// The beginning of a text, of at most so many bytes.
+/// Returns the beginning of a text, of at most so many bytes.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
@@ -9,7 +9,7 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// The end of a text, of at most so many bytes.
+/// Returns the end of a text, of at most so many bytes.
 pub fn ending(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {
@@ -18,7 +18,7 @@ pub fn ending(text: &str, bytes: usize) -> &str {
     &text[start..]
 }
 
-/// A text without the colours, titles and other orders that terminals obey.
+/// Returns a text without escape sequences: colours, titles and other orders that terminals obey.
 pub fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

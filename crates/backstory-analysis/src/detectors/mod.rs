@@ -27,26 +27,26 @@ pub struct Detector {
     pub name: &'static str,
     /// Kind of its patterns.
     pub kind: PatternKind,
-    /// How much one of its patterns tells: an error that can be put right tells more than a habit.
+    /// Weight of its patterns: an error that can be put right tells more than a habit.
     pub weight: f64,
-    /// From which share of common words on two signatures mean the same, if not only when they are equal.
+    /// Share of common words from which on two signatures mean the same, if not only when they are equal.
     pub alike: Option<f64>,
     /// Adds the signals of a session.
     pub detect: fn(&Notes, &AgentConventions, &mut Vec<Signal>),
 }
 
-/// Whether a pattern is to be avoided or to be done again.
+/// Kind of a pattern: to be avoided, or to be done again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PatternKind {
-    /// What keeps going wrong.
+    /// Something that keeps going wrong.
     Problem,
-    /// What keeps going right.
+    /// Something that keeps going right.
     Success,
 }
 
 impl PatternKind {
-    /// The name used in JSON and on the command line.
+    /// Returns the name used in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             PatternKind::Problem => "problem",
@@ -58,11 +58,11 @@ impl PatternKind {
 /// Something that a detector noticed in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signal {
-    /// What it has in common with the same thing elsewhere.
+    /// Signature: what it has in common with the same thing elsewhere.
     pub signature: String,
-    /// What it is, for people.
+    /// Title, for people.
     pub title: String,
-    /// What to do about it, if that can be told.
+    /// Advice, if there is any.
     pub advice: String,
     /// The event where it happened.
     pub seq: Seq,
@@ -70,7 +70,7 @@ pub struct Signal {
     pub turn: TurnNo,
     /// Its time.
     pub at: Option<TimeMs>,
-    /// What that event says.
+    /// Text of that event.
     pub text: String,
 }
 

@@ -21,24 +21,24 @@ const MOST_DECIDED: usize = 500;
 /// The longest title, in characters.
 const TITLE: usize = 80;
 
-/// What the notes of a session amount to.
+/// The digest of a session, made of its notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Account {
-    /// What the user asked for first.
+    /// The first request.
     pub goal: Vec<Statement>,
-    /// How it ended.
+    /// Its end.
     pub outcome: Outcome,
-    /// What tells so.
+    /// Reasons for the outcome.
     pub reasons: Vec<Statement>,
-    /// What was done.
+    /// Work done.
     pub done: Vec<Statement>,
-    /// Which files were changed.
+    /// Changed files.
     pub files: Vec<FileChange>,
-    /// What went wrong, and how that ended.
+    /// Errors, and how each ended.
     pub errors: Vec<Statement>,
-    /// What the user decided or corrected.
+    /// Decisions and corrections by the user.
     pub decisions: Vec<Statement>,
-    /// What the end of it says is left to do.
+    /// Work left to do, as its end says.
     pub next_steps: Vec<Statement>,
 }
 
@@ -77,7 +77,7 @@ fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
         .collect()
 }
 
-/// A title that people recognise, for a session that has none but its first line.
+/// Returns a title that people recognise, for a session that has none but its first line.
 pub fn title(notes: &Notes, agents: &AgentConventions) -> Option<String> {
     let telling = |text: &&str| said::is_of_a_person(text, agents) && !said::is_go_on(text);
     let prompt = prompts(notes).map(|(_, text)| text).find(telling)?;

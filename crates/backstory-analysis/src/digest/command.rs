@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a command is for.
+/// Purpose of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CommandKind {
     /// Tests.
@@ -32,7 +32,7 @@ impl CommandKind {
         *self == CommandKind::Other
     }
 
-    /// Whether it tells if the work is sound.
+    /// Returns whether commands of this kind show if the work is sound.
     pub fn is_proof(self) -> bool {
         matches!(
             self,
@@ -212,7 +212,7 @@ pub(crate) fn kind(line: &str) -> CommandKind {
     best
 }
 
-/// The program that a command line is about, with its subcommand where it has some: `cargo test`, `git push`, `rg`.
+/// Returns the program that a command line is about, with its subcommand where it has some: `cargo test`, `git push`, `rg`.
 pub fn program(line: &str) -> String {
     let part = parts(line)
         .map(bare)

@@ -30,10 +30,10 @@ pub use said::{is_correction, is_decision, is_go_on, is_of_a_person};
 pub use story::Story;
 pub use trouble::signature;
 
-/// Something that a digest says, and the events that it rests on.
+/// A sentence of a digest, and the events that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Statement {
-    /// What it says.
+    /// Its words.
     pub text: String,
     /// The turn, where it is of one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,17 +4,17 @@ use backstory_event::{Kind, Seq, TimeMs, TurnNo};
 
 use super::notes::{Step, What};
 
-/// What is left of an event whose text is gone.
+/// Remains of an event whose text is gone.
 pub struct Noted {
     /// The event.
     pub seq: Seq,
     /// Its turn.
     pub turn: TurnNo,
-    /// When it happened.
+    /// Its time.
     pub at: Option<TimeMs>,
     /// Its kind.
     pub kind: Kind,
-    /// What was said, called and given, as search tells them apart.
+    /// Texts that were said, called and given, as search tells them apart.
     pub texts: [String; 3],
 }
 

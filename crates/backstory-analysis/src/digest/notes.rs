@@ -23,13 +23,13 @@ pub struct Notes {
     pub events: Seq,
     /// The steps, in their order.
     pub steps: Vec<Step>,
-    /// What the last event of a conversation was.
+    /// The last event of the conversation.
     pub last: Option<Last>,
     /// Calls that were not worth a step unless they fail.
     open: Vec<OpenCall>,
 }
 
-/// Something that happened.
+/// Something that happened, at an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The event.
@@ -38,15 +38,15 @@ pub struct Step {
     /// Its turn.
     #[serde(rename = "t")]
     pub turn: TurnNo,
-    /// When it happened.
+    /// Its time.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub at: Option<TimeMs>,
-    /// What happened.
+    /// The event's content.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What happened.
+/// Content of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum What {
     /// Somebody asked for something.
@@ -59,7 +59,7 @@ pub enum What {
     Edit {
         /// The files.
         paths: Vec<String>,
-        /// Whether it failed.
+        /// True if it failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         failed: bool,
         /// The line that says most of why it failed.
@@ -95,21 +95,21 @@ pub struct Run {
     /// Purpose of the command.
     #[serde(rename = "k", default, skip_serializing_if = "CommandKind::is_other")]
     pub kind: CommandKind,
-    /// Whether it worked, once that is known.
+    /// True if it worked, false if not, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
     /// Tests that passed and that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<(u64, u64)>,
-    /// What tells most of its output: the error, the commit, the address of a pull request.
+    /// Most telling part of its output: the error, the commit, the address of a pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<i64>,
 }
 
-/// What the conversation ends with.
+/// Last event of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Last {
     /// A prompt.
@@ -140,7 +140,7 @@ pub struct EventPlace {
     pub turn: TurnNo,
     /// The call that a tool's result answers.
     pub call: Option<Seq>,
-    /// When it happened.
+    /// Its time.
     pub at: Option<TimeMs>,
 }
 

@@ -7,10 +7,10 @@ use super::said;
 use crate::text;
 use backstory_event::Seq;
 
-/// How a session ended.
+/// End of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// What was asked for last was done.
+    /// The last request was done.
     Success,
     /// Something was done, but not all of it, or nothing shows that it works.
     Partial,
@@ -23,7 +23,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The name used in JSON.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Success => "success",

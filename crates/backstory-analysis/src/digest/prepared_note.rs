@@ -13,7 +13,7 @@ const PROMPT: (usize, usize) = (500, 200);
 const REPLY: (usize, usize) = (500, 900);
 const COMMAND: (usize, usize) = (160, 40);
 
-/// What is noted of an event.
+/// Note of one event, before it is joined with others.
 pub enum PreparedNote {
     /// A prompt, shortened.
     Prompt(String),

@@ -5,12 +5,12 @@ use crate::{AgentConventions, text};
 /// No more of a text is read.
 const MOST_READ: usize = 4 << 10;
 
-/// Whether a person wrote a prompt, and not a program in a person's name.
+/// Returns whether a person wrote a prompt, and not a program in a person's name.
 pub fn is_of_a_person(prompt: &str, agents: &AgentConventions) -> bool {
     !(agents.is_program_text)(prompt)
 }
 
-/// Whether a prompt only says to go on.
+/// Returns whether a prompt only says to go on.
 pub fn is_go_on(prompt: &str) -> bool {
     let plain = plain(prompt);
     const GO_ON: &[&str] = &[
@@ -36,7 +36,7 @@ pub fn is_go_on(prompt: &str) -> bool {
     GO_ON.contains(&plain.trim_end_matches(['.', '!']))
 }
 
-/// Whether the user is content.
+/// Returns whether the user is content.
 pub(crate) fn is_thanks(prompt: &str) -> bool {
     let plain = plain(prompt);
     let has = |words: &[&str]| words.iter().any(|word| has_words(&plain, word));
@@ -60,7 +60,7 @@ pub(crate) fn is_thanks(prompt: &str) -> bool {
     ]) && !is_complaint(prompt)
 }
 
-/// Whether the user says that something is wrong: with what was done, or that it fails.
+/// Returns whether the user says that something is wrong: with what was done, or that it fails.
 pub(crate) fn is_complaint(prompt: &str) -> bool {
     let plain = plain(prompt);
     [
@@ -104,7 +104,7 @@ pub(crate) fn is_complaint(prompt: &str) -> bool {
     .any(|words| has_words(&plain, words))
 }
 
-/// Whether the user corrects what the agent did or is about to do.
+/// Returns whether the user corrects what the agent did or is about to do.
 pub fn is_correction(prompt: &str) -> bool {
     let plain = plain(prompt);
     let opens = [
@@ -136,7 +136,7 @@ pub fn is_correction(prompt: &str) -> bool {
         || within.iter().any(|words| has_words(&plain, words))
 }
 
-/// Whether the user decides something.
+/// Returns whether the user decides something.
 pub fn is_decision(prompt: &str) -> bool {
     let plain = plain(prompt);
     let opens = [
@@ -164,7 +164,7 @@ pub fn is_decision(prompt: &str) -> bool {
         || within.iter().any(|words| has_words(&plain, words))
 }
 
-/// Whether the agent says that it could not do it.
+/// Returns whether the agent says that it could not do it.
 pub(crate) fn gives_up(reply: &str) -> bool {
     let plain = plain(text::ending(reply, 1_500));
     [
@@ -190,7 +190,7 @@ pub(crate) fn gives_up(reply: &str) -> bool {
     .any(|words| has_words(&plain, words))
 }
 
-/// Whether the agent says that something is still to come.
+/// Returns whether the agent says that something is still to come.
 pub(crate) fn is_waiting(reply: &str) -> bool {
     let plain = plain(reply);
     [

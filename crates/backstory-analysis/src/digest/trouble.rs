@@ -115,7 +115,7 @@ fn has_place(line: &str) -> bool {
     is_number(parts.next())
 }
 
-/// What an error has in common with the same one elsewhere: paths, numbers, names in quotes and ids are taken out.
+/// Returns what an error has in common with the same one elsewhere: paths, numbers, names in quotes and ids are taken out.
 pub fn signature(told: &str) -> String {
     let mut kept: Vec<String> = Vec::new();
     let mut quoted = false;

@@ -6,10 +6,10 @@ use super::ObservationSource;
 use crate::AgentConventions;
 use crate::text::without_escapes;
 
-/// What an observation names, and what of that its source does not have.
+/// Names in an observation, and those of them that its source does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faith {
-    /// How many numbers, paths and names it has.
+    /// Number of numbers, paths and names in it.
     pub named: u64,
     /// Those that stand nowhere in the source.
     pub unfounded: Vec<String>,

@@ -13,7 +13,7 @@ pub use self::extract::{Extract, is_telling};
 pub use self::faithful::{Faith, faith};
 pub use self::uses::{AnsweredCall, ObservedItem, OpenCalls};
 
-/// What an observation is made of.
+/// Source of an observation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ObservationSource {
     /// A tool use.
@@ -31,7 +31,7 @@ impl ObservationSource {
         }
     }
 
-    /// The texts that it consists of: what was asked, and what was answered.
+    /// Returns its texts: what was asked, and what was answered.
     pub fn texts(&self) -> [&str; 2] {
         match self {
             ObservationSource::ToolUse(used) => [&used.input, &used.output],
@@ -39,12 +39,12 @@ impl ObservationSource {
         }
     }
 
-    /// Number of bytes of its texts.
+    /// Returns the number of bytes of its texts.
     pub fn raw_bytes(&self) -> u64 {
         self.texts().iter().map(|text| text.len() as u64).sum()
     }
 
-    /// The tool use, if it is one.
+    /// Returns the tool use, if it is one.
     pub fn tool_use(&self) -> Option<&ToolUse> {
         match self {
             ObservationSource::ToolUse(used) => Some(used),
@@ -65,7 +65,7 @@ pub enum ObservationKind {
 }
 
 impl ObservationKind {
-    /// The name used in JSON.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             ObservationKind::ToolUse => "tool_use",
@@ -82,9 +82,9 @@ impl ObservationKind {
 /// A prompt, as a compressor sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// What was asked, without context that Backstory gave.
+    /// The request, without context that Backstory gave.
     pub text: String,
-    /// Whether it is of a session that no person typed into: programs write prompts, too.
+    /// True in a headless session: programs write prompts, too.
     pub is_headless: bool,
 }
 
@@ -93,13 +93,13 @@ pub struct Prompt {
 pub struct ToolUse {
     /// The tool, as its agent calls it.
     pub tool: String,
-    /// What it was asked; mostly JSON.
+    /// Its arguments; mostly JSON.
     pub input: String,
     /// The command that it ran.
     pub command: Option<String>,
-    /// What it answered.
+    /// Its result.
     pub output: String,
-    /// Whether it failed.
+    /// True if it failed.
     pub failed: bool,
     /// The files that it names.
     pub touches: Vec<Touch>,
@@ -122,11 +122,11 @@ pub struct ChangedFunction {
     pub file: String,
     /// Its qualified name.
     pub name: String,
-    /// What became of it.
+    /// Its change.
     pub change: FunctionChange,
 }
 
-/// What became of a function.
+/// Change of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionChange {
@@ -139,7 +139,7 @@ pub enum FunctionChange {
 }
 
 impl FunctionChange {
-    /// The name used in JSON.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             FunctionChange::New => "new",
@@ -172,12 +172,12 @@ pub struct Sizes {
 
 /// Makes observations.
 pub trait Compressor {
-    /// Why there is none.
+    /// Reason that there is none.
     type Failure;
 
-    /// What it is called where compressors are compared.
+    /// Returns its name, for comparisons of compressors.
     fn name(&self) -> &str;
 
-    /// The three sizes of an observation.
+    /// Makes the three sizes of an observation.
     fn compress(&self, source: &ObservationSource) -> Result<Sizes, Self::Failure>;
 }

@@ -17,9 +17,9 @@ pub struct ObservedItem {
     pub result: Seq,
     /// The turn.
     pub turn: TurnNo,
-    /// When it was asked, or the tool had answered.
+    /// Time of the prompt, or of the result.
     pub at: Option<TimeMs>,
-    /// What is observed.
+    /// The prompt or the tool use.
     pub source: ObservationSource,
 }
 

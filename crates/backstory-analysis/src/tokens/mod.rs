@@ -1,4 +1,4 @@
-//! How many tokens a text has, without a vocabulary.
+//! Counts of tokens, without a vocabulary.
 //!
 //! Reading the vocabulary of a tokenizer takes longer than a hook may. But most of what a tokenizer does is cutting: `o200k_base`
 //! first cuts a text into words, numbers and punctuation by a fixed pattern, and nine in ten of these pieces are one token. So
@@ -15,7 +15,7 @@ mod rates;
 mod tests;
 mod triples;
 
-/// About how many tokens a text has for `o200k_base`. None only for an empty text, never more than it has bytes.
+/// Estimates the number of tokens of a text for `o200k_base`: 0 only for an empty text, never more than it has bytes.
 pub fn count_tokens(text: &str) -> usize {
     let cost: u64 = cut::pieces(text).map(|piece| cost::of(&piece)).sum();
     // A budget is better kept than filled.

@@ -61,12 +61,12 @@ impl Lane {
         }
     }
 
-    /// The whole text, if it is known.
+    /// Returns the whole text, if it is known.
     pub fn whole(&self, interner: &Interner) -> Option<String> {
         self.text.as_ref().map(|lines| interner.whole(lines))
     }
 
-    /// How much was written to it at places that could not be found.
+    /// Returns the number of pieces that were written to it at places that could not be found.
     pub fn loose(&self) -> usize {
         self.loose.len()
     }

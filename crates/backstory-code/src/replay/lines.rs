@@ -42,7 +42,7 @@ pub struct Interner {
 }
 
 impl Interner {
-    /// The number of a line.
+    /// Returns the number of a line.
     pub fn id(&mut self, text: &str) -> u32 {
         let text = text.strip_suffix('\r').unwrap_or(text);
         self.interned += 1;
@@ -60,12 +60,12 @@ impl Interner {
         id
     }
 
-    /// The lines of a text.
+    /// Returns the numbers of the lines of a text.
     pub fn lines(&mut self, text: &str) -> Vec<u32> {
         text.lines().map(|line| self.id(line)).collect()
     }
 
-    /// What a line says.
+    /// Returns the text of a line.
     pub fn text(&self, id: u32) -> &str {
         line_text(&self.texts, &self.ends, id)
     }
@@ -89,7 +89,7 @@ impl Interner {
         (self.compared.get(), most)
     }
 
-    /// Lines as one text.
+    /// Returns lines as one text.
     pub fn whole(&self, lines: &[Line]) -> String {
         let mut whole = String::new();
         for line in lines {

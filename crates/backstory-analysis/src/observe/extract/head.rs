@@ -125,7 +125,7 @@ impl Head {
     }
 }
 
-/// Whether something is worth an observation: a prompt that a person wrote, a tool use that changed or showed something.
+/// Returns whether something is worth an observation: a prompt that a person wrote, a tool use that changed or showed something.
 pub fn is_telling(source: &ObservationSource, agents: &AgentConventions) -> bool {
     match source {
         ObservationSource::ToolUse(tool_use) => is_telling_use(tool_use, agents),
