@@ -101,7 +101,8 @@ fn sources() -> Vec<(String, String)> {
 fn has_word(source: &str, word: &str) -> bool {
     let is_end = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
     source.match_indices(word).any(|(at, _)| {
-        is_end(source[..at].chars().next_back()) && is_end(source[at + word.len()..].chars().next())
+        let (before, after) = (&source[..at], &source[at + word.len()..]);
+        is_end(before.chars().next_back()) && (word.ends_with(':') || is_end(after.chars().next()))
     })
 }
 
@@ -156,7 +157,8 @@ fn modules_of_memory_use_those_before_them() {
             let others = ANSWERS.iter().map(|(other, _)| *other);
             for other in others.filter(|other| other != module && imports(source, "", other)) {
                 let files = of(other).filter_map(|(path, _)| Path::new(path).file_stem()?.to_str());
-                let is_imported = |file: &&str| imports(source, &format!("{other}::"), file);
+                let is_imported =
+                    |file: &&str| imports(source, &format!("{other}::"), &format!("{file}::"));
                 let inner = files.into_iter().find(is_imported);
                 let offence = match inner {
                     Some(file) => format!("{module}: {other}::{file}"),
