@@ -37,10 +37,11 @@ pub use agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, reader};
 pub use arguments::{ArgumentUse, call_arguments, each_argument, raw_arguments};
 pub use failure::{unframed_output, without_error_tags};
 pub use injected::{CONTEXT_CLOSE, CONTEXT_OPEN, is_program_text, without_context};
-pub use patch::{added_lines, has_patch};
 pub use payload::{Payload, find_payloads};
 pub use reader::{Places, Reader, Reading, RecordContent, Shape, SourceName};
 pub use record::{MAX_RECORD_BYTES, Record, read_document, read_lines};
 pub use resume::Resume;
 pub use retention::LogLifetime;
-pub use tool_use::{ToolArguments, ToolDeed, is_bookkeeping_tool, is_whole_writer, tool_family};
+pub use tool_use::{
+    argument_text, is_bookkeeping_tool, is_whole_writer, tool_family, tool_request, written_lines,
+};

@@ -19,12 +19,12 @@ pub(crate) fn edits(text: &str) -> Vec<FileEdit> {
 }
 
 /// Returns whether there is a patch in a text, in the format of `apply_patch`.
-pub fn has_patch(text: &str) -> bool {
+pub(crate) fn has_patch(text: &str) -> bool {
     text.contains(BEGIN)
 }
 
 /// Returns the lines that a patch or unified diff in a text adds; `None` when there is none in it.
-pub fn added_lines(text: &str) -> Option<String> {
+pub(crate) fn added_lines(text: &str) -> Option<String> {
     if !has_patch(text) && !text.contains("\n@@") {
         return None;
     }

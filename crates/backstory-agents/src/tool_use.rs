@@ -1,8 +1,10 @@
 //! What a tool use did, as far as the names of tools and arguments tell. Agents and MCP servers name them alike.
 
+use backstory_event::{ToolDeed, ToolRequest};
 use serde_json::Value;
 
 use crate::agents::AGENTS;
+use crate::patch::{added_lines, has_patch};
 
 /// Arguments that say most of what a tool was asked; the first that is there counts.
 const ASKED: [&str; 16] = [
@@ -38,29 +40,16 @@ const WRITTEN: [&str; 8] = [
 
 /// Arguments of a tool call.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToolArguments(Value);
-
-/// What a tool did that neither changed files nor ran a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolDeed {
-    /// Read a web page.
-    Fetched,
-    /// Searched files or the web.
-    Searched,
-    /// Gave a task to another agent.
-    Delegated,
-    /// Anything else.
-    Called,
-}
+struct ToolArguments(Value);
 
 impl ToolArguments {
     /// Reads the arguments of a call; there are none when they are no JSON.
-    pub fn parse(arguments: &str) -> Self {
+    fn parse(arguments: &str) -> Self {
         ToolArguments(serde_json::from_str(arguments).unwrap_or_default())
     }
 
     /// Returns the first line of the argument that says most of what was asked; empty when there is none.
-    pub fn asked_line(&self) -> String {
+    fn asked_line(&self) -> String {
         let Some(fields) = self.0.as_object() else {
             return String::new();
         };
@@ -81,27 +70,27 @@ impl ToolArguments {
     }
 
     /// Returns what the tool was told to write into files, one text a line.
-    pub fn written_text(&self) -> String {
+    fn written_text(&self) -> String {
         let mut text = String::new();
         collect_strings(&self.0, "", &|name| WRITTEN.contains(&name), &mut text);
         text
     }
 
     /// Returns all strings, one a line.
-    pub fn all_text(&self) -> String {
+    fn all_text(&self) -> String {
         let mut text = String::new();
         collect_strings(&self.0, "", &|_| true, &mut text);
         text
     }
 
     /// Returns whether a call of this tool is a search.
-    pub fn is_search(&self, tool: &str) -> bool {
+    fn is_search(&self, tool: &str) -> bool {
         let tool = bare_tool_name(tool);
         self.has("pattern") || tool.contains("search") || tool == "grep"
     }
 
     /// Returns what a call of this tool does.
-    pub fn deed(&self, tool: &str) -> ToolDeed {
+    fn deed(&self, tool: &str) -> ToolDeed {
         if self.has("url") {
             ToolDeed::Fetched
         } else if self.is_search(tool) && !tool.contains("__") {
@@ -116,6 +105,33 @@ impl ToolArguments {
     fn has(&self, name: &str) -> bool {
         self.0.get(name).is_some()
     }
+}
+
+/// Returns what a tool was asked to do.
+pub fn tool_request(tool: &str, arguments: &str) -> ToolRequest {
+    let arguments = ToolArguments::parse(arguments);
+    ToolRequest {
+        asked_line: arguments.asked_line(),
+        deed: arguments.deed(tool),
+        is_search: arguments.is_search(tool),
+    }
+}
+
+/// Returns all strings in the arguments of a call, one a line.
+pub fn argument_text(arguments: &str) -> String {
+    ToolArguments::parse(arguments).all_text()
+}
+
+/// Returns the text that a call was told to write, or the lines of a patch that are new; the patch may stand in a command.
+pub fn written_lines(arguments: &str, command: Option<&str>) -> String {
+    let text = ToolArguments::parse(arguments).written_text();
+    if !text.is_empty() {
+        return added_lines(&text).unwrap_or(text);
+    }
+    let patches = [command, Some(arguments)];
+    let mut patches = patches.into_iter().flatten();
+    let patch = patches.find(|text| has_patch(text));
+    patch.and_then(added_lines).unwrap_or_default()
 }
 
 /// Adds the strings of those fields that are meant; a string in a list is of the list's field only if all are meant.

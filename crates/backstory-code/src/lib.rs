@@ -1,4 +1,4 @@
-//! Source text to symbols and calls, and stack traces to frames.
+//! Source text to symbols and calls, stack traces to frames, edits to lines and who wrote them.
 //!
 //! Opens no file, knows no session. A language is a table in `languages/`; everything else here is the same for all of them. Nothing
 //! recurses on the depth of a tree, for files are whatever people have on disk.
@@ -11,6 +11,7 @@ mod languages;
 mod model;
 mod parse;
 mod parsed;
+pub mod replay;
 mod resolve;
 mod scope;
 mod trace;

@@ -26,5 +26,5 @@ pub use ids::{
 pub use sql::{UnknownNumber, variant_from_sql};
 pub use symbol::{SymbolChangeKind, SymbolKind};
 pub use telemetry::{Telemetry, TelemetryItem, TelemetryRecord};
-pub use tool::ToolClass;
+pub use tool::{ToolClass, ToolDeed, ToolRequest};
 pub use view::{EventView, Origin};

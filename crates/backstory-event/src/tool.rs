@@ -1,4 +1,4 @@
-//! Classes of tools, the same for all agents.
+//! Classes of tools and requests to them, the same for all agents.
 
 use serde::Serialize;
 
@@ -54,4 +54,28 @@ impl ToolClass {
             ToolClass::Other => "other",
         }
     }
+}
+
+/// What a tool did that neither changed files nor ran a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolDeed {
+    /// Read a web page.
+    Fetched,
+    /// Searched files or the web.
+    Searched,
+    /// Gave a task to another agent.
+    Delegated,
+    /// Anything else.
+    Called,
+}
+
+/// What a tool was asked to do, as far as its name and arguments tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRequest {
+    /// First line of the argument that says most of what was asked; empty when there is none.
+    pub asked_line: String,
+    /// What the call does.
+    pub deed: ToolDeed,
+    /// Whether the call is a search.
+    pub is_search: bool,
 }

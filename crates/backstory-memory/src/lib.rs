@@ -29,6 +29,7 @@ mod capture;
 mod catch_up;
 mod code;
 mod context;
+mod conventions;
 mod derive;
 mod digest;
 mod error;
@@ -45,13 +46,11 @@ mod place;
 mod random;
 mod read;
 mod redaction;
-mod replay;
 mod search;
 mod setup;
 mod summarize;
 mod temporary;
 mod text;
-mod tokens;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
@@ -66,6 +65,7 @@ use backstory_store::Store;
 
 pub use backstory_agents::hook;
 pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
+pub use backstory_analysis::count_tokens;
 pub use backstory_code::{
     Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
     UnresolvedReason,
@@ -140,7 +140,6 @@ pub use summarize::{
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
-pub use tokens::count_tokens;
 pub use upkeep::Upkeep;
 pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use upkeep::forget::{

@@ -2,52 +2,7 @@
 
 use backstory_event::TimeMs;
 
-/// The beginning of a text, of at most so many bytes.
-pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// The end of a text, of at most so many bytes.
-pub(crate) fn ending(text: &str, bytes: usize) -> &str {
-    let mut start = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
-}
-
-/// A text without the colours, titles and other orders that terminals obey.
-pub(crate) fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..at]);
-        rest = after_escape(&rest[at + 1..]);
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// What stands behind an order whose first letter was taken.
-fn after_escape(text: &str) -> &str {
-    if let Some(order) = text.strip_prefix('[') {
-        // Up to the letter that names the order.
-        let name = order.find(|letter: char| letter.is_ascii_alphabetic());
-        return name.map_or("", |name| &order[name + 1..]);
-    }
-    // A title or the address of a link; what is not closed in its line is none.
-    let title = text.strip_prefix(']').unwrap_or_default();
-    let line = title.split('\n').next().unwrap_or_default();
-    let end = line.find(['\u{7}', '\u{1b}']);
-    end.map_or(text, |end| {
-        let rest = &title[end + 1..];
-        rest.strip_prefix('\\').unwrap_or(rest)
-    })
-}
+pub(crate) use backstory_analysis::text::{beginning, ending};
 
 /// Formats a time as RFC 3339 in UTC, always with milliseconds: such texts sort like the times.
 pub fn rfc3339(at: Option<TimeMs>) -> Option<String> {

@@ -149,7 +149,7 @@ impl From<backstory_memory::Error> for Error {
         use backstory_memory::Error as Memory;
         let message = error.to_string();
         match error {
-            Memory::Write(source) => source.into(),
+            Memory::Write(source) | Memory::Sink(source) => source.into(),
             Memory::NoSession(_) => {
                 Error::new(ErrorKind::NotFound, message).hint("`backstory sessions --limit 0` lists all sessions")
             }

@@ -8,6 +8,7 @@ use backstory_event::{Seq, TurnNo};
 use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, Lag, Store, WorkPlace};
 
+use super::fresh_edits::FreshEdits;
 use super::save::save;
 use super::scanned::ScanLog;
 use super::session::{SessionReading, Step};
@@ -16,7 +17,6 @@ use super::trees::Trees;
 use crate::derive::Progress;
 use crate::error::{Error, Result};
 use crate::read::on_all_cores;
-use crate::replay::FreshEdits;
 
 /// About so many events are looked at before what they did is stored: more would be more in memory.
 const TOGETHER: u64 = 10_000;

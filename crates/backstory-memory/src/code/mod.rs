@@ -5,8 +5,10 @@
 //! `query.rs`, `stored.rs`, `state.rs` and `graph.rs` answer from that and from the files as they are, which `scan.rs` finds.
 
 pub(crate) mod blame;
+mod edit_reader;
 mod files;
 mod fragment;
+mod fresh_edits;
 mod graph;
 mod history;
 mod live;
@@ -24,6 +26,8 @@ mod teller;
 pub(crate) mod tests;
 mod trees;
 
+pub(crate) use edit_reader::EditReader;
+pub(crate) use fresh_edits::{FreshEdits, source_edits};
 pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
 pub(crate) use history::{history_beginning, renew_history};
 pub use live::Seen as SeenFile;

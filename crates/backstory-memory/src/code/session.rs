@@ -4,17 +4,19 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use backstory_code::replay::{Interner, Lane};
 use backstory_code::{Language, Outline, Parsed, SymbolChange};
 use backstory_event::{Change as FileChange, EventView, FileEdit, Seq, TimeMs, TurnNo};
 use backstory_redact::Redactor;
 use backstory_store::{EventRange, Store, WorkPlace};
 
+use super::edit_reader::EditReader;
 use super::files::{Files, SourceFile};
 use super::fragment::fragment_changes;
+use super::fresh_edits::{FreshEdits, edited_bytes};
 use super::trees::Trees;
 use crate::error::Result;
 use crate::redaction::stored_text;
-use crate::replay::{EditReader, FreshEdits, Interner, Lane, edited_bytes};
 
 /// So many writes before one are looked at to find the text that it changed.
 const MOST_EARLIER: usize = 24;

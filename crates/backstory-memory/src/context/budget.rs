@@ -1,7 +1,8 @@
 //! Who gets how much of the budget: each layer its share, and what one leaves goes to the others.
 
+use backstory_analysis::count_tokens;
+
 use super::layer::Layer;
-use crate::tokens::count_tokens;
 
 /// How much room there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

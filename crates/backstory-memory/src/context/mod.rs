@@ -19,6 +19,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use backstory_analysis::count_tokens;
 use backstory_event::{SessionId, SessionName, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
@@ -29,7 +30,6 @@ use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
 use crate::hidden::harmless;
-use crate::tokens::count_tokens;
 
 pub use self::here::Surroundings;
 pub use self::layer::{Layer, Shares};

@@ -8,9 +8,8 @@ use backstory_redact::Redactor;
 use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
-use crate::code::{ScanLog, history_beginning, renew_history};
+use crate::code::{FreshEdits, ScanLog, history_beginning, renew_history, source_edits};
 use crate::error::Result;
-use crate::replay::{FreshEdits, source_edits};
 
 /// Remembers functions. Sessions are compared with those that began before them, so all wait for the end of a sweep; the edits of fresh events
 /// wait with them, as far as there is room.

@@ -7,7 +7,8 @@ use backstory_event::{Event, Seq, SessionId};
 use backstory_store::{ConsumerId, ConsumerInfo, DigestRow, Lag, Store};
 
 use super::consumer::{Consumer, PreparedEvent, Progress};
-use crate::digest::{Notes, PreparedNote, digest_row, rewind_notes, stored_notes};
+use crate::conventions::AGENT_CONVENTIONS;
+use crate::digest::{EventPlace, Notes, PreparedNote, digest_row, rewind_notes, stored_notes};
 use crate::error::Result;
 
 /// Name of the consumer in the store.
@@ -38,7 +39,7 @@ impl Consumer for NoteTaker {
     }
 
     fn prepare(event: &Event, call: Option<&Event>) -> PreparedNote {
-        PreparedNote::new(event, call)
+        PreparedNote::new(event, call, &AGENT_CONVENTIONS)
     }
 
     /// An event that is noted has changed: its turn is noted anew, unless all that is left of it are the notes.
@@ -61,7 +62,13 @@ impl Consumer for NoteTaker {
     ) -> Result<()> {
         let notes = self.open.entry(session).or_default();
         for event in events {
-            notes.add_event(event);
+            let place = EventPlace {
+                seq: event.seq,
+                turn: event.turn,
+                call: event.call,
+                at: event.at,
+            };
+            notes.add_event(place, event.prepared);
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use backstory_event::{Seq, SessionId};
 use backstory_store::{DigestRow, EventRange, Store};
 
-use super::account::{Account, title};
-use super::notes::Notes;
+use super::{Account, Notes, title};
+use crate::conventions::AGENT_CONVENTIONS;
 use crate::derive::NOTES;
 use crate::error::{Error, Result};
 use crate::read::{unless_damaged, visit, visit_stored};
@@ -13,8 +13,11 @@ use crate::read::{unless_damaged, visit, visit_stored};
 pub(crate) fn digest_row(session: SessionId, notes: &Notes) -> DigestRow {
     DigestRow {
         session,
-        outcome: Account::new(notes).outcome.name().to_string(),
-        title: title(notes),
+        outcome: Account::new(notes, &AGENT_CONVENTIONS)
+            .outcome
+            .name()
+            .to_string(),
+        title: title(notes, &AGENT_CONVENTIONS),
         notes: serde_json::to_vec(notes).unwrap_or_default(),
     }
 }
@@ -50,7 +53,7 @@ pub(crate) fn session_notes(store: &Store, session: SessionId, agent: &str) -> R
     }
     let range = EventRange::From(notes.events.next());
     visit(store, session, agent, range, |event| {
-        notes.take(&event);
+        notes.take(&event, &AGENT_CONVENTIONS);
         Ok(())
     })?;
     Ok(notes)
@@ -91,7 +94,7 @@ pub(crate) fn renew_digest(
     let range = EventRange::From(notes.events.next());
     visit_stored(store, session, agent, range, |event| {
         is_damaged |= event.damage.is_some();
-        notes.take(&event);
+        notes.take(&event, &AGENT_CONVENTIONS);
         Ok(())
     })?;
     let renewed = digest_row(session, &notes);

@@ -4,55 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use backstory_event::{Action, FileEdit, SessionId, Touch, TurnNo};
 use backstory_store::Store;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::own_changes::own_changes;
+use super::{ChangedFunction, FunctionChange};
 use crate::error::Result;
-
-/// A function that a tool use changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ChangedFunction {
-    /// The file, as the log has it; empty in observations that an older version kept.
-    pub file: String,
-    /// Its qualified name.
-    pub name: String,
-    /// What became of it.
-    pub change: FunctionChange,
-}
-
-/// What became of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FunctionChange {
-    /// It was not there.
-    New,
-    /// It does something else, or has another name.
-    Modified,
-    /// It is not there any more.
-    Deleted,
-}
-
-impl FunctionChange {
-    /// The name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            FunctionChange::New => "new",
-            FunctionChange::Modified => "modified",
-            FunctionChange::Deleted => "deleted",
-        }
-    }
-}
-
-impl From<backstory_code::SymbolChangeKind> for FunctionChange {
-    fn from(change: backstory_code::SymbolChangeKind) -> Self {
-        match change {
-            backstory_code::SymbolChangeKind::New => FunctionChange::New,
-            backstory_code::SymbolChangeKind::Deleted => FunctionChange::Deleted,
-            backstory_code::SymbolChangeKind::Modified
-            | backstory_code::SymbolChangeKind::Renamed => FunctionChange::Modified,
-        }
-    }
-}
 
 /// A function as it was kept: older versions kept the name alone.
 #[derive(Deserialize)]

@@ -2,15 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use backstory_analysis::count_tokens;
 use backstory_event::Seq;
 use backstory_store::{EventRange, SessionFilter};
 
-use super::faithful::faith;
-use super::{Compressor, Extract, Uses, is_telling};
+use super::{Compressor, EXTRACT, Uses, faith, is_telling};
 use crate::Summaries;
 use crate::error::Result;
 use crate::read::visit_stored;
-use crate::tokens::count_tokens;
 
 /// So many texts that are not faithful are told.
 const MOST_TOLD: usize = 20;
@@ -54,7 +53,7 @@ impl Summaries<'_> {
                     if !is_telling(&item.source) {
                         return Ok(());
                     }
-                    let Ok(sizes) = Extract.compress(&item.source);
+                    let Ok(sizes) = EXTRACT.compress(&item.source);
                     score.took += started.elapsed();
                     score.observations += 1;
                     let raw = item.source.texts().map(count_tokens);

@@ -1,10 +1,8 @@
 //! Observations: what each prompt asked for and what each tool use changed or showed, in three sizes.
 //!
-//! The built-in compressor (`extract`) is a pure function of a prompt, or of what a tool was asked and what it answered. So its
+//! The built-in compressor of `backstory-analysis` is a pure function of a prompt, or of what a tool was asked and what it answered. So its
 //! observations are made when they are asked for, and stored only once the text that they are made of goes.
 
-mod extract;
-mod faithful;
 mod functions;
 mod measure;
 mod own_changes;
@@ -12,143 +10,37 @@ mod uses;
 
 use std::time::Instant;
 
-use backstory_event::{Action, Seq, SessionId, TimeMs, Touch, TurnNo};
+use backstory_analysis::observe::{Extract, Faith};
+use backstory_event::{Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{EventRange, Evictable, Store};
 use serde::{Deserialize, Serialize};
 
 use self::uses::Uses;
 use crate::Session;
+use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
 use crate::read::{unless_damaged, visit_stored};
 
-pub(crate) use self::extract::{Extract, is_telling};
-pub(crate) use self::faithful::faith;
-pub use self::functions::{ChangedFunction, FunctionChange};
 pub use self::measure::ObservationScore;
-pub(crate) use self::uses::{ObservedItem, observed_items};
+pub(crate) use self::uses::observed_items;
+pub use backstory_analysis::observe::{
+    ChangedFunction, FunctionChange, ObservationKind, Sizes, ToolUse,
+};
+pub(crate) use backstory_analysis::observe::{Compressor, ObservationSource, ObservedItem, Prompt};
 
-/// What an observation is made of.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum ObservationSource {
-    /// A tool use.
-    ToolUse(ToolUse),
-    /// A prompt.
-    Prompt(Prompt),
+/// The built-in compressor.
+pub(crate) const EXTRACT: Extract<'static> = Extract {
+    agents: &AGENT_CONVENTIONS,
+};
+
+/// Returns whether something is worth an observation.
+pub(crate) fn is_telling(source: &ObservationSource) -> bool {
+    backstory_analysis::observe::is_telling(source, &AGENT_CONVENTIONS)
 }
 
-impl ObservationSource {
-    /// Whether it is a prompt or a tool use.
-    pub(crate) fn kind(&self) -> ObservationKind {
-        match self {
-            ObservationSource::ToolUse(_) => ObservationKind::ToolUse,
-            ObservationSource::Prompt(_) => ObservationKind::Prompt,
-        }
-    }
-
-    /// The texts that it consists of: what was asked, and what was answered.
-    pub(crate) fn texts(&self) -> [&str; 2] {
-        match self {
-            ObservationSource::ToolUse(used) => [&used.input, &used.output],
-            ObservationSource::Prompt(prompt) => [&prompt.text, ""],
-        }
-    }
-
-    /// Number of bytes of its texts.
-    pub(crate) fn raw_bytes(&self) -> u64 {
-        self.texts().iter().map(|text| text.len() as u64).sum()
-    }
-
-    /// The tool use, if it is one.
-    pub(crate) fn tool_use(&self) -> Option<&ToolUse> {
-        match self {
-            ObservationSource::ToolUse(used) => Some(used),
-            ObservationSource::Prompt(_) => None,
-        }
-    }
-}
-
-/// Kind of what was observed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ObservationKind {
-    /// A tool use.
-    #[default]
-    ToolUse,
-    /// A prompt.
-    Prompt,
-}
-
-impl ObservationKind {
-    /// The name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ObservationKind::ToolUse => "tool_use",
-            ObservationKind::Prompt => "prompt",
-        }
-    }
-
-    fn is_tool_use(&self) -> bool {
-        *self == ObservationKind::ToolUse
-    }
-}
-
-/// A prompt, as a compressor sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Prompt {
-    /// What was asked, without context that Backstory gave.
-    pub(crate) text: String,
-    /// Whether it is of a session that no person typed into: programs write prompts, too.
-    pub(crate) is_headless: bool,
-}
-
-/// A tool use, as a compressor sees it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToolUse {
-    /// The tool, as its agent calls it.
-    pub tool: String,
-    /// What it was asked; mostly JSON.
-    pub input: String,
-    /// The command that it ran.
-    pub command: Option<String>,
-    /// What it answered.
-    pub output: String,
-    /// Whether it failed.
-    pub failed: bool,
-    /// The files that it names.
-    pub touches: Vec<Touch>,
-    /// The functions that it changed.
-    pub functions: Vec<ChangedFunction>,
-}
-
-impl ToolUse {
-    /// Whether it changed files.
-    pub(crate) fn writes(&self) -> bool {
-        let mut touches = self.touches.iter();
-        touches.any(|touch| touch.action != Action::Read)
-    }
-}
-
-/// An observation in three sizes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sizes {
-    /// About ten tokens.
-    pub title: String,
-    /// About fifty.
-    pub summary: String,
-    /// About two hundred.
-    pub detail: String,
-}
-
-/// Makes observations.
-pub(crate) trait Compressor {
-    /// Why there is none.
-    type Failure;
-
-    /// What it is called where compressors are compared.
-    fn name(&self) -> &str;
-
-    /// The three sizes of an observation.
-    fn compress(&self, source: &ObservationSource) -> Result<Sizes, Self::Failure>;
+/// Looks for everything that a text names in what it is about.
+pub(crate) fn faith(source: &ObservationSource, text: &str) -> Faith {
+    backstory_analysis::observe::faith(source, text, &AGENT_CONVENTIONS)
 }
 
 /// What a prompt asked for, or what a tool use changed or showed.
@@ -196,7 +88,7 @@ impl Observation {
             return None;
         }
         let started = Instant::now();
-        let Ok(sizes) = Extract.compress(source);
+        let Ok(sizes) = EXTRACT.compress(source);
         let compression_us = Some(started.elapsed().as_micros() as u64);
         let tool_use = source.tool_use();
         let mut files: Vec<String> = Vec::new();
@@ -216,7 +108,7 @@ impl Observation {
             functions: tool_use.map_or(Vec::new(), |used| used.functions.clone()),
             raw_bytes: source.raw_bytes(),
             compression_us,
-            compressor: Extract.name().to_string(),
+            compressor: EXTRACT.name().to_string(),
         })
     }
 }

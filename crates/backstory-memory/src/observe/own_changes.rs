@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use backstory_code::replay::{Interner, Lane};
 use backstory_code::{Language, compare, text_symbols};
 use backstory_event::FileEdit;
 
-use super::functions::FunctionChange;
-use crate::replay::{Interner, Lane};
+use super::FunctionChange;
 
 /// Length of a text up to which it is parsed, twice for each edit.
 const MAX_TEXT_BYTES: usize = 512 << 10;

@@ -1,30 +1,15 @@
 //! What of a session is observed: prompts, and tool calls, each with what it was answered.
 
-use std::collections::HashMap;
-
 use backstory_agents::without_context;
-use backstory_event::{EventView, Kind, Origin, Seq, SessionId, TimeMs, TurnNo};
+use backstory_analysis::observe::{ObservedItem, OpenCalls};
+use backstory_event::{EventView, Kind, Origin, SessionId};
 use backstory_store::{EventRange, Store};
 
 use super::functions::Functions;
-use super::{ObservationSource, Prompt, ToolUse};
+use super::{ObservationSource, Prompt};
 use crate::capture::is_omission;
 use crate::error::Result;
 use crate::read::visit;
-
-/// So many calls may wait for their result; agents run a few tools at once.
-const MOST_OPEN: usize = 256;
-
-/// A prompt or tool use, and where it stands.
-pub(crate) struct ObservedItem {
-    /// The event of the prompt, or of the call.
-    pub(crate) call: Seq,
-    /// The event of the prompt, or of the result.
-    pub(crate) result: Seq,
-    pub(crate) turn: TurnNo,
-    pub(crate) at: Option<TimeMs>,
-    pub(crate) source: ObservationSource,
-}
 
 /// Calls `each` with the prompts of a session and with its tool uses that were answered, in the order of prompts and answers; the last
 /// are those that only hooks told of so far.
@@ -46,7 +31,7 @@ pub(super) struct Uses {
     functions: Functions,
     /// Whether no person typed into the session.
     is_headless: bool,
-    open: HashMap<Seq, EventView<'static>>,
+    open: OpenCalls,
 }
 
 impl Uses {
@@ -55,7 +40,7 @@ impl Uses {
         Ok(Uses {
             functions: Functions::of(store, session)?,
             is_headless: heads.get(&session).is_some_and(|head| head.machine),
-            open: HashMap::new(),
+            open: OpenCalls::default(),
         })
     }
 
@@ -77,48 +62,21 @@ impl Uses {
                 }),
             }),
             Kind::ToolCall => {
-                if self.open.len() == MOST_OPEN {
-                    let oldest = self.open.keys().min().copied();
-                    oldest.and_then(|oldest| self.open.remove(&oldest));
-                }
-                self.open.insert(event.seq, event);
+                self.open.open(event);
                 None
             }
             Kind::ToolResult => {
-                let call = self.open.remove(&event.call?)?;
-                Some(joined(call, event, &self.functions))
+                let answered = self.open.answer(event)?;
+                let call = &answered.call;
+                let functions = self.functions.changed(
+                    call.turn,
+                    &call.event.touches,
+                    call.text(),
+                    answered.edits(),
+                );
+                Some(answered.into_item(functions))
             }
             _ => None,
         }
-    }
-}
-
-fn joined(
-    call: EventView<'static>,
-    result: EventView<'static>,
-    functions: &Functions,
-) -> ObservedItem {
-    let failed = result.is_failure();
-    // The answer knows more than the call, if it tells anything.
-    let edits = match result.event.body.edits.as_slice() {
-        [] => call.event.body.edits.as_slice(),
-        made => made,
-    };
-    let functions = functions.changed(call.turn, &call.event.touches, call.text(), edits);
-    let (asked, answer) = (call.event.into_owned(), result.event.into_owned());
-    ObservedItem {
-        call: call.seq,
-        result: result.seq,
-        turn: call.turn,
-        at: answer.at.or(asked.at),
-        source: ObservationSource::ToolUse(ToolUse {
-            tool: asked.tool.unwrap_or_default(),
-            input: asked.body.text,
-            command: asked.body.command,
-            output: answer.body.text,
-            failed,
-            touches: asked.touches,
-            functions,
-        }),
     }
 }

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use backstory_analysis::detectors::{DETECTORS, Detector, Signal};
 use backstory_event::SessionId;
 use backstory_store::SessionHead;
 
-use super::detectors::{DETECTORS, Detector, Signal};
 use super::{Evidence, Pattern, PatternFilter, PatternKind};
 use crate::Memory;
 use crate::Patterns;
+use crate::conventions::AGENT_CONVENTIONS;
 use crate::digest::Notes;
 use crate::error::Result;
 
@@ -54,7 +55,7 @@ impl Signals {
         let mut detected = on_each(&self.notes, |(session, notes)| {
             let detect = |detector: &&Detector| {
                 let mut signals = Vec::new();
-                (detector.detect)(notes, &mut signals);
+                (detector.detect)(notes, &AGENT_CONVENTIONS, &mut signals);
                 signals
             };
             let signals: Vec<Vec<Signal>> = detectors.iter().map(detect).collect();

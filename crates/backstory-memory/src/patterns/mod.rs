@@ -1,6 +1,6 @@
 //! Patterns: what keeps going wrong, or right, across sessions and agents.
 //!
-//! `detectors` look through the notes of each session for signals; `detect` brings together those that are the same. What people
+//! The detectors of `backstory-analysis` look through the notes of each session for signals; `detect` brings together those that are the same. What people
 //! make of them is in the `catalogue`, an `entry` a pattern; `publish` writes approved ones where agents read, `measure` tells
 //! whether that helped.
 
@@ -9,7 +9,6 @@ use backstory_event::{Seq, TimeMs, TurnNo};
 mod block;
 mod catalogue;
 mod detect;
-mod detectors;
 mod entry;
 mod file;
 mod filter;
@@ -17,6 +16,7 @@ mod measure;
 mod publish;
 mod withdraw;
 
+pub use backstory_analysis::detectors::PatternKind;
 pub use catalogue::{Catalogue, find_pattern};
 pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
@@ -59,26 +59,6 @@ impl Pattern {
     /// Whether more than one agent has it.
     pub fn is_cross_agent(&self) -> bool {
         self.agents.len() > 1
-    }
-}
-
-/// Whether a pattern is to be avoided or to be done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PatternKind {
-    /// What keeps going wrong.
-    Problem,
-    /// What keeps going right.
-    Success,
-}
-
-impl PatternKind {
-    /// The name used in JSON and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            PatternKind::Problem => "problem",
-            PatternKind::Success => "success",
-        }
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use backstory_analysis::detectors::Detector;
 use backstory_event::SessionId;
 use backstory_store::SessionHead;
 use toml_edit::{DocumentMut, Item, Table};
@@ -67,11 +68,7 @@ impl Support {
         !line.is_empty() && self.forgotten.contains(&line) && !self.remaining.contains(&line)
     }
 
-    fn add(
-        &mut self,
-        clusters: Vec<(&'static super::detectors::Detector, Cluster<'_>)>,
-        going: &HashSet<SessionId>,
-    ) {
+    fn add(&mut self, clusters: Vec<(&'static Detector, Cluster<'_>)>, going: &HashSet<SessionId>) {
         let filter = PatternFilter::default();
         for (detector, cluster) in clusters {
             let (gone, rest): (Cluster<'_>, Cluster<'_>) = cluster

@@ -140,7 +140,7 @@ impl Session<'_> {
         EventCompleter::new(self.memory, &self.row)?.complete(events_with_lines)
     }
 
-    /// Returns the agent's own record of a &self.row, as JSON; only its short values when its text is gone.
+    /// Returns the agent's own record of the session, as JSON; only its short values when its text is gone.
     pub fn meta(&self) -> Result<Option<Value>> {
         let Some((place, fields)) = self.memory.store.session_meta(self.row.id)? else {
             return Ok(None);

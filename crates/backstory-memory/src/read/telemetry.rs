@@ -89,7 +89,7 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Returns what records say that lie in files without events of the &self.row, each item with the number of the event before it
+    /// Returns what records say that lie in files without events of the session, each item with the number of the event before it
     /// by time.
     fn telemetry_by_time(
         &self,

@@ -104,7 +104,7 @@ pub struct TurnTelemetry {
 }
 
 impl Session<'_> {
-    /// Returns the turns of a &self.row, or one of them, as they are known at `now`.
+    /// Returns the turns of the session, or one of them, as they are known at `now`.
     pub fn turns(&self, only: Option<TurnNo>, now: TimeMs) -> Result<Vec<Turn>> {
         if let Some(turn) = only {
             check_turn(&self.row, turn)?;

@@ -8,7 +8,7 @@ use backstory_store::{Compression, CompressionState, EventRange, Scores, Spendin
 use super::score::scores;
 use crate::Summaries;
 use crate::error::Result;
-use crate::observe::{Compressor, Extract, observed_items};
+use crate::observe::{Compressor, EXTRACT, observed_items};
 
 /// With fewer items of a model, nobody is said to be better.
 const FEWEST: u64 = 20;
@@ -118,14 +118,14 @@ impl Summaries<'_> {
                 EventRange::From(*first),
                 |found| {
                     if calls.contains(&found.call) {
-                        let Ok(sizes) = Extract.compress(&found.source);
+                        let Ok(sizes) = EXTRACT.compress(&found.source);
                         tally.add(&scores(&found.source, &sizes));
                     }
                     Ok(())
                 },
             )?;
         }
-        Ok(tally.scores(Extract.name().to_string()))
+        Ok(tally.scores(EXTRACT.name().to_string()))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
+use backstory_analysis::count_tokens;
 use backstory_store::{MetCap, Spending};
 
 use super::Run;
 use crate::event_log::{EventType, LogEvent, log_event};
 use crate::summarize::anthropic::Failure;
-use crate::tokens::count_tokens;
 
 /// An item that is offered.
 pub(super) struct Offered<'a> {

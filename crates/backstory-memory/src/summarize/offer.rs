@@ -1,5 +1,6 @@
 //! Offering prompts and tool uses.
 
+use backstory_analysis::count_tokens;
 use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::{EventRange, Tier, Uncompressed};
 
@@ -8,7 +9,6 @@ use super::{Run, Then, model_of};
 use crate::error::Result;
 use crate::observe::{Compressor, ObservedItem, is_telling, observed_items};
 use crate::summarize::anthropic::{Observer, PASSING};
-use crate::tokens::count_tokens;
 
 /// An item that failed so often for what may pass is given up.
 pub(super) const MOST_FAILURES: usize = 6;

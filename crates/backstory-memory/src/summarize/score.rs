@@ -1,10 +1,10 @@
 //! How good an observation is, without asking anybody.
 
+use backstory_analysis::count_tokens;
 use backstory_store::Scores;
 
 use crate::code::last_name;
 use crate::observe::{ObservationSource, Sizes, ToolUse, faith};
-use crate::tokens::count_tokens;
 
 /// Scores an observation.
 pub(crate) fn scores(source: &ObservationSource, sizes: &Sizes) -> Scores {

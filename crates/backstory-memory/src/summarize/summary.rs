@@ -1,6 +1,7 @@
 //! Letting a model write of whole sessions: of what was said and done in them, never of what tools answered. So what it writes may be
 //! shown to other sessions.
 
+use backstory_analysis::count_tokens;
 use backstory_event::{Seq, SessionId, TimeMs};
 use backstory_store::{Scores, SessionRow, Store, Tier, Uncompressed, Written};
 
@@ -16,7 +17,6 @@ use crate::read::unless_damaged;
 use crate::summarize::anthropic::{
     Item, Kept, PASSING, Request, SessionSummary, redacted, summary_written,
 };
-use crate::tokens::count_tokens;
 
 /// A session without an event for so long is over.
 const OVER_AFTER_MS: i64 = 10 * 60 * 1000;

@@ -91,8 +91,15 @@ const MARKERS: [&str; 24] = [
     "hook additional",
 ];
 
+/// Files that write the sessions of others' files down as logs of the only agent that these can be of. Its log should come from its
+/// sample writer in `backstory-agents`; no file may be added.
+const OFFENDERS: [&str; 2] = [
+    "backstory-columnar/src/import.rs",
+    "backstory-columnar/src/session_file/open.rs",
+];
+
 /// The sources of a crate that are built into the program, each with the part of it that is.
-fn program_sources(folder: &Path) -> Vec<(PathBuf, String)> {
+pub(crate) fn program_sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let sources: Vec<(PathBuf, String)> = files_below(folder)
         .into_iter()
         .filter(|path| path.extension().is_some_and(|end| end == "rs"))
@@ -102,7 +109,9 @@ fn program_sources(folder: &Path) -> Vec<(PathBuf, String)> {
     for (path, source) in &sources {
         let mut lines = source.lines();
         while let Some(line) = lines.next() {
-            if line.trim() != "#[cfg(test)]" {
+            // Helpers of other crates' tests have a feature.
+            let marks = ["#[cfg(test)]", "#[cfg(any(test, feature"];
+            if !marks.iter().any(|mark| line.trim().starts_with(mark)) {
                 continue;
             }
             let declared = lines.next().unwrap_or_default().trim();
@@ -159,7 +168,9 @@ fn only_the_crate_of_agents_knows_their_formats() {
     let mut found = Vec::new();
     for name in [
         "backstory",
+        "backstory-analysis",
         "backstory-code",
+        "backstory-columnar",
         "backstory-embed",
         "backstory-event",
         "backstory-memory",
@@ -169,6 +180,9 @@ fn only_the_crate_of_agents_knows_their_formats() {
         let sources = program_sources(&crates.join(name).join("src"));
         assert!(!sources.is_empty(), "{name}");
         for (path, source) in sources {
+            if OFFENDERS.iter().any(|known| path.ends_with(known)) {
+                continue;
+            }
             for (line, number) in source.lines().zip(1..) {
                 if let Some(known) = knowledge(line) {
                     found.push(format!("{}:{number}: {known}", path.display()));

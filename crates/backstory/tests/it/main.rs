@@ -29,6 +29,7 @@ mod growth;
 mod hooks;
 mod hostile;
 mod json_docs;
+mod layout;
 mod lossless;
 mod meaning;
 mod nothing_lost;

@@ -13,6 +13,7 @@ mod tests;
 use std::collections::HashMap;
 use std::path::Path;
 
+use backstory_code::replay::{Interner, Lane, Line, filled};
 use backstory_event::{Change, SessionId, TimeMs, TurnNo};
 use backstory_store::AnswerRows;
 
@@ -23,7 +24,6 @@ use crate::error::{Error, Result};
 use crate::git::{earlier_names, worktree_root};
 use crate::place::Place;
 use crate::read::prompt;
-use crate::replay::{Interner, Lane, Line, filled};
 use crate::trusted::read_regular_file;
 
 /// Limit for files whose lines are asked about.

@@ -7,9 +7,9 @@ use backstory_event::{FileEdit, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{ChangeRow, EventRange, Store};
 
 use super::target::Target;
+use crate::code::EditReader;
 use crate::error::Result;
 use crate::place::Place;
-use crate::replay::EditReader;
 
 /// A file that was renamed more often than this is followed no further.
 const MOST_NAMES: usize = 32;

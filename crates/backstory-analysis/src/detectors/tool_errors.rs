@@ -1,0 +1,57 @@
+//! The same error of the same tool.
+
+use super::{Detector, PatternKind, Signal, common_errors, missing_commands, missing_paths};
+use crate::AgentConventions;
+use crate::digest::{Notes, Step, What, program, signature};
+
+pub(super) const DETECTOR: Detector = Detector {
+    name: "tool_errors",
+    kind: PatternKind::Problem,
+    weight: 3.0,
+    alike: Some(0.7),
+    detect,
+};
+
+fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
+    for (step, tool, said) in errors(notes, agents) {
+        if missing_commands::command(said).is_some()
+            || missing_paths::is(said)
+            || common_errors::is(said)
+        {
+            continue;
+        }
+        let signature = signature(said);
+        // Without words of its own an error cannot be told from others.
+        let is_word =
+            |word: &&str| word.chars().filter(|letter| letter.is_alphabetic()).count() > 2;
+        if signature.split(' ').filter(is_word).count() >= 2 {
+            let title = format!("{tool}: {said}");
+            found.push(Signal::at(
+                step,
+                format!("{tool}: {signature}"),
+                title,
+                said,
+            ));
+        }
+    }
+}
+
+/// Every error of a tool, with what it is an error of: the program of a command, or the kind of tool.
+pub(super) fn errors<'n>(
+    notes: &'n Notes,
+    agents: &AgentConventions,
+) -> impl Iterator<Item = (&'n Step, String, &'n str)> {
+    notes.steps.iter().filter_map(|step| {
+        let (tool, said) = match &step.what {
+            What::Run(run) if run.ok == Some(false) => {
+                (program(&run.command), run.said.as_deref()?)
+            }
+            What::Edit {
+                failed: true, said, ..
+            } => ("edit".to_string(), said.as_deref()?),
+            What::Failed { tool, said, .. } => ((agents.tool_family)(tool), said.as_str()),
+            _ => return None,
+        };
+        (!said.is_empty()).then_some((step, tool, said))
+    })
+}

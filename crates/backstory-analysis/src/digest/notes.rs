@@ -1,0 +1,450 @@
+//! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
+
+use backstory_event::{EventView, Seq, TimeMs, TurnNo};
+use serde::{Deserialize, Serialize};
+
+use super::command::CommandKind;
+use super::prepared_note::{PreparedCall, PreparedNote, PreparedResult};
+use crate::{AgentConventions, text};
+
+/// With so many steps, commands that just worked are noted no more.
+const MOST_STEPS: usize = 4_000;
+
+/// How much is kept of a reply that another prompt followed: of its beginning and of its end, in characters.
+const EARLIER_REPLY: (usize, usize) = (240, 160);
+
+/// So many calls may wait for their result.
+const MOST_OPEN: usize = 64;
+
+/// The notes of one session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Notes {
+    /// Events up to this seq are in them.
+    pub events: Seq,
+    /// The steps, in their order.
+    pub steps: Vec<Step>,
+    /// The last event of the conversation.
+    pub last: Option<Last>,
+    /// Calls that were not worth a step unless they fail.
+    open: Vec<OpenCall>,
+}
+
+/// Something that happened, at an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The event.
+    #[serde(rename = "n")]
+    pub seq: Seq,
+    /// Its turn.
+    #[serde(rename = "t")]
+    pub turn: TurnNo,
+    /// Its time.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<TimeMs>,
+    /// The event's content.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// Content of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum What {
+    /// Somebody asked for something.
+    Prompt(String),
+    /// The agent said something.
+    Reply(String),
+    /// A command ran.
+    Run(Run),
+    /// Files were changed.
+    Edit {
+        /// The files.
+        paths: Vec<String>,
+        /// True if it failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
+        /// The line that says most of why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
+    /// A tool failed that is no command.
+    Failed {
+        /// The tool.
+        tool: String,
+        /// The first file that it was called for.
+        target: String,
+        /// The line that says most of what went wrong.
+        said: String,
+        /// Its call, which waits for the result again if that is taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Seq>,
+    },
+    /// The user did not allow it.
+    Denied(String),
+    /// The user stopped the agent.
+    Interrupted,
+    /// The agent's history was replaced by a summary of it.
+    Compacted,
+}
+
+/// A command that ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The command, shortened.
+    #[serde(rename = "c")]
+    pub command: String,
+    /// Purpose of the command.
+    #[serde(rename = "k", default, skip_serializing_if = "CommandKind::is_other")]
+    pub kind: CommandKind,
+    /// True if it worked, false if not, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// Tests that passed and that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<(u64, u64)>,
+    /// Most telling part of its output: the error, the commit, the address of a pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// Duration in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms: Option<i64>,
+}
+
+/// Last event of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Last {
+    /// A prompt.
+    Prompt,
+    /// A reply.
+    Reply,
+    /// A tool call.
+    Call,
+    /// A tool's result.
+    Result,
+    /// The user stopped the agent.
+    Interruption,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct OpenCall {
+    seq: Seq,
+    tool: String,
+    target: String,
+}
+
+/// Place of an event in its session.
+#[derive(Debug, Clone, Copy)]
+pub struct EventPlace {
+    /// Number of the event.
+    pub seq: Seq,
+    /// Its turn.
+    pub turn: TurnNo,
+    /// The call that a tool's result answers.
+    pub call: Option<Seq>,
+    /// Its time.
+    pub at: Option<TimeMs>,
+}
+
+impl Notes {
+    /// Notes the next event.
+    pub fn take(&mut self, view: &EventView<'_>, agents: &AgentConventions) {
+        let place = EventPlace {
+            seq: view.seq,
+            turn: view.turn,
+            call: view.call,
+            at: view.event.at,
+        };
+        self.add_event(place, PreparedNote::new(&view.event, None, agents));
+    }
+
+    /// Notes the next event, of which all that has to be parsed or matched is prepared.
+    pub fn add_event(&mut self, place: EventPlace, note: PreparedNote) {
+        self.events = place.seq;
+        match note {
+            PreparedNote::Prompt(text) => {
+                self.close_turn();
+                self.add(place, What::Prompt(text));
+                self.last = Some(Last::Prompt);
+            }
+            PreparedNote::Reply(text) => {
+                self.add(place, What::Reply(text));
+                self.keep_last_replies(place.turn, 2);
+                self.last = Some(Last::Reply);
+            }
+            PreparedNote::Call(call) => {
+                self.call(place, call);
+                self.last = Some(Last::Call);
+            }
+            PreparedNote::Result(result) => {
+                self.result(place, result);
+                if self.last != Some(Last::Interruption) {
+                    self.last = Some(Last::Result);
+                }
+            }
+            PreparedNote::Compacted => self.add(place, What::Compacted),
+            PreparedNote::Interrupted => {
+                self.interrupt(place);
+                self.last = Some(Last::Interruption);
+            }
+            PreparedNote::Nothing => {}
+        }
+    }
+
+    /// Forgets all from a turn on, whose first event that is there is `first`: it is noted anew.
+    pub fn rewind(&mut self, turn: TurnNo, first: Seq) {
+        let is_kept = |step: &Step| step.turn < turn || step.seq < first;
+        self.open.retain(|call| call.seq < first);
+        for step in self.steps.iter().filter(|step| !is_kept(step)) {
+            if let What::Failed {
+                tool,
+                target,
+                call: Some(seq),
+                ..
+            } = &step.what
+                && *seq < first
+            {
+                self.open.push(OpenCall {
+                    seq: *seq,
+                    tool: tool.clone(),
+                    target: target.clone(),
+                });
+            }
+        }
+        self.open.sort_by_key(|call| call.seq);
+        self.steps.retain(is_kept);
+        self.events = first.previous();
+        // What the conversation ends with stays: all that is left of the turn comes again, but that may say nothing.
+    }
+
+    fn add(&mut self, place: EventPlace, what: What) {
+        self.steps.push(Step {
+            seq: place.seq,
+            turn: place.turn,
+            at: place.at,
+            what,
+        });
+    }
+
+    /// Notes that the user stopped the agent; some logs tell it twice.
+    fn interrupt(&mut self, place: EventPlace) {
+        let is_noted = |step: &Step| step.turn == place.turn && step.what == What::Interrupted;
+        if !self.steps.last().is_some_and(is_noted) {
+            self.add(place, What::Interrupted);
+        }
+    }
+
+    /// A turn is over: of what the agent said in it only the end matters now, and of that only the gist.
+    fn close_turn(&mut self) {
+        let Some(turn) = self.steps.last().map(|step| step.turn) else {
+            return;
+        };
+        self.keep_last_replies(turn, 1);
+        let of_turn = self.steps.iter_mut().rev();
+        for step in of_turn.take_while(|step| step.turn == turn) {
+            if let What::Reply(text) = &mut step.what {
+                *text = shortened(text, EARLIER_REPLY);
+            }
+        }
+    }
+
+    /// The last reply may still be taken back when its text grows, hence two while a turn goes on.
+    fn keep_last_replies(&mut self, turn: TurnNo, most: usize) {
+        let mut kept = 0;
+        let mut at = self.steps.len();
+        while at > 0 && self.steps[at - 1].turn == turn {
+            at -= 1;
+            if matches!(self.steps[at].what, What::Reply(_)) {
+                kept += 1;
+                if kept > most {
+                    self.steps.remove(at);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, place: EventPlace, call: PreparedCall) {
+        let full = self.steps.len() >= MOST_STEPS;
+        match call.command {
+            // A patch that is applied by a command is an edit.
+            Some(kind) if !call.paths.is_empty() && kind.is_other() => {
+                self.add(place, edit(call.paths));
+            }
+            Some(kind) if !full || !kind.is_other() => {
+                let run = Run {
+                    command: call.target,
+                    kind,
+                    ..Run::default()
+                };
+                self.add(place, What::Run(run));
+            }
+            None if !call.paths.is_empty() && !full => self.add(place, edit(call.paths)),
+            _ => self.open(place, call),
+        }
+    }
+
+    fn open(&mut self, place: EventPlace, call: PreparedCall) {
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(OpenCall {
+            seq: place.seq,
+            tool: call.tool,
+            target: call.target,
+        });
+    }
+
+    fn result(&mut self, place: EventPlace, result: PreparedResult) {
+        let Some(call) = place.call else { return };
+        let open = self.open.iter().position(|open| open.seq == call);
+        let open = open.map(|at| self.open.remove(at));
+        let step = self.steps.iter_mut().rev().find(|step| step.seq == call);
+        if result.denied {
+            if let Some(What::Edit { failed, .. }) = step.map(|step| &mut step.what) {
+                *failed = true;
+            }
+            return self.add(place, What::Denied(result.tool));
+        }
+        if result.interrupted {
+            return self.interrupt(place);
+        }
+        match (step.map(|step| &mut step.what), open) {
+            (Some(What::Run(run)), _) => run.end(result),
+            (Some(What::Edit { failed, said, .. }), _) => {
+                *failed = result.failed;
+                *said = result.trouble.filter(|_| result.failed);
+            }
+            (_, Some(open)) if result.failed => self.add(
+                place,
+                What::Failed {
+                    tool: open.tool,
+                    target: open.target,
+                    said: result.trouble.unwrap_or_default(),
+                    call: Some(call),
+                },
+            ),
+            _ => {}
+        }
+    }
+}
+
+impl Run {
+    /// Notes how it ended. A command in a pipe may fail and exit with 0: tests tell by what they print.
+    fn end(&mut self, result: PreparedResult) {
+        let runs = self.kind == CommandKind::Test || self.kind == CommandKind::Build;
+        if self.kind == CommandKind::Test {
+            self.tests = result.tests;
+        }
+        let red = self.tests.is_some_and(|(_, failed)| failed > 0);
+        let broken = runs && result.looks_broken;
+        self.ok = match result.in_background {
+            true => None,
+            false => Some(!(result.failed || red || broken)),
+        };
+        self.ms = result.duration_ms;
+        self.said = match (self.ok, self.kind) {
+            (Some(false), _) => result.trouble,
+            (_, CommandKind::Commit) => result.commit,
+            (_, CommandKind::PullRequest) => result.address,
+            _ => None,
+        };
+    }
+}
+
+fn edit(paths: Vec<String>) -> What {
+    What::Edit {
+        paths,
+        failed: false,
+        said: None,
+    }
+}
+
+/// The beginning and the end of a text, without blank lines and indentation.
+pub(crate) fn shortened(text: &str, (beginning, end): (usize, usize)) -> String {
+    // Of a huge text most is passed over unread.
+    let most = (beginning + end) * 8 + 64;
+    let text = text.trim();
+    let mut kept = String::new();
+    if text.len() <= 2 * most {
+        push_lines(text, &mut kept);
+    } else {
+        push_lines(text::beginning(text, most), &mut kept);
+        kept.push_str("\n…\n");
+        push_lines(text::ending(text, most), &mut kept);
+    }
+    let length = kept.chars().count();
+    if length <= beginning + end + 3 {
+        return kept;
+    }
+    let head: String = kept.chars().take(beginning).collect();
+    let tail: String = kept.chars().skip(length - end).collect();
+    format!("{head} … {tail}")
+}
+
+fn push_lines(text: &str, kept: &mut String) {
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if !kept.is_empty() && !kept.ends_with('\n') {
+            kept.push('\n');
+        }
+        kept.push_str(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_event::Action;
+
+    use super::super::story::Story;
+    use super::*;
+
+    #[test]
+    fn notes_go_on_after_they_were_stored_and_taken_back() {
+        let tell = |story: &mut Story, from: u64| {
+            if from <= 1 {
+                story
+                    .prompt("fix the cart")
+                    .run("cargo test", "1 failed", 101)
+                    .reply("one")
+                    .reply("two")
+                    .reply("three");
+            }
+            story
+                .prompt("and the docs")
+                .tool("Edit", "a.md", Action::Write, None)
+                .reply("done");
+        };
+        let mut whole = Story::default();
+        tell(&mut whole, 1);
+        let stored = serde_json::to_vec(&whole.notes).unwrap();
+        let mut again: Notes = serde_json::from_slice(&stored).unwrap();
+        assert_eq!(again, whole.notes);
+        again.rewind(TurnNo::new(2), Seq::new(7));
+        let mut rewound = Story {
+            notes: again,
+            turn: TurnNo::FIRST,
+            seq: Seq::new(6),
+        };
+        tell(&mut rewound, 7);
+        assert_eq!(rewound.notes, whole.notes);
+        // Of a turn whose beginning is evicted, what was noted of that stays.
+        let mut partly = whole.notes;
+        partly.rewind(TurnNo::new(2), Seq::new(8));
+        assert_eq!(partly.steps.last().map(|step| step.seq), Some(Seq::new(7)));
+    }
+
+    #[test]
+    fn little_is_kept_of_much() {
+        let mut story = Story::default();
+        story
+            .prompt(&"long words ".repeat(100_000))
+            .reply(&"é\n".repeat(50_000));
+        for at in 0..6_000 {
+            story.run(&format!("echo {at}"), &"x".repeat(1_000), 0);
+        }
+        story.run("cargo test", "3 passed", 0);
+        assert!(serde_json::to_vec(&story.notes).unwrap().len() < 400_000);
+        let tested =
+            |step: &Step| matches!(&step.what, What::Run(run) if run.tests == Some((3, 0)));
+        assert!(story.notes.steps.iter().any(tested));
+        assert!(story.notes.open.len() <= MOST_OPEN);
+    }
+}

@@ -1,0 +1,355 @@
+//! How a session ended, and what tells.
+
+use super::Statement;
+use super::command::CommandKind;
+use super::notes::{Last, Notes, Run, Step, What};
+use super::said;
+use crate::text;
+use backstory_event::Seq;
+
+/// End of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The last request was done.
+    Success,
+    /// Something was done, but not all of it, or nothing shows that it works.
+    Partial,
+    /// It did not work.
+    Failed,
+    /// It stopped in the middle.
+    Abandoned,
+    /// There is too little to tell.
+    Unknown,
+}
+
+impl Outcome {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Success => "success",
+            Outcome::Partial => "partial",
+            Outcome::Failed => "failed",
+            Outcome::Abandoned => "abandoned",
+            Outcome::Unknown => "unknown",
+        }
+    }
+}
+
+/// How much of the end of the last reply says whether something is still to come.
+const END_OF_REPLY: usize = 400;
+
+/// Judges a session by its notes; says why.
+pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
+    let Some(last) = notes.last else {
+        let why = Statement::new("nothing was said", Vec::new());
+        return (Outcome::Unknown, vec![why]);
+    };
+    let delivered = delivered(notes);
+    // What stopped in the middle of something was still good for what was delivered before.
+    let stopped = if delivered.is_empty() {
+        Outcome::Abandoned
+    } else {
+        Outcome::Partial
+    };
+    let (outcome, mut reasons) = match last {
+        Last::Prompt => unanswered(notes, stopped),
+        Last::Call => (
+            stopped,
+            vec![because(notes, "it stopped while a tool was running")],
+        ),
+        Last::Result => (
+            stopped,
+            vec![because(notes, "it stopped before the agent answered")],
+        ),
+        Last::Interruption => (
+            stopped,
+            vec![because(notes, "the user interrupted it at the end")],
+        ),
+        Last::Reply => answered(notes, &delivered),
+    };
+    reasons.extend(delivered);
+    (outcome, reasons)
+}
+
+/// What left the session for good, each kind once.
+fn delivered(notes: &Notes) -> Vec<Statement> {
+    let kinds = [
+        (CommandKind::Commit, "committed"),
+        (CommandKind::Push, "pushed"),
+        (CommandKind::PullRequest, "opened a pull request"),
+    ];
+    let of = |(kind, what): (CommandKind, &str)| {
+        let events: Vec<Seq> = runs(notes)
+            .filter(|(_, run)| run.kind == kind && run.ok == Some(true))
+            .map(|(step, _)| step.seq)
+            .collect();
+        let last = events.last().copied()?;
+        Some(Statement::new(what, vec![last]))
+    };
+    kinds.into_iter().filter_map(of).collect()
+}
+
+fn unanswered(notes: &Notes, stopped: Outcome) -> (Outcome, Vec<Statement>) {
+    let prompt = last_prompt(notes).unwrap_or_default();
+    if said::is_thanks(prompt) {
+        (
+            Outcome::Success,
+            vec![because(notes, "the user was content at the end")],
+        )
+    } else if said::is_complaint(prompt) {
+        let outcome = if stopped == Outcome::Partial {
+            stopped
+        } else {
+            Outcome::Failed
+        };
+        (
+            outcome,
+            vec![because(notes, "the user's last word was a complaint")],
+        )
+    } else {
+        (
+            stopped,
+            vec![because(notes, "the last prompt was not answered")],
+        )
+    }
+}
+
+fn answered(notes: &Notes, delivered: &[Statement]) -> (Outcome, Vec<Statement>) {
+    let reply = last_reply(notes).unwrap_or_default();
+    if said::gives_up(reply) {
+        let outcome = if delivered.is_empty() {
+            Outcome::Failed
+        } else {
+            Outcome::Partial
+        };
+        return (
+            outcome,
+            vec![because(notes, "the agent says that it could not do it")],
+        );
+    }
+    if let Some((step, run)) = broken_at_the_end(notes) {
+        let what = match run.kind {
+            CommandKind::Test => "tests failed when they last ran",
+            CommandKind::Build => "the build failed when it last ran",
+            _ => "a check failed when it last ran",
+        };
+        return (Outcome::Partial, vec![Statement::new(what, vec![step.seq])]);
+    }
+    let proofs: Vec<Statement> = proofs(notes);
+    let asked = notes
+        .steps
+        .iter()
+        .rev()
+        .find(|step| matches!(step.what, What::Prompt(_)));
+    let complaint = last_prompt(notes).is_some_and(said::is_complaint);
+    let proven = |statement: &Statement| {
+        statement
+            .events
+            .iter()
+            .any(|event| Some(*event) > asked.map(|step| step.seq))
+    };
+    if complaint && !proofs.iter().any(proven) {
+        let events = asked.map(|step| step.seq).into_iter().collect();
+        let why =
+            "the user said that something was wrong, and nothing shows that it is not any more";
+        return (Outcome::Partial, vec![Statement::new(why, events)]);
+    }
+    if said::is_waiting(text::ending(reply, END_OF_REPLY)) {
+        return (
+            Outcome::Partial,
+            vec![because(
+                notes,
+                "the agent says that something is still to come",
+            )],
+        );
+    }
+    let mut reasons = vec![because(notes, "the last prompt was answered")];
+    reasons.extend(proofs);
+    (Outcome::Success, reasons)
+}
+
+/// Tests, builds and checks that passed when they last ran.
+fn proofs(notes: &Notes) -> Vec<Statement> {
+    let last = |kind: CommandKind| runs(notes).filter(|(_, run)| run.kind == kind).last();
+    let green = |(kind, what): (CommandKind, &str)| {
+        let (step, run) = last(kind)?;
+        let text = match run.tests {
+            Some((passed, _)) if passed > 0 => format!("{what}: {passed}"),
+            _ => what.to_string(),
+        };
+        (run.ok == Some(true)).then(|| Statement::new(&text, vec![step.seq]))
+    };
+    [
+        (CommandKind::Test, "tests passed when they last ran"),
+        (CommandKind::Build, "the build passed when it last ran"),
+        (CommandKind::Check, "checks passed when they last ran"),
+    ]
+    .into_iter()
+    .filter_map(green)
+    .collect()
+}
+
+/// The last run of tests, of a build or of a check, if it failed and nothing was delivered after it.
+fn broken_at_the_end(notes: &Notes) -> Option<(&Step, &Run)> {
+    let finished = |run: &Run| run.ok.is_some();
+    [CommandKind::Test, CommandKind::Build]
+        .into_iter()
+        .find_map(|kind| {
+            let (step, run) = runs(notes)
+                .filter(|(_, run)| run.kind == kind && finished(run))
+                .last()?;
+            let delivered_after = runs(notes).any(|(later, run)| {
+                later.seq > step.seq
+                    && run.ok == Some(true)
+                    && matches!(
+                        run.kind,
+                        CommandKind::Commit | CommandKind::Push | CommandKind::PullRequest
+                    )
+            });
+            (run.ok == Some(false) && !delivered_after).then_some((step, run))
+        })
+}
+
+pub(super) fn runs(notes: &Notes) -> impl Iterator<Item = (&Step, &Run)> {
+    notes.steps.iter().filter_map(|step| match &step.what {
+        What::Run(run) => Some((step, run)),
+        _ => None,
+    })
+}
+
+fn last_prompt(notes: &Notes) -> Option<&str> {
+    notes.steps.iter().rev().find_map(|step| match &step.what {
+        What::Prompt(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+fn last_reply(notes: &Notes) -> Option<&str> {
+    notes.steps.iter().rev().find_map(|step| match &step.what {
+        What::Reply(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// A reason that lies in how the session ends.
+fn because(notes: &Notes, why: &str) -> Statement {
+    Statement::new(why, vec![notes.events])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::story::Story;
+    use super::*;
+
+    fn check(tell: fn(&mut Story) -> &mut Story, expect: Outcome) {
+        let mut story = Story::default();
+        tell(&mut story);
+        let (outcome, reasons) = judge(&story.notes);
+        assert_eq!(outcome, expect, "{reasons:?}");
+        assert!(!reasons.is_empty());
+        let known = |event: &Seq| *event <= story.notes.events;
+        let rests = |reason: &Statement| reason.events.iter().all(known);
+        assert!(reasons.iter().all(rests), "{reasons:?}");
+    }
+
+    #[test]
+    fn what_was_answered_worked_unless_something_tells_otherwise() {
+        check(|story| story, Outcome::Unknown);
+        check(
+            |story| story.prompt("why?").reply("Because."),
+            Outcome::Success,
+        );
+        let check = |command: &'static str, output: &'static str, code: i64, expect: Outcome| {
+            let mut story = Story::default();
+            story
+                .prompt("fix it")
+                .run(command, output, code)
+                .reply("Fixed.");
+            assert_eq!(judge(&story.notes).0, expect, "{command}: {output}");
+        };
+        check("cargo test", "4 passed; 0 failed", 0, Outcome::Success);
+        check("cargo test", "4 passed; 1 failed", 101, Outcome::Partial);
+        // A pipe hides the exit code.
+        check("pytest | tail", "1 failed, 2 passed", 0, Outcome::Partial);
+        check(
+            "npm run build",
+            "npm ERR! missing script",
+            1,
+            Outcome::Partial,
+        );
+        check("ls none", "No such file", 1, Outcome::Success);
+    }
+
+    #[test]
+    fn what_came_later_counts() {
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .run("pytest", "1 failed", 1)
+                    .run("pytest", "1 passed", 0)
+                    .reply("Fixed.")
+            },
+            Outcome::Success,
+        );
+        check(
+            |story| story.prompt("it does not work").reply("Try now."),
+            Outcome::Partial,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("merge it")
+                    .reply("Still running; waiting for CI.")
+            },
+            Outcome::Partial,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .reply("I was unable to reach the server.")
+            },
+            Outcome::Failed,
+        );
+    }
+
+    #[test]
+    fn what_stopped_in_the_middle_is_abandoned() {
+        check(
+            |story| story.prompt("fix it").start("cargo test"),
+            Outcome::Abandoned,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .run("git commit -m x", "[main 1234567] x", 0)
+                    .start("cargo test")
+            },
+            Outcome::Partial,
+        );
+        check(
+            |story| story.prompt("fix it").reply("Hm.").interrupt(),
+            Outcome::Abandoned,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .reply("Done.")
+                    .prompt("thanks, perfect!")
+            },
+            Outcome::Success,
+        );
+        check(
+            |story| {
+                story
+                    .prompt("fix it")
+                    .reply("Done.")
+                    .prompt("it still fails")
+            },
+            Outcome::Failed,
+        );
+    }
+}
