@@ -47,6 +47,7 @@ mod random;
 mod read;
 mod redaction;
 mod search;
+mod searchable_text;
 mod setup;
 mod summarize;
 mod temporary;
@@ -96,7 +97,7 @@ pub use context::{
     Surroundings,
 };
 pub use derive::{EventSink, FollowReport};
-pub use digest::{Digest, FileChange, Outcome, Statement};
+pub use digest::{Digest, FileChange, Outcome, SessionSummary, Statement};
 pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
@@ -135,8 +136,7 @@ pub use setup::{
 };
 pub use summarize::{
     Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
-    DryCompress, Endpoint, Evaluation, ModelScores, Price, Retry, SessionSummary, Summaries,
-    TierScores,
+    DryCompress, Endpoint, Evaluation, ModelScores, Price, Retry, Summaries, TierScores,
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;

@@ -7,13 +7,13 @@ use backstory_event::{SessionName, TimeMs, TurnNo};
 use backstory_store::{ChangedName, RecalledSession, Store};
 
 use super::quote::named;
+use crate::digest::SessionSummary;
 use crate::digest::{
     CommandKind, Notes, Run, Step, What, is_go_on, is_of_a_person, prompts, readable_notes,
 };
 use crate::error::Result;
 use crate::place::Place;
 use crate::read::unless_damaged;
-use crate::summarize::SessionSummary;
 
 /// No agent gives longer ones.
 const LONGEST_ID: usize = 80;

@@ -15,7 +15,8 @@ use super::consumer::{Consumer, PreparedEvent, Progress};
 use super::runner::Runner;
 use crate::digest;
 use crate::error::Result;
-use crate::search::{Documents, IndexReport, index_folder, is_left_beside, searchable};
+use crate::search::{Documents, IndexReport, index_folder, is_left_beside};
+use crate::searchable_text::searchable;
 
 /// Name of the consumer in the store.
 pub(crate) const FULLTEXT: &str = "fulltext";

@@ -3,6 +3,7 @@
 //! Notes and what is made of them are of `backstory-analysis`; here they are read from the store.
 
 mod renew;
+mod summary;
 
 use backstory_analysis::digest::{Account, title};
 use backstory_event::{Seq, Usage};
@@ -11,7 +12,6 @@ use backstory_store::{SessionHead, SessionRow, Store};
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
-use crate::summarize::SessionSummary;
 
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
@@ -23,6 +23,8 @@ pub use backstory_analysis::digest::{FileChange, Outcome, Statement};
 pub(crate) use renew::{
     digest_row, readable_notes, renew_digest, rewind_notes, session_notes, stored_notes,
 };
+pub use summary::SessionSummary;
+pub(crate) use summary::stored_summary;
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +97,7 @@ impl Session<'_> {
             decisions: account.decisions,
             next_steps: account.next_steps,
             usage: self.row.usage,
-            summary: self.memory.summaries().summary(&self.row)?,
+            summary: stored_summary(&self.memory.store, self.row.id)?,
         })
     }
 }

@@ -7,6 +7,7 @@ use backstory_embed::{Model, Purpose, TokenCounts, Weights};
 use backstory_event::{Kind, Seq, SessionId, TurnNo};
 use backstory_store::{
     EventRange, LagOrder, SessionFilter, VectorError, VectorKey, VectorWriter, Vectors, lock_file,
+    try_lock_file,
 };
 
 use super::passages::passages;
@@ -164,6 +165,75 @@ impl Models<'_> {
             Err(VectorError::Damaged { .. } | VectorError::OtherModel { .. }) => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Removes the vectors of sessions that are not stored any more, and returns the folders that had some; `None` when another process is
+    /// making vectors.
+    pub(crate) fn remove_missing_sessions(&self) -> Result<Option<Vec<PathBuf>>> {
+        let mut rewritten = Vec::new();
+        let Ok(folders) = std::fs::read_dir(self.memory.home.join("vectors")) else {
+            return Ok(Some(rewritten));
+        };
+        let Some(_lock) = try_lock_file(&self.memory.home.join("vectors.lock"))? else {
+            return Ok(None);
+        };
+        for folder in folders.flatten() {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            let gone = match VectorWriter::open_existing(&folder.path()) {
+                Ok(Some(mut writer)) => {
+                    let known = writer.sessions()?;
+                    let heads = self.memory.store.session_heads(known.iter().copied())?;
+                    let mut is_changed = false;
+                    for session in known {
+                        if !heads.contains_key(&session) {
+                            writer.remove_session(session);
+                            is_changed = true;
+                        }
+                    }
+                    if is_changed {
+                        rewritten.push(folder.path());
+                    }
+                    writer.commit().is_err()
+                }
+                Ok(None) => false,
+                Err(_) => true,
+            };
+            if gone {
+                // Damaged vectors cannot be sifted; they are made anew.
+                self.drop_vectors(&name)?;
+                rewritten.push(folder.path());
+            }
+        }
+        rewritten.dedup();
+        Ok(Some(rewritten))
+    }
+
+    /// Removes the vectors of evicted sessions.
+    pub(crate) fn remove_evicted_sessions(&self) -> Result<()> {
+        let folders = std::fs::read_dir(self.memory.home.join("vectors"));
+        for folder in folders.into_iter().flatten().flatten() {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            let lags = match self.memory.store.lag().find(&vectors_consumer(&name))? {
+                Some(consumer) => self.memory.store.lag().of(consumer, LagOrder::Stored)?,
+                None => continue,
+            };
+            let mut gone = lags.iter().filter(|lag| lag.is_evicted()).peekable();
+            if gone.peek().is_none() {
+                continue;
+            }
+            // Whoever makes vectors right now may do so for hours; a later run takes these out.
+            let Some(_lock) = try_lock_file(&self.memory.home.join("vectors.lock"))? else {
+                return Ok(());
+            };
+            // Vectors that cannot be read are made anew by the next run that embeds.
+            if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
+                for lag in gone {
+                    writer.remove_session(lag.session);
+                }
+                writer.commit()?;
+            }
+        }
+        Ok(())
     }
 
     /// Drops the vectors of a model.

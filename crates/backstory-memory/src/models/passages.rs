@@ -3,7 +3,7 @@
 use backstory_event::{Event, Kind};
 use backstory_store::Part;
 
-use crate::search::searchable;
+use crate::searchable_text::searchable;
 
 /// About how long a piece is, in bytes. An average over much more text is about nothing.
 const LENGTH: usize = 700;
@@ -60,7 +60,7 @@ fn end_of_piece(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::document::tests::{called, shown};
+    use crate::searchable_text::tests::{called, shown};
 
     /// No piece is longer: so much may be left over at the end.
     const LONGEST: usize = LENGTH * 5 / 4;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use backstory_event::{Seq, SessionId};
 use backstory_store::{IndexError, Lag, LagOrder, Store, TextIndex, try_lock_file};
 
 use crate::Search;
@@ -63,6 +64,33 @@ impl Search<'_> {
         Runner::new(&self.memory.store, index)?.finish(&self.memory.store, all, &mut count)
     }
 
+    /// Removes the documents of sessions from the files of the index for good, and indexes those of them anew that are still stored.
+    pub(crate) fn remove_sessions(
+        &self,
+        rows: impl Iterator<Item = SessionId> + Clone,
+    ) -> Result<()> {
+        let mut index = FullText::open(&self.memory.home, &self.memory.store)?;
+        index.remove_for_good(rows.clone());
+        if let Some(consumer) = self.memory.store.lag().find(FULLTEXT)? {
+            // A row that was removed may have been given to a new session.
+            for session in self.memory.store.session_heads(rows)?.into_keys() {
+                self.memory
+                    .store
+                    .lag()
+                    .mark(consumer, session, Seq::FIRST)?;
+            }
+        }
+        self.finish_index(index, true, &mut |_, _| {})?;
+        Ok(())
+    }
+
+    /// Makes the index anew from all that is stored.
+    pub(crate) fn rebuild_index(&self) -> Result<()> {
+        let index = FullText::anew(&self.memory.home, &self.memory.store)?;
+        self.finish_index(index, true, &mut |_, _| {})?;
+        Ok(())
+    }
+
     /// Makes the index smaller: without evicted events, if it has many, and without what a writer left that was stopped, be it files
     /// of this generation or others. With `anew` all of it is written again: how small an index becomes by removing events depends
     /// on how often it was written before.
@@ -72,8 +100,7 @@ impl Search<'_> {
         let has_index = seal.is_some();
         let is_whole = seal.is_none_or(|seal| seal.looks_whole(&folder));
         if anew && has_index {
-            let index = FullText::anew(&self.memory.home, &self.memory.store)?;
-            self.finish_index(index, true, &mut |_, _| {})?;
+            self.rebuild_index()?;
         } else if !is_whole || unindexed(&self.memory.store)?.iter().any(Lag::is_evicted) {
             self.refresh_index(true, &mut |_, _| {})?;
         }

@@ -4,7 +4,7 @@
 //! from the index (`matching`) and, where the index lags behind, from the store itself (`scan`); both give the same rows, which
 //! `rank` orders. `document` decides what of an event is findable at all, `index` keeps the index in step.
 
-pub(crate) mod document;
+mod document;
 mod hits;
 mod index;
 mod matching;
@@ -32,7 +32,7 @@ use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
 
-pub(crate) use document::{Documents, searchable};
+pub(crate) use document::Documents;
 pub use index::{IndexHealth, IndexReport};
 pub(crate) use index::{
     index_bytes, index_folder, indexable, is_left_beside, unindexed, vector_bytes,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use backstory_event::{EventView, Kind};
 use backstory_store::words;
 
-use super::document::searchable;
+use crate::searchable_text::searchable;
 
 /// About how long a snippet is, in bytes.
 const LENGTH: usize = 200;
@@ -171,8 +171,8 @@ fn cut(text: &str, around: usize, marks: impl Iterator<Item = Range<usize>>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::tests::{called, shown};
     use super::*;
+    use crate::searchable_text::tests::{called, shown};
 
     /// The snippet of a text in which these words count one each.
     fn of(text: &str, wanted: &str) -> Snippet {

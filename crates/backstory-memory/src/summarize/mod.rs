@@ -27,7 +27,7 @@ use self::anthropic::{Ask, Failure, known_price};
 use crate::Memory;
 use crate::error::{Error, Result};
 
-pub use self::anthropic::{Endpoint, Price, Retry, SessionSummary};
+pub use self::anthropic::{Endpoint, Price, Retry};
 pub use self::eval::{Better, Evaluation, ModelScores, TierScores};
 pub(crate) use self::score::scores;
 pub use self::state::{CompressState, DryCompress};

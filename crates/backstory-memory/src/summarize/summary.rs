@@ -3,34 +3,22 @@
 
 use backstory_analysis::count_tokens;
 use backstory_event::{Seq, SessionId, TimeMs};
-use backstory_store::{Scores, SessionRow, Store, Tier, Uncompressed, Written};
+use backstory_store::{Scores, Store, Tier, Uncompressed, Written};
 
 use super::log::Offered;
 use super::offer::MOST_FAILURES;
 use super::score::{compression, faithfulness};
 use super::{Run, Then, model_of};
-use crate::Summaries;
-use crate::digest::{What, session_notes};
+use crate::digest::{SessionSummary, What, session_notes};
 use crate::error::Result;
 use crate::observe::{ObservationSource, Prompt};
-use crate::read::unless_damaged;
-use crate::summarize::anthropic::{
-    Item, Kept, PASSING, Request, SessionSummary, redacted, summary_written,
-};
+use crate::summarize::anthropic::{Item, Kept, PASSING, Request, redacted, summary_written};
 
 /// A session without an event for so long is over.
 const OVER_AFTER_MS: i64 = 10 * 60 * 1000;
 
 /// With fewer new events it is not worth another summary.
 const NEWS: u64 = 3;
-
-impl Summaries<'_> {
-    /// What a model wrote of a session.
-    pub fn summary(&self, session: &SessionRow) -> Result<Option<SessionSummary>> {
-        let row = unless_damaged(&self.memory.store, self.memory.store.summary(session.id))?;
-        Ok(row.and_then(|row| serde_json::from_slice(&row.body).ok()))
-    }
-}
 
 /// Sessions that are over and of which a model has not written since.
 pub(super) fn unsummarised(

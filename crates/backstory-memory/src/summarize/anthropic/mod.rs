@@ -23,7 +23,6 @@ pub use self::endpoint::Endpoint;
 pub use self::price::Price;
 pub(crate) use self::price::known_price;
 pub(crate) use self::request::{Request, most};
-pub use self::written::SessionSummary;
 use self::written::observation_written;
 pub(crate) use self::written::summary_written;
 use backstory_store::{Tier, Written};

@@ -1,9 +1,9 @@
 //! What a model wrote, if it may be kept: exactly the fields that were asked for, short, and nothing in them that could be taken for
 //! more than text.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::digest::SessionSummary;
 use crate::observe::Sizes;
 
 /// In characters.
@@ -29,21 +29,6 @@ const TAGS: [&str; 10] = [
     "system-reminder>",
     "function_calls>",
 ];
-
-/// What a model wrote of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionSummary {
-    /// What it was about.
-    pub title: String,
-    /// What was asked, done and reached.
-    pub summary: String,
-    /// What is worth knowing the next time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub learned: Option<String>,
-    /// What is left to do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
 
 /// The three sizes of an observation.
 pub(super) fn observation_written(

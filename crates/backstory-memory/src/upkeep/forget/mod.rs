@@ -16,8 +16,8 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use backstory_event::{Seq, SessionId};
-use backstory_store::{SessionFilter, SessionHead, VectorWriter, lock_file, try_lock_file};
+use backstory_event::SessionId;
+use backstory_store::{SessionFilter, SessionHead, lock_file};
 
 use self::copies::CopySearch;
 use self::outside::{Intent, is_logged_of};
@@ -25,7 +25,6 @@ use self::proof::{Probes, SearchedPlaces};
 use self::sieve::{Names, Sieve, blank};
 use crate::Upkeep;
 use crate::capture::Spool;
-use crate::derive::{FULLTEXT, FullText};
 use crate::error::Result;
 use crate::import::discover::Problem;
 use crate::path_text::container_of_log;
@@ -365,19 +364,19 @@ impl Upkeep<'_> {
         self.memory.open_index.take();
         self.memory.open_model.take();
         // An index that cannot be mended is made anew.
-        let is_removed = removal.is_some_and(|removal| self.remove_from_index(removal).is_ok());
+        let is_removed = removal.is_some_and(|removal| {
+            let rows = removal.removed.iter().chain(&removal.changed).copied();
+            self.memory.search().remove_sessions(rows).is_ok()
+        });
         if !is_removed {
-            let index = FullText::anew(&self.memory.home, &self.memory.store)?;
-            self.memory
-                .search()
-                .finish_index(index, true, &mut |_, _| {})?;
+            self.memory.search().rebuild_index()?;
         }
         let rewritten_file = RewrittenFile::new;
         let mut rewritten = vec![rewritten_file(
             ForgetPlace::Index,
             index_folder(&self.memory.home),
         )];
-        let vectors = self.clean_vectors()?;
+        let vectors = self.memory.models().remove_missing_sessions()?;
         let mut is_complete = false;
         if let Some(folders) = vectors {
             let folders = folders.into_iter();
@@ -393,67 +392,6 @@ impl Upkeep<'_> {
             is_complete,
             rewritten,
         })
-    }
-
-    /// Removes sessions from the files of the index, and indexes those anew that changed with them.
-    fn remove_from_index(&self, removal: &IndexRemoval) -> Result<()> {
-        let mut index = FullText::open(&self.memory.home, &self.memory.store)?;
-        let rows = removal.removed.iter().chain(&removal.changed).copied();
-        index.remove_for_good(rows.clone());
-        if let Some(consumer) = self.memory.store.lag().find(FULLTEXT)? {
-            // A row that was removed may have been given to a new session.
-            for session in self.memory.store.session_heads(rows)?.into_keys() {
-                self.memory
-                    .store
-                    .lag()
-                    .mark(consumer, session, Seq::FIRST)?;
-            }
-        }
-        self.memory
-            .search()
-            .finish_index(index, true, &mut |_, _| {})?;
-        Ok(())
-    }
-
-    /// Takes vectors of sessions out that are not there any more, and returns the folders that had some; `None` when another process
-    /// was in the way.
-    fn clean_vectors(&self) -> Result<Option<Vec<PathBuf>>> {
-        let mut rewritten = Vec::new();
-        let Ok(folders) = std::fs::read_dir(self.memory.home.join("vectors")) else {
-            return Ok(Some(rewritten));
-        };
-        let Some(_lock) = try_lock_file(&self.memory.home.join("vectors.lock"))? else {
-            return Ok(None);
-        };
-        for folder in folders.flatten() {
-            let name = folder.file_name().to_string_lossy().into_owned();
-            let gone = match VectorWriter::open_existing(&folder.path()) {
-                Ok(Some(mut writer)) => {
-                    let known = writer.sessions()?;
-                    let heads = self.memory.store.session_heads(known.iter().copied())?;
-                    let mut is_changed = false;
-                    for session in known {
-                        if !heads.contains_key(&session) {
-                            writer.remove_session(session);
-                            is_changed = true;
-                        }
-                    }
-                    if is_changed {
-                        rewritten.push(folder.path());
-                    }
-                    writer.commit().is_err()
-                }
-                Ok(None) => false,
-                Err(_) => true,
-            };
-            if gone {
-                // Damaged vectors cannot be sifted; they are made anew.
-                self.memory.models().drop_vectors(&name)?;
-                rewritten.push(folder.path());
-            }
-        }
-        rewritten.dedup();
-        Ok(Some(rewritten))
     }
 }
 

@@ -11,11 +11,10 @@ mod tests;
 use std::time::Instant;
 
 use backstory_event::TimeMs;
-use backstory_store::{Evictable, LagOrder, VectorWriter, lock_file, try_lock_file};
+use backstory_store::{Evictable, lock_file};
 
 use self::plan::Plan;
 use crate::Upkeep;
-use crate::derive::vectors_consumer;
 use crate::error::{Error, Result};
 use crate::path_text::file_of_log;
 use crate::upkeep::disk_bytes;
@@ -230,35 +229,8 @@ impl Upkeep<'_> {
     fn reclaim(&self, index_anew: bool) -> Result<()> {
         // An index that cannot be written is made anew by a later sweep, which says what is wrong with it.
         let _ = self.memory.search().reclaim_index(index_anew);
-        self.reclaim_vectors()?;
+        self.memory.models().remove_evicted_sessions()?;
         Ok(self.memory.store.reclaim()?)
-    }
-
-    fn reclaim_vectors(&self) -> Result<()> {
-        let folders = std::fs::read_dir(self.memory.home.join("vectors"));
-        for folder in folders.into_iter().flatten().flatten() {
-            let name = folder.file_name().to_string_lossy().into_owned();
-            let lags = match self.memory.store.lag().find(&vectors_consumer(&name))? {
-                Some(consumer) => self.memory.store.lag().of(consumer, LagOrder::Stored)?,
-                None => continue,
-            };
-            let mut gone = lags.iter().filter(|lag| lag.is_evicted()).peekable();
-            if gone.peek().is_none() {
-                continue;
-            }
-            // Whoever makes vectors right now may do so for hours; a later run takes these out.
-            let Some(_lock) = try_lock_file(&self.memory.home.join("vectors.lock"))? else {
-                return Ok(());
-            };
-            // Vectors that cannot be read are made anew by the next run that embeds.
-            if let Ok(Some(mut writer)) = VectorWriter::open_existing(&folder.path()) {
-                for lag in gone {
-                    writer.remove_session(lag.session);
-                }
-                writer.commit()?;
-            }
-        }
-        Ok(())
     }
 
     fn weigh_distilled(&self, options: &RetainOptions, report: &mut RetainReport) -> Result<()> {
