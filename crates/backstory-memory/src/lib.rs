@@ -1,21 +1,27 @@
-//! What Backstory can do, as a library.
+//! The memory of coding agents, as a library.
 //!
-//! Open a [`Memory`] in a folder, [`sweep`](Memory::import) the logs of coding agents into it, and read sessions back, byte for
-//! byte if need be, long after the agents have deleted them:
+//! A [`Memory`] is a folder. It imports the logs that agents leave on disk and answers questions about them, long after the agents have
+//! deleted the logs:
 //!
 //! ```no_run
-//! use backstory_memory::{Memory, SessionFilter, Sources, ImportOptions};
+//! use backstory_memory::{ImportOptions, Memory, Query, SearchOptions, SessionFilter, Sources};
 //!
 //! # fn main() -> backstory_memory::Result<()> {
 //! let memory = Memory::open("/tmp/my-memory".as_ref())?;
 //! let options = ImportOptions::new(Sources::paths(["/home/ada/.claude/projects"]));
-//! let report = memory.import(&options, &mut |_| {})?;
-//! assert_eq!(memory.import(&options, &mut |_| {})?.ingested, 0);
+//! let report = memory.import(&options, &mut |_progress| {})?;
 //! println!("{} files, {} events", report.ingested, report.events);
 //!
-//! let sessions = memory.sessions().list(&SessionFilter { limit: 10, ..SessionFilter::default() })?;
-//! if let Some(session) = sessions.first() {
-//!     for event in memory.sessions().open(session.clone()).tail(20)? {
+//! // Importing again reads only what is new.
+//! assert_eq!(memory.import(&options, &mut |_| {})?.ingested, 0);
+//!
+//! let answer = memory.search().run(&Query::parse("flaky test"), &SearchOptions::default())?;
+//! for hit in answer.hits {
+//!     println!("{}#{}", hit.session.session, hit.turn);
+//! }
+//! for row in memory.sessions().list(&SessionFilter::default())? {
+//!     let session = memory.sessions().open(row);
+//!     for event in session.tail(5)? {
 //!         println!("{} {}", event.event.kind.name(), event.text());
 //!     }
 //! }
@@ -23,7 +29,37 @@
 //! # }
 //! ```
 //!
-//! Nothing here prints, reads the environment or looks at the clock.
+//! # Getting data in
+//!
+//! [`Memory::import`] reads logs and derives everything from them: full text, digests, code history, calls in stack traces.
+//! [`Captures`] stores what hooks receive while a session runs; [`Memory::catch_up`] works off what they left, and completes vectors.
+//! [`read_logs`] reads logs without a memory that lasts.
+//!
+//! # Getting answers
+//!
+//! A handle of the memory answers each kind of question:
+//!
+//! | handle | answers |
+//! |---|---|
+//! | [`Memory::sessions`] | lists of sessions; a [`Session`] has events, turns, digest, observations, and its logs byte for byte |
+//! | [`Memory::search`] | turns by words, regular expressions, meaning, or a vector |
+//! | [`Memory::code`] | who wrote a line; when a function changed; symbols and calls |
+//! | [`Memory::usage`] | tokens by day, model, session, project |
+//! | [`Memory::patterns`] | problems and successes that recur |
+//! | [`Memory::context`] | facts for the next session, within a budget of tokens |
+//! | [`Memory::models`] | embedding models, their vectors |
+//! | [`Memory::summaries`] | observations and summaries by a language model |
+//! | [`Memory::captures`] | captured events, and the queue of work that they cause |
+//! | [`Memory::upkeep`] | checks, retention, forgetting |
+//!
+//! What is damaged is left out of an answer and named by [`Upkeep::take_damage`].
+//!
+//! # Following it
+//!
+//! [`Memory::follow`] gives an [`EventSink`] all events that it lacks, so that files and copies elsewhere stay in step.
+//!
+//! A `Memory` can be sent to another thread; for several threads, open it in each ([`Memory::open_reader`]). Nothing here prints,
+//! reads the environment or looks at the clock.
 
 mod capture;
 mod catch_up;
@@ -150,7 +186,7 @@ pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use usage::{UsageBy, UsageEntry, UsageTable, UsageTables};
 pub use whole::{write_private, write_whole};
 
-/// The memory in one folder.
+/// The memory in one folder: imports logs, and gives out a handle for each kind of question.
 pub struct Memory {
     home: PathBuf,
     store: Store,
