@@ -92,8 +92,8 @@ fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {
         session.agent,
         local_time(session.started_at),
         local_time(session.ended_at),
-        counted(session.events, "event"),
-        counted(session.turns, "turn"),
+        counted(session.events + session.live_events, "event"),
+        counted(session.turns + session.live_turns, "turn"),
         short_number(digest.usage.total()),
     )?;
     if let Some(summary) = &digest.summary {
