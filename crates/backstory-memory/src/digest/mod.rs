@@ -10,6 +10,7 @@ mod notes;
 mod outcome;
 mod output;
 mod prepared_note;
+mod record;
 mod renew;
 mod said;
 #[cfg(test)]
@@ -18,7 +19,7 @@ mod trouble;
 
 use backstory_event::{Kind, Seq, TimeMs, TurnNo, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::account::Account;
 use crate::Session;
@@ -30,6 +31,7 @@ pub(crate) use command::{CommandKind, program};
 pub(crate) use notes::{Notes, Run, Step, What};
 pub use outcome::Outcome;
 pub(crate) use prepared_note::PreparedNote;
+pub use record::DigestRecord;
 pub(crate) use renew::{
     digest_row, readable_notes, renew_digest, rewind_notes, session_notes, stored_notes,
 };
@@ -66,12 +68,12 @@ pub struct Digest {
 }
 
 /// Something that a digest says, and the events that it rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// What it says.
     pub text: String,
     /// The turn, where it is of one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNo>,
     /// The events, by their seq.
     pub events: Vec<Seq>,
@@ -88,7 +90,7 @@ impl Statement {
 }
 
 /// A file that a session changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The path as the log has it.
     pub path: String,

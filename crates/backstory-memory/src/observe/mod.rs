@@ -8,6 +8,7 @@ mod faithful;
 mod functions;
 mod measure;
 mod own_changes;
+mod record;
 mod uses;
 
 use std::time::Instant;
@@ -25,6 +26,7 @@ pub(crate) use self::extract::{Extract, is_telling};
 pub(crate) use self::faithful::faith;
 pub use self::functions::{ChangedFunction, FunctionChange};
 pub use self::measure::ObservationScore;
+pub use self::record::{ObservationList, ObservationRecord, SizeTokens};
 pub(crate) use self::uses::{ObservedItem, observed_items};
 
 /// What an observation is made of.
