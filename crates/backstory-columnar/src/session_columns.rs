@@ -213,7 +213,7 @@ impl Rows {
     }
 
     fn add_call(&mut self, event: &EventRecord) {
-        match event.kind {
+        match event.kind.as_ref() {
             "tool_call" => {
                 self.calls.insert(event.seq, self.tool_calls.len());
                 self.tool_calls.push(ToolCall {

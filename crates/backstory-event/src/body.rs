@@ -98,7 +98,7 @@ impl Marks {
 }
 
 /// An image or document that a person gave to the agent. Its bytes stay in the stored log.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// Media type, such as `image/png`.
     pub media_type: Option<String>,
@@ -109,7 +109,7 @@ pub struct Image {
 }
 
 /// Settings under which a turn runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnContext {
     /// Working directory.
     pub cwd: Option<String>,

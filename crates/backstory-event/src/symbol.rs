@@ -65,7 +65,7 @@ impl SymbolKind {
 }
 
 /// What became of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SymbolChangeKind {
     /// It was not there.

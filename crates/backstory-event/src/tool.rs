@@ -1,9 +1,9 @@
 //! Classes of tools and requests to them, the same for all agents.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a tool does, whatever the agent calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolClass {
     /// Reads files.

@@ -84,6 +84,7 @@ mod read;
 mod redaction;
 mod search;
 mod searchable_text;
+mod serde_text;
 mod setup;
 mod summarize;
 mod temporary;
@@ -123,17 +124,19 @@ pub use capture::{Capture, Captures, DrainLimits, DrainReport, Spool, WorkReport
 pub use catch_up::{CatchUp, CatchUpReport};
 pub use code::blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{
-    CallEdge, CallGraph, ChangeFilter, ChangedSymbol, Code, CodeRowFilter, FileScan, FileState,
-    FileSymbols, LifeEvent, MissingFile, RunCall, SeenFile, SnapshotSource, SourceFolder,
-    SourceOutline, StoredFiles, SymbolLife, SymbolPlace, TurnChanges, call_graph, last_name,
-    repository_around, scan_file, scan_folder,
+    BlamedLineRecord, BlamedLines, BrokenFile, CallEdge, CallGraph, CallList, CallRecord,
+    CallStatistics, ChangeFilter, ChangeList, ChangeRecord, ChangeStatistics, ChangedSymbol, Code,
+    CodeReport, CodeRowFilter, FileScan, FileState, FileSymbols, LifeEvent, MappedFile,
+    MappedSymbol, MissingFile, OutlineList, RunCall, SeenFile, SkippedFile, SnapshotSource,
+    SourceFolder, SourceOutline, StoredFiles, SymbolHistories, SymbolLife, SymbolPlace,
+    TurnChanges, call_graph, last_name, repository_around, scan_file, scan_folder,
 };
 pub use context::{
     Context, ContextBuilder, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares,
     Surroundings,
 };
 pub use derive::{EventSink, FollowReport};
-pub use digest::{Digest, FileChange, Outcome, SessionSummary, Statement};
+pub use digest::{Digest, DigestRecord, FileChange, Outcome, SessionSummary, Statement};
 pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
@@ -148,7 +151,8 @@ pub use import::unread::UnreadLog;
 pub use log_memory::{LogMemory, read_logs};
 pub use models::{EmbeddingState, Models, PassageVector, TextEmbedder, TextVectors};
 pub use observe::{
-    ChangedFunction, FunctionChange, Observation, ObservationKind, ObservationScore, Sizes, ToolUse,
+    ChangedFunction, FunctionChange, Observation, ObservationKind, ObservationList,
+    ObservationRecord, ObservationScore, SizeTokens, Sizes, ToolUse,
 };
 pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
@@ -159,12 +163,13 @@ pub use patterns::{
 pub use random::random_key;
 pub use read::{
     Artifact, EventRecord, Events, LogPlace, MessageRecord, Messages, ServerTools, Session,
-    SessionStatus, Sessions, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
-    UsageRecord,
+    SessionList, SessionRecord, SessionStatus, Sessions, StoredLog, Turn, TurnAction, TurnInputs,
+    TurnReplies, TurnTelemetry, UsageCounts, UsageRecord,
 };
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, Query,
-    RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchFilter, SearchOptions, Snippet,
+    RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer, SearchFilter, SearchHit,
+    SearchOptions, Snippet,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
@@ -176,14 +181,14 @@ pub use summarize::{
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
-pub use upkeep::Upkeep;
 pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use upkeep::forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
     RewrittenFile,
 };
 pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
-pub use usage::{UsageBy, UsageEntry, UsageTable, UsageTables};
+pub use upkeep::{Upkeep, WithDamage};
+pub use usage::{ModelUsage, UsageBy, UsageEntry, UsageTable, UsageTables};
 pub use whole::{write_private, write_whole};
 
 /// The memory in one folder: imports logs, and gives out a handle for each kind of question.

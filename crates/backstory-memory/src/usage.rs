@@ -6,12 +6,15 @@ use backstory_event::{SessionName, Usage};
 use backstory_store::{ResponseUsage, UsageRow};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use crate::Memory;
 use crate::error::Result;
+use crate::read::UsageCounts;
 
 /// What to group by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum UsageBy {
     /// Day, in a time zone.
     Day,
@@ -26,22 +29,35 @@ pub enum UsageBy {
 }
 
 /// One group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsageEntry {
     /// The day, month, session, model or project.
     pub key: String,
     /// Its tokens.
+    #[serde(flatten, with = "priced_usage")]
     pub usage: Usage,
     /// Its tokens by model.
-    pub models: Vec<(String, Usage)>,
+    pub models: Vec<ModelUsage>,
+}
+
+/// Tokens of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelUsage {
+    /// The model.
+    pub model: String,
+    /// Its tokens.
+    #[serde(flatten, with = "priced_usage")]
+    pub usage: Usage,
 }
 
 /// All groups and their sum.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UsageTable {
     /// In the order of their keys.
+    #[serde(rename = "rows")]
     pub entries: Vec<UsageEntry>,
     /// The sum.
+    #[serde(with = "priced_usage")]
     pub totals: Usage,
 }
 
@@ -80,13 +96,48 @@ impl UsageTables<'_> {
             UsageEntry {
                 key,
                 usage,
-                models: models.into_iter().collect(),
+                models: models
+                    .into_iter()
+                    .map(|(model, usage)| ModelUsage { model, usage })
+                    .collect(),
             }
         });
         Ok(UsageTable {
             entries: entries.collect(),
             totals,
         })
+    }
+}
+
+/// Tokens with what they cost, as JSON has them.
+mod priced_usage {
+    use serde::{Deserializer, Serializer};
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Priced {
+        #[serde(flatten)]
+        counts: UsageCounts,
+        /// Not known yet.
+        cost_usd: Option<f64>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        usage: &Usage,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        let priced = Priced {
+            counts: UsageCounts::from(usage),
+            cost_usd: None,
+        };
+        priced.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Usage, D::Error> {
+        Priced::deserialize(deserializer).map(|priced| Usage::from(&priced.counts))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use backstory_event::{SessionId, Span, StreamId};
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Result;
@@ -25,10 +26,27 @@ pub struct MetaPlace {
 }
 
 /// A value that the agent's own record of a session must have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedMeta")]
 pub struct MetaEquals {
     path: String,
     value: String,
+}
+
+/// A condition whose path was not looked at yet.
+#[derive(Deserialize)]
+struct UncheckedMeta {
+    path: String,
+    value: String,
+}
+
+impl TryFrom<UncheckedMeta> for MetaEquals {
+    type Error = String;
+
+    fn try_from(unchecked: UncheckedMeta) -> std::result::Result<Self, String> {
+        MetaEquals::new(&unchecked.path, &unchecked.value)
+            .ok_or_else(|| format!("invalid metadata key {:?}", unchecked.path))
+    }
 }
 
 impl MetaEquals {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use backstory_event::{Seq, SessionId, SessionName, StreamId, TimeMs, Usage};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::lossy::LossyRow;
@@ -81,7 +82,8 @@ pub struct SessionRow {
 }
 
 /// Which sessions to list. An empty filter lists all.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SessionFilter {
     /// Of this agent.
     pub agent: Option<String>,

@@ -3,12 +3,10 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::TimeMs;
-use backstory_memory::{Usage, UsageRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::printer::{Style, json_stdout, print_stderr};
@@ -27,8 +25,13 @@ pub(crate) const YELLOW: Style = Style::new("33");
 /// For failures.
 pub(crate) const RED: Style = Style::new("31");
 
-/// Prints one JSON document.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
+/// Prints one JSON document, with its keys in order.
+pub(crate) fn print_json(answer: &impl Serialize) -> Result<(), Error> {
+    stream_json(&serde_json::to_value(answer).map_err(std::io::Error::from)?)
+}
+
+/// Prints one JSON document while it is made, with its keys as they come: for answers that are too long to hold.
+pub(crate) fn stream_json(value: &impl Serialize) -> Result<(), Error> {
     let mut out = json_stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
     writeln!(out)?;
@@ -37,7 +40,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
 }
 
 /// Prints one JSON document in one line.
-pub(crate) fn print_json_line(value: &Value) -> Result<(), Error> {
+pub(crate) fn print_json_line(answer: &impl Serialize) -> Result<(), Error> {
+    let value = serde_json::to_value(answer).map_err(std::io::Error::from)?;
     let mut out = json_stdout();
     writeln!(out, "{value}")?;
     out.flush()?;
@@ -86,16 +90,6 @@ pub(crate) fn local_time(at: Option<TimeMs>) -> String {
     time.to_zoned(TimeZone::system())
         .strftime("%Y-%m-%d %H:%M")
         .to_string()
-}
-
-/// Tokens for machines.
-pub(crate) fn usage_json(usage: &Usage) -> Value {
-    let mut value = json!(UsageRecord::from(usage));
-    // Counts of many messages have no tier of their own.
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("service_tier");
-    }
-    value
 }
 
 /// A number with thousands apart.

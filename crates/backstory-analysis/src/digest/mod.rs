@@ -17,7 +17,7 @@ mod story;
 mod trouble;
 
 use backstory_event::{Seq, TurnNo};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use account::{Account, prompts, title};
 pub use command::{CommandKind, program};
@@ -31,12 +31,12 @@ pub use story::Story;
 pub use trouble::signature;
 
 /// A sentence of a digest, and the events that it rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// Its words.
     pub text: String,
     /// The turn, where it is of one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNo>,
     /// The events, by their seq.
     pub events: Vec<Seq>,
@@ -53,7 +53,7 @@ impl Statement {
 }
 
 /// A file that a session changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The path as the log has it.
     pub path: String,

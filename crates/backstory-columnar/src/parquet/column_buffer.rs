@@ -1,5 +1,7 @@
 //! Values of a row group, column by column, until they are written.
 
+use std::borrow::Cow;
+
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use ::parquet::errors::Result;
 use ::parquet::file::writer::SerializedColumnWriter;
@@ -53,6 +55,13 @@ impl From<&[String]> for Value {
 impl From<&[&'static str]> for Value {
     fn from(texts: &[&'static str]) -> Self {
         Value::List(texts.iter().map(|text| ByteArray::from(*text)).collect())
+    }
+}
+
+impl From<&[Cow<'static, str>]> for Value {
+    fn from(texts: &[Cow<'static, str>]) -> Self {
+        let texts = texts.iter().map(|text| ByteArray::from(text.as_ref()));
+        Value::List(texts.collect())
     }
 }
 

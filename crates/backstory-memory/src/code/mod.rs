@@ -5,6 +5,7 @@
 //! `query.rs`, `stored.rs`, `state.rs` and `graph.rs` answer from that and from the files as they are, which `scan.rs` finds.
 
 pub(crate) mod blame;
+mod call_paths;
 mod edit_reader;
 mod files;
 mod fragment;
@@ -13,6 +14,8 @@ mod graph;
 mod history;
 mod live;
 mod query;
+mod records;
+mod report;
 mod runs;
 mod save;
 mod scan;
@@ -32,6 +35,11 @@ pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name
 pub(crate) use history::{history_beginning, renew_history};
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};
+pub use records::{
+    BlamedLineRecord, BlamedLines, CallList, CallRecord, ChangeList, ChangeRecord, MappedFile,
+    MappedSymbol, OutlineList, SkippedFile, SymbolHistories,
+};
+pub use report::{BrokenFile, CallStatistics, ChangeStatistics, CodeReport};
 pub(crate) use runs::{Run, TracedCall, save_runs, traced_calls};
 pub use scan::{SourceFolder, SourceOutline, repository_around, scan_file, scan_folder};
 pub use scanned::FileScan;

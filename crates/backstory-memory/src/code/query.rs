@@ -7,17 +7,21 @@ use backstory_code::{SymbolChangeKind, SymbolKind};
 use backstory_event::{FileId, SessionId, TimeMs, TurnNo};
 use backstory_store::{CodeFile, SessionHead, SymbolFilter, SymbolRow};
 
+use serde::{Deserialize, Serialize};
+
 use super::files::Here;
 use crate::Code;
 use crate::error::Result;
 use crate::place::real;
 use crate::read::prompt;
+use crate::serde_text::{rfc3339_time, session_and_agent};
 
 /// A file that was moved more often than this is followed no further.
 pub(super) const MOST_MOVES: usize = 32;
 
 /// Which changes of functions are asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ChangeFilter {
     /// Of this session, by its row.
     pub session: Option<SessionId>,
@@ -58,7 +62,7 @@ pub struct FileSymbols {
 }
 
 /// What became of a symbol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedSymbol {
     /// Its qualified name.
     pub name: String,
@@ -71,13 +75,14 @@ pub struct ChangedSymbol {
 }
 
 /// The life of a symbol.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SymbolLife {
     /// The last name that it had.
     pub name: String,
     /// What it is.
     pub kind: Option<SymbolKind>,
     /// The root of its project.
+    #[serde(rename = "project")]
     pub root: String,
     /// The last file that it was in, below that.
     pub file: String,
@@ -86,13 +91,15 @@ pub struct SymbolLife {
 }
 
 /// What a turn did to one symbol.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LifeEvent {
     /// The session.
+    #[serde(flatten, serialize_with = "session_and_agent")]
     pub session: SessionHead,
     /// The turn; `None` as long as its log has not been swept.
     pub turn: Option<TurnNo>,
     /// When.
+    #[serde(rename = "timestamp", with = "rfc3339_time")]
     pub at: Option<TimeMs>,
     /// What was asked in the turn.
     pub prompt: Option<String>,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What a new session may want to know, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// What the session itself did before its history was cut.
     Lost,

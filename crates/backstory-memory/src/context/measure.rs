@@ -2,6 +2,7 @@
 
 use backstory_event::Seq;
 use backstory_store::SessionFilter;
+use serde::Serialize;
 
 use super::past::in_project;
 use super::{ContextOptions, Occasion, Shares, Surroundings};
@@ -9,9 +10,10 @@ use crate::ContextBuilder;
 use crate::error::Result;
 
 /// A session that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContextTrial {
     /// The agent.
+    #[serde(skip)]
     pub agent: String,
     /// The agent's own id of it.
     pub session: String,

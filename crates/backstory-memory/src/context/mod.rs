@@ -23,6 +23,7 @@ use backstory_analysis::count_tokens;
 use backstory_event::{SessionId, SessionName, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::{AnswerRows, RecalledSession};
+use serde::{Deserialize, Serialize};
 
 use self::budget::{Offer, Room, choose};
 use self::files::{MAPPED, RankedFile, ranked_files};
@@ -42,9 +43,11 @@ const LOOKED_THROUGH: usize = 150;
 const OF_BRANCH: usize = 6;
 
 /// Why a session is told something now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Occasion {
     /// It begins.
+    #[default]
     Start,
     /// It goes on where it ended: what it knew it still knows.
     Resume,
@@ -83,7 +86,7 @@ pub struct ContextOptions<'a> {
 }
 
 /// What a session is told.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// The text, fenced; empty when there is nothing to tell.
     pub text: String,
@@ -104,9 +107,10 @@ impl Context {
 }
 
 /// A part of what a session is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerTokens {
     /// Which.
+    #[serde(rename = "name")]
     pub layer: Layer,
     /// How many tokens it has.
     pub tokens: usize,

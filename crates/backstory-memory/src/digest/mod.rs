@@ -2,6 +2,7 @@
 //!
 //! Notes and what is made of them are of `backstory-analysis`; here they are read from the store.
 
+mod record;
 mod renew;
 mod summary;
 
@@ -20,6 +21,7 @@ pub(crate) use backstory_analysis::digest::{
     is_decision, is_go_on, program, prompts,
 };
 pub use backstory_analysis::digest::{FileChange, Outcome, Statement};
+pub use record::DigestRecord;
 pub(crate) use renew::{
     digest_row, readable_notes, renew_digest, rewind_notes, session_notes, stored_notes,
 };

@@ -6,6 +6,7 @@
 mod functions;
 mod measure;
 mod own_changes;
+mod record;
 mod uses;
 
 use std::time::Instant;
@@ -22,6 +23,7 @@ use crate::error::Result;
 use crate::read::{unless_damaged, visit_stored};
 
 pub use self::measure::ObservationScore;
+pub use self::record::{ObservationList, ObservationRecord, SizeTokens};
 pub(crate) use self::uses::observed_items;
 pub use backstory_analysis::observe::{
     ChangedFunction, FunctionChange, ObservationKind, Sizes, ToolUse,

@@ -78,8 +78,8 @@ impl<'m> EventCompleter<'m> {
         EventRecord {
             seq: view.seq,
             turn: view.turn,
-            kind: event.kind.name(),
-            role: event.kind.role(),
+            kind: event.kind.name().into(),
+            role: event.kind.role().into(),
             timestamp: rfc3339(event.at),
             text: body.text,
             tool_class: match (&event.tool, self.reader) {
@@ -102,7 +102,7 @@ impl<'m> EventCompleter<'m> {
             exit_code: event.exit_code,
             duration_ms: event.duration_ms,
             status: body.status,
-            marks: body.marks.names(),
+            marks: body.marks.names().into_iter().map(Into::into).collect(),
             stop_reason: body.stop_reason,
             effort: body.effort,
             uuid: body.identity.uuid,

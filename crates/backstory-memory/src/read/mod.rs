@@ -8,6 +8,7 @@ mod messages;
 mod record;
 mod records;
 mod session;
+mod session_record;
 mod telemetry;
 mod turn;
 mod turn_build;
@@ -34,8 +35,9 @@ pub use self::messages::{LogPlace, MessageRecord, Messages};
 pub use self::record::{EventRecord, SessionStatus};
 pub use self::records::Events;
 pub use self::session::{Session, StoredLog};
+pub use self::session_record::{SessionList, SessionRecord};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
-pub use self::usage::{ServerTools, UsageRecord};
+pub use self::usage::{ServerTools, UsageCounts, UsageRecord};
 
 /// How much of a stream is in memory at once when it is given back.
 const COPY_BYTES: u64 = 1 << 20;

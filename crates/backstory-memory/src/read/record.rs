@@ -1,11 +1,12 @@
 //! Events and sessions as other programs get them, with everything that is known of them.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use backstory_agents::{SourceName, read_document};
 use backstory_event::{EventView, Image, Output, Seq, TimeMs, ToolClass, TurnNo};
 use backstory_store::SessionRow;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::completer::EventCompleter;
@@ -19,16 +20,16 @@ use crate::read::unless_damaged;
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
 
 /// An event with everything that is known of it. What the log does not say is null.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// Number within the session, from 1.
     pub seq: Seq,
     /// The turn it belongs to; 0 before the first prompt.
     pub turn: TurnNo,
     /// Kind of event.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Who speaks.
-    pub role: &'static str,
+    pub role: Cow<'static, str>,
     /// Time, RFC 3339.
     pub timestamp: Option<String>,
     /// What was said, asked or answered.
@@ -60,7 +61,7 @@ pub struct EventRecord {
     /// Status of the tool call, in the agent's own word.
     pub status: Option<String>,
     /// What happened to the conversation here: `interrupted`, `denied`, `compacted`.
-    pub marks: Vec<&'static str>,
+    pub marks: Vec<Cow<'static, str>>,
     /// Why the model stopped.
     pub stop_reason: Option<String>,
     /// Reasoning effort.
@@ -84,7 +85,7 @@ pub struct EventRecord {
 }
 
 /// What a session is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
     /// It may go on.

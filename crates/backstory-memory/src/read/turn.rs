@@ -1,8 +1,10 @@
 //! Turns: a prompt and everything up to the next one, with what the agent says of how it worked.
 
+use std::borrow::Cow;
+
 use backstory_event::{Image, Seq, TimeMs, ToolClass, TurnContext, TurnNo};
 use backstory_store::EventRange;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check_turn;
@@ -15,7 +17,7 @@ use crate::Session;
 use crate::error::Result;
 
 /// A prompt and everything up to the next one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// Number of the turn; 0 for what stands before the first prompt.
     pub turn: TurnNo,
@@ -30,7 +32,7 @@ pub struct Turn {
     /// What the agent did.
     pub actions: Vec<TurnAction>,
     /// Marks of its events: `interrupted`, `denied`, `compacted`.
-    pub marks: Vec<&'static str>,
+    pub marks: Vec<Cow<'static, str>>,
     /// What the agent says of how it worked.
     pub telemetry: TurnTelemetry,
     /// Tokens of all its messages.
@@ -43,7 +45,7 @@ pub struct Turn {
 }
 
 /// What a person gave to the agent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnInputs {
     /// What was typed.
     pub text: String,
@@ -52,7 +54,7 @@ pub struct TurnInputs {
 }
 
 /// What the model said.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnReplies {
     /// Its messages.
     pub messages: Vec<String>,
@@ -63,7 +65,7 @@ pub struct TurnReplies {
 }
 
 /// A tool call and its result.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnAction {
     /// The agent's id of the call.
     pub call_id: Option<String>,
@@ -79,7 +81,7 @@ pub struct TurnAction {
     pub output: Option<String>,
     /// `success`, `error`, `denied` or `interrupted` by the result, or by the call where the provider runs the tool; without either
     /// `running` while the session runs, else `unknown`.
-    pub status: &'static str,
+    pub status: Cow<'static, str>,
     /// Time of the call, RFC 3339.
     pub started_at: Option<String>,
     /// Duration in milliseconds.
@@ -87,7 +89,7 @@ pub struct TurnAction {
 }
 
 /// Telemetry of a turn by kind, each item with its time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnTelemetry {
     /// Token counts and how full the context window was.
     pub token_counts: Vec<Value>,

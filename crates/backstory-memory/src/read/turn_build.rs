@@ -36,8 +36,8 @@ impl TurnSources {
             asked_at = asked_at.or(event.at);
             turn.add_times(asked_at, view);
             for mark in event.body.marks.names() {
-                if !turn.marks.contains(&mark) {
-                    turn.marks.push(mark);
+                if turn.marks.iter().all(|known| known != mark) {
+                    turn.marks.push(mark.into());
                 }
             }
             if let Some(used) = self.usage.get(&view.seq) {
@@ -82,7 +82,7 @@ impl TurnSources {
             tool_class: self.class_of(event.tool.as_deref()),
             arguments: arguments.unwrap_or_else(|| view.text().to_string()),
             output: None,
-            status: self.call_status(&event.body),
+            status: self.call_status(&event.body).into(),
             started_at: rfc3339(event.at),
             duration_ms: None,
         }
@@ -115,7 +115,8 @@ impl TurnAction {
             marks if marks.interrupted => "interrupted",
             _ if view.is_failure() => "error",
             _ => "success",
-        };
+        }
+        .into();
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use backstory_event::{EventView, Seq, SessionId, TurnNo, Usage};
 use backstory_store::{EventUsage, Store};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Session;
 use crate::error::Result;
 
 /// Tokens and server-side tools of a message, turn or session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRecord {
     /// Input that no cache held.
     pub input: u64,
@@ -34,8 +34,31 @@ pub struct UsageRecord {
     pub service_tier: Option<String>,
 }
 
+/// Tokens and server-side tools of many messages, which have no service tier of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageCounts {
+    /// Input that no cache held.
+    pub input: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// Part of it that is kept for five minutes.
+    pub cache_write_5m: u64,
+    /// Part of it that is kept for an hour.
+    pub cache_write_1h: u64,
+    /// Part of the output that was reasoning.
+    pub reasoning: u64,
+    /// Sum of all tokens.
+    pub total: u64,
+    /// Requests to tools that the provider runs.
+    pub server_tools: ServerTools,
+}
+
 /// Requests to tools that the provider runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerTools {
     /// Web searches.
     pub web_search_requests: u64,
@@ -43,9 +66,9 @@ pub struct ServerTools {
     pub web_fetch_requests: u64,
 }
 
-impl From<&Usage> for UsageRecord {
+impl From<&Usage> for UsageCounts {
     fn from(usage: &Usage) -> Self {
-        UsageRecord {
+        UsageCounts {
             input: usage.input,
             output: usage.output,
             cache_read: usage.cache_read,
@@ -58,6 +81,38 @@ impl From<&Usage> for UsageRecord {
                 web_search_requests: usage.web_searches,
                 web_fetch_requests: usage.web_fetches,
             },
+        }
+    }
+}
+
+impl From<&UsageCounts> for Usage {
+    fn from(counts: &UsageCounts) -> Self {
+        Usage {
+            input: counts.input,
+            output: counts.output,
+            cache_read: counts.cache_read,
+            cache_write: counts.cache_write,
+            cache_write_1h: counts.cache_write_1h,
+            reasoning: counts.reasoning,
+            web_searches: counts.server_tools.web_search_requests,
+            web_fetches: counts.server_tools.web_fetch_requests,
+        }
+    }
+}
+
+impl From<&Usage> for UsageRecord {
+    fn from(usage: &Usage) -> Self {
+        let counts = UsageCounts::from(usage);
+        UsageRecord {
+            input: counts.input,
+            output: counts.output,
+            cache_read: counts.cache_read,
+            cache_write: counts.cache_write,
+            cache_write_5m: counts.cache_write_5m,
+            cache_write_1h: counts.cache_write_1h,
+            reasoning: counts.reasoning,
+            total: counts.total,
+            server_tools: counts.server_tools,
             service_tier: None,
         }
     }

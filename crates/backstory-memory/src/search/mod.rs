@@ -4,6 +4,7 @@
 //! from the index (`matching`) and, where the index lags behind, from the store itself (`scan`); both give the same rows, which
 //! `rank` orders. `document` decides what of an event is findable at all, `index` keeps the index in step.
 
+mod answer;
 mod document;
 mod hits;
 mod index;
@@ -23,6 +24,7 @@ use std::collections::HashSet;
 
 use backstory_event::{Kind, Seq, TimeMs, TurnNo};
 use backstory_store::{DamagedPiece, Lag, Seal, SessionHead, TextIndex, VectorKey};
+use serde::{Deserialize, Serialize};
 
 use self::meaning::Near;
 use self::rank::Ranked;
@@ -32,6 +34,7 @@ use self::terms::Terms;
 use crate::Memory;
 use crate::error::{Error, Result};
 
+pub use answer::{SearchAnswer, SearchHit};
 pub(crate) use document::Documents;
 pub use index::{IndexHealth, IndexReport};
 pub(crate) use index::{
@@ -55,7 +58,8 @@ const LEAST_EVENTS: usize = 2_000;
 const MORE_TURNS: usize = 4;
 
 /// What to search and how.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SearchOptions {
     /// Which turns may be found.
     pub filter: SearchFilter,
@@ -74,7 +78,8 @@ pub struct SearchOptions {
 }
 
 /// By what to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// By words and by meaning.
     #[default]

@@ -5,11 +5,14 @@ use std::collections::{HashMap, HashSet};
 use backstory_event::{Kind, Seq, SessionId, TimeMs};
 use backstory_store::{IndexSegment, MetaEquals, Place, SessionFilter, Store, TextIndex};
 
+use serde::{Deserialize, Serialize};
+
 use super::document::minute;
 use crate::error::{Error, Result};
 
 /// Which turns may be found. An empty filter lets all through.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SearchFilter {
     /// Of this agent.
     pub agent: Option<String>,

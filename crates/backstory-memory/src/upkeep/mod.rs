@@ -7,7 +7,8 @@ pub(crate) mod retain;
 
 use std::path::Path;
 
-use backstory_store::{Health, SkippedRow};
+use backstory_store::{Damage, Health, SkippedRow};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::{Memory, search};
@@ -15,6 +16,26 @@ use crate::{Memory, search};
 /// Upkeep of a memory: checks, retention, forgetting.
 pub struct Upkeep<'m> {
     pub(crate) memory: &'m Memory,
+}
+
+/// An answer together with what is damaged of what it was made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WithDamage<T> {
+    /// The sound part of the answer.
+    #[serde(flatten)]
+    pub answer: T,
+    /// Damaged pieces, in words.
+    pub damage: Vec<String>,
+}
+
+impl<T> WithDamage<T> {
+    /// Returns an answer with its damage.
+    pub fn new(answer: T, damage: &[Damage]) -> Self {
+        WithDamage {
+            answer,
+            damage: damage.iter().map(Damage::to_string).collect(),
+        }
+    }
 }
 
 impl Upkeep<'_> {

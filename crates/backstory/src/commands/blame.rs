@@ -4,14 +4,13 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Blame, BlamedTurn, Damage, Memory};
-use serde_json::json;
+use backstory_memory::{Blame, BlamedTurn, Memory};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::BlameArgs;
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, harmless, local_time, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, harmless, local_time, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error> {
@@ -32,7 +31,7 @@ pub(super) fn run(setting: &Setting, arguments: &BlameArgs) -> Result<(), Error>
         None => 1..=last,
     };
     if arguments.json {
-        print_lines_json(&blame, range.clone(), &damage)?;
+        print_answer(blame.line_records(range.clone()), &damage)?;
     } else {
         print_text(&memory, &blame, range.clone())?;
     }
@@ -83,30 +82,6 @@ fn file_and_range(typed: &str) -> Result<(PathBuf, Option<RangeInclusive<usize>>
         return Err(wrong());
     }
     Ok((file, Some(first..=last)))
-}
-
-fn print_lines_json(
-    blame: &Blame,
-    range: RangeInclusive<usize>,
-    damage: &[Damage],
-) -> Result<(), Error> {
-    let lines: Vec<_> = range
-        .filter_map(|number| Some((number, blame.lines.get(number - 1)?)))
-        .map(|(number, line)| {
-            let turn = line.turn.and_then(|turn| blame.turns.get(turn));
-            json!({
-                "line": number,
-                "session": turn.map(|turn| &turn.session),
-                "agent": turn.map(|turn| &turn.agent),
-                "turn": turn.map(|turn| turn.turn),
-                "timestamp": rfc3339(line.at),
-                "prompt": turn.and_then(|turn| turn.prompt.as_ref()),
-                "text": line.text,
-            })
-        })
-        .collect();
-    let answer = json!({ "lines": lines });
-    print_answer(answer, damage)
 }
 
 fn print_text(memory: &Memory, blame: &Blame, range: RangeInclusive<usize>) -> Result<(), Error> {

@@ -10,7 +10,6 @@ use backstory_memory::{
     random_key,
 };
 use backstory_redact::Redactor;
-use serde_json::{Value, json};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
@@ -54,8 +53,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     log_event(&setting.store, &event);
     let damage = memory.upkeep().take_damage();
     if arguments.json {
-        let answer = context_json(&context);
-        print_answer(answer, &damage)?;
+        print_answer(&context, &damage)?;
         return report_damage(&memory, &damage);
     }
     if context.text.is_empty() {
@@ -120,19 +118,6 @@ pub(crate) fn budget_event(context: &Context, at: TimeMs) -> LogEvent {
         .with("layers_included", context.included_layers());
     event.tokens_out = Some(context.tokens as u64);
     event
-}
-
-/// Context for machines.
-pub(crate) fn context_json(context: &Context) -> Value {
-    let layers = context.layers.iter().map(
-        |layer| json!({ "name": layer.layer.name(), "tokens": layer.tokens, "items": layer.items }),
-    );
-    json!({
-        "text": context.text,
-        "tokens": context.tokens,
-        "budget": context.budget,
-        "layers": layers.collect::<Vec<Value>>(),
-    })
 }
 
 /// A project that is not on this disk, by its name.

@@ -1,7 +1,7 @@
 //! Damage behind an answer: the sound part is shown, then what is damaged is named and the command exits with 1.
 
-use backstory_memory::{AnswerRows, Damage, Memory};
-use serde_json::{Value, json};
+use backstory_memory::{AnswerRows, Damage, Memory, WithDamage};
+use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};
 use crate::output::print_json;
@@ -12,18 +12,9 @@ pub(crate) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<
     Ok(memory.upkeep().take_damage())
 }
 
-/// Adds damage to an answer for machines.
-pub(crate) fn add_damage(answer: &mut Value, damage: &[Damage]) {
-    if let Some(answer) = answer.as_object_mut() {
-        let damage = damage.iter().map(|damage| json!(damage.to_string()));
-        answer.insert("damage".to_string(), damage.collect());
-    }
-}
-
 /// Prints an answer for machines, with its damage.
-pub(super) fn print_answer(mut answer: Value, damage: &[Damage]) -> Result<(), Error> {
-    add_damage(&mut answer, damage);
-    print_json(&answer)
+pub(super) fn print_answer(answer: impl Serialize, damage: &[Damage]) -> Result<(), Error> {
+    print_json(&WithDamage::new(answer, damage))
 }
 
 /// Names what is damaged, after everything sound was shown, and has the next sweep repair it.

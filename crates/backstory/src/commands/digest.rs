@@ -2,21 +2,18 @@
 
 use std::io::Write;
 
-use backstory_event::Seq;
 use backstory_memory::{
     AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
 };
-use serde_json::{Value, json};
 
 use super::damage::{find_damage, print_answer, report_damage};
-use super::sessions::session_json;
 use crate::cli::DigestArgs;
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout, usage_json,
+    BOLD, DIM, GREEN, RED, YELLOW, counted, local_time, one_line, short_number, stdout,
 };
-use crate::setting::Setting;
+use crate::setting::{Setting, now};
 
 /// So many changed files are listed for people.
 const MOST_FILES: usize = 25;
@@ -26,44 +23,11 @@ pub(super) fn run(setting: &Setting, arguments: &DigestArgs) -> Result<(), Error
     let digest = memory.sessions().find(&arguments.session)?.digest()?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
     if arguments.json {
-        let answer = digest_json(&memory, &digest)?;
-        print_answer(answer, &damage)
+        print_answer(digest.record(&memory, now())?, &damage)
     } else {
         print_text(&memory, &digest)
     }?;
     report_damage(&memory, &damage)
-}
-
-/// A digest for machines.
-pub(crate) fn digest_json(memory: &Memory, digest: &Digest) -> Result<Value, Error> {
-    let mut value = session_json(memory, &digest.session)?;
-    let goal: Vec<&str> = digest.goal.iter().map(|said| said.text.as_str()).collect();
-    let goal_events: Vec<Seq> = digest
-        .goal
-        .iter()
-        .flat_map(|said| said.events.clone())
-        .collect();
-    let duration = digest.session.ended_at.zip(digest.session.started_at);
-    let more = json!({
-        "goal": goal.join("\n"),
-        "goal_events": goal_events,
-        "outcome": digest.outcome.name(),
-        "reasons": digest.reasons,
-        "done": digest.done,
-        "files": digest.files,
-        "errors": digest.errors,
-        "decisions": digest.decisions,
-        "next_steps": digest.next_steps,
-        "duration_seconds": duration.map(|(end, start)| end.since(start) / 1000),
-        "usage": usage_json(&digest.usage),
-    });
-    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-        value.extend(more);
-        if let Some(summary) = &digest.summary {
-            value.insert("summary".to_string(), json!(summary));
-        }
-    }
-    Ok(value)
 }
 
 fn print_text(memory: &Memory, digest: &Digest) -> Result<(), Error> {

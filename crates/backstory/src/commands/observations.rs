@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::time::Instant;
 
-use backstory_memory::{AnswerRows, EventType, LogEvent, Observation, count_tokens, log_event};
-use serde_json::{Value, json};
+use backstory_memory::{
+    AnswerRows, EventType, LogEvent, Observation, ObservationList, count_tokens, log_event,
+};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use super::show::find_session_turn;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
-use crate::output::{BOLD, DIM, harmless, rfc3339, stdout};
+use crate::output::{BOLD, DIM, harmless, stdout};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
@@ -37,13 +38,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
     log_event(&setting.store, &event);
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
-        let observations: Vec<Value> = observations.iter().map(observation_json).collect();
-        let answer = json!({
-            "session": session.session,
-            "agent": session.agent,
-            "observations": observations,
-        });
-        print_answer(answer, &damage)?;
+        print_answer(ObservationList::new(session, &observations), &damage)?;
         return report_damage(&memory, &damage);
     }
     if observations.is_empty() {
@@ -84,39 +79,4 @@ impl Size {
             Size::Detail => &sizes.detail,
         }
     }
-}
-
-fn observation_json(observation: &Observation) -> Value {
-    let sizes = &observation.sizes;
-    let functions = observation.functions.iter();
-    let names: Vec<&String> = functions.map(|function| &function.name).collect();
-    let functions = observation.functions.iter().map(|function| {
-        json!({ "file": function.file, "name": function.name, "change": function.change.name() })
-    });
-    let tool = Some(&observation.tool).filter(|tool| !tool.is_empty());
-    let compression_time_ms = observation.compression_us.map(|us| us as f64 / 1000.0);
-    json!({
-        "event": observation.event,
-        "turn": observation.turn,
-        "timestamp": rfc3339(observation.at),
-        "kind": observation.kind.name(),
-        "tool": tool,
-        "title": sizes.title,
-        "summary": sizes.summary,
-        "detail": sizes.detail,
-        "files": observation.files,
-        "files_touched": observation.files,
-        "functions": names,
-        "functions_changed": functions.collect::<Vec<Value>>(),
-        "raw_bytes": observation.raw_bytes,
-        "raw_size_bytes": observation.raw_bytes,
-        "compressed_tokens": count_tokens(&sizes.summary),
-        "compression_time_ms": compression_time_ms,
-        "tokens": {
-            "title": count_tokens(&sizes.title),
-            "summary": count_tokens(&sizes.summary),
-            "detail": count_tokens(&sizes.detail),
-        },
-        "compressor": observation.compressor,
-    })
 }

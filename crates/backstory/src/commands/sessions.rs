@@ -3,19 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use backstory_event::Seq;
-use backstory_memory::{
-    Agent, AnswerRows, Memory, MetaEquals, SessionFilter, SessionId, SessionRow, SessionStatus,
-};
-use serde_json::{Value, json};
+use backstory_memory::{AnswerRows, MetaEquals, SessionFilter, SessionId, SessionList, SessionRow};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::{FilterArgs, SessionsArgs};
 use crate::error::Error;
 use crate::naming::short_id;
-use crate::output::{
-    local_time, one_line, parse_time, print_table, rfc3339, short_number, stdout, table,
-};
+use crate::output::{local_time, one_line, parse_time, print_table, short_number, stdout, table};
 use crate::setting::{Setting, now};
 
 /// How much of a title is shown in the list.
@@ -36,11 +30,10 @@ pub(super) fn run(setting: &Setting, arguments: &SessionsArgs) -> Result<(), Err
     let ids: Vec<SessionId> = rows.iter().map(|row| row.id).collect();
     let damage = find_damage(&memory, &AnswerRows::SessionList(&ids))?;
     if arguments.json {
-        let sessions: Result<Vec<Value>, Error> =
-            rows.iter().map(|row| session_json(&memory, row)).collect();
-        let sessions = sessions?;
-        let answer = json!({ "sessions": sessions });
-        print_answer(answer, &damage)?;
+        let sessions = rows.into_iter();
+        let records = sessions.map(|row| memory.sessions().open(row).record(now()));
+        let sessions = records.collect::<Result<_, _>>()?;
+        print_answer(SessionList { sessions }, &damage)?;
         return report_damage(&memory, &damage);
     }
     let mut out = stdout();
@@ -124,12 +117,6 @@ pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
     text.to_string()
 }
 
-/// The shell command that continues a session in its agent.
-fn resume_command(row: &SessionRow) -> Option<String> {
-    let resume = Agent::find(&row.agent)?.resume?;
-    resume.shell_command(&row.session, row.cwd.as_deref())
-}
-
 /// Reads the values of `--meta`.
 pub(super) fn meta_filters(typed: &[String]) -> Result<Vec<MetaEquals>, Error> {
     let filter = |typed: &String| match typed.split_once('=') {
@@ -147,42 +134,4 @@ pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
         Error::usage(format!("invalid metadata key {key:?}"))
             .hint("keys are names joined by dots, e.g. meta.git.branch:main")
     })
-}
-
-/// A session for machines.
-pub(super) fn session_json(memory: &Memory, row: &SessionRow) -> Result<Value, Error> {
-    let session = memory.sessions().open(row.clone());
-    let meta = session.meta()?;
-    Ok(json!({
-        "session": row.session,
-        "agent": row.agent,
-        "title": row.title,
-        "project": row.project,
-        "cwd": row.cwd,
-        "branch": row.branch,
-        "started_at": rfc3339(row.started_at),
-        "ended_at": rfc3339(row.ended_at),
-        "turns": row.turns + row.live_turns,
-        "events": row.events + row.live_events,
-        "models": row.models,
-        "usage": session.usage()?,
-        "outcome": row.outcome.as_deref().unwrap_or("unknown"),
-        "pinned": row.pinned,
-        "evicted": row.evicted > Seq::ZERO,
-        "evicted_at": rfc3339(row.evicted_at),
-        "parent": row.parent,
-        "parent_kind": row.parent_kind,
-        "parent_seq": row.parent_seq,
-        "machine": row.machine,
-        "captured_at": rfc3339(row.captured_at),
-        "closed_at": rfc3339(row.closed_at),
-        "resume": resume_command(row),
-        "status": SessionStatus::at(row, now()).name(),
-        "agent_version": row.agent_version,
-        "permission_mode": row.permission_mode,
-        "context_window": row.context_window,
-        "tokens_injected": row.tokens_injected,
-        "tokens_summarized": row.tokens_summarized,
-        "meta": meta,
-    }))
 }

@@ -5,17 +5,16 @@ use std::io::{IsTerminal, Write};
 use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{
     AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, Session,
-    SessionRow, StoreError, StreamRow, log_event, opened_hit,
+    SessionRow, StoreError, StreamRow, WithDamage, log_event, opened_hit,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
-use super::damage::{add_damage, find_damage, report_damage};
-use super::sessions::session_json;
+use super::damage::{find_damage, report_damage};
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, GREEN, RED, harmless, local_time, one_line, print_json, stdout, talk,
+    BOLD, DIM, GREEN, RED, harmless, local_time, one_line, stdout, stream_json, talk,
 };
 use crate::setting::{Setting, now};
 
@@ -270,12 +269,12 @@ fn print_session(
     parts: impl Serialize,
     damage: &[Damage],
 ) -> Result<(), Error> {
-    let mut answer = session_json(memory, row)?;
-    add_damage(&mut answer, damage);
-    let Value::Object(session) = answer else {
+    let record = memory.sessions().open(row.clone()).record(now())?;
+    let answer = serde_json::to_value(WithDamage::new(record, damage));
+    let Value::Object(session) = answer.map_err(std::io::Error::from)? else {
         return Ok(());
     };
-    print_json(&SessionAnswer {
+    stream_json(&SessionAnswer {
         session,
         key,
         parts,

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use backstory_memory::{Usage, UsageBy, UsageEntry};
+use backstory_memory::{Usage, UsageBy};
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::{By, UsageArgs};
 use crate::error::Error;
-use crate::output::{grouped, one_line, print_table, stdout, table, usage_json};
+use crate::output::{grouped, one_line, print_table, stdout, table};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error> {
@@ -26,19 +25,17 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
     } else {
         TimeZone::system()
     };
-    let usage = memory
+    let mut usage = memory
         .usage()
         .table(by, &zone, arguments.agent.as_deref())?;
     let skipped = match arguments.limit {
         0 => 0,
         limit => usage.entries.len().saturating_sub(limit),
     };
-    let entries = &usage.entries[skipped..];
+    usage.entries.drain(..skipped);
     let damage = memory.upkeep().take_damage();
     if arguments.json {
-        let rows: Vec<Value> = entries.iter().map(entry_json).collect();
-        let answer = json!({ "rows": rows, "totals": row_json(None, &usage.totals) });
-        print_answer(answer, &damage)?;
+        print_answer(&usage, &damage)?;
         return report_damage(&memory, &damage);
     }
     let mut out = stdout();
@@ -51,7 +48,7 @@ pub(super) fn run(setting: &Setting, arguments: &UsageArgs) -> Result<(), Error>
         "reasoning",
         "total",
     ]);
-    for entry in entries {
+    for entry in &usage.entries {
         table.add_row(cells(&one_line(&entry.key), &entry.usage));
     }
     table.add_row(cells("total", &usage.totals));
@@ -71,25 +68,4 @@ fn cells(key: &str, usage: &Usage) -> [String; 7] {
         grouped(usage.reasoning),
         grouped(usage.total()),
     ]
-}
-
-fn entry_json(entry: &UsageEntry) -> Value {
-    let models: Vec<Value> = entry
-        .models
-        .iter()
-        .map(|(model, usage)| row_json(Some(("model", model)), usage))
-        .collect();
-    let mut row = row_json(Some(("key", &entry.key)), &entry.usage);
-    row["models"] = Value::Array(models);
-    row
-}
-
-/// Tokens with a name; what they cost is not known yet.
-fn row_json(name: Option<(&str, &str)>, usage: &Usage) -> Value {
-    let mut row = usage_json(usage);
-    row["cost_usd"] = Value::Null;
-    if let Some((field, value)) = name {
-        row[field] = json!(value);
-    }
-    row
 }

@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{AnswerRows, Memory, Surroundings, escape_json, log_event};
+use backstory_memory::{
+    AnswerRows, DigestRecord, Memory, Surroundings, WithDamage, escape_json, log_event,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
 use super::round::{Round, Scope};
 use super::shared::Shared;
-use crate::commands::context::{budget_event, context_json, options, redactor};
-use crate::commands::damage::{add_damage, find_damage};
-use crate::commands::digest::digest_json;
+use crate::commands::context::{budget_event, options, redactor};
+use crate::commands::damage::find_damage;
 use crate::commands::search;
 use crate::error::{Error, ErrorKind};
 use crate::setting::{Setting, now};
@@ -81,7 +83,7 @@ impl<'a> Answers<'a> {
         // As it is now: the worker lives longer than a configuration.
         let configured = || self.shared.setting.renewed().ok()?.config.model;
         match search::answer(memory, &self.shared.setting.store, configured, &question)? {
-            Some(answer) => Ok(answer),
+            Some(answer) => in_order(answer),
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }
     }
@@ -104,11 +106,9 @@ impl<'a> Answers<'a> {
         let context = memory.context().build(&options).map_err(Error::from)?;
         let event = budget_event(&context, now()).taking(started.elapsed());
         log_event(&setting.store, &event);
-        let mut answer = context_json(&context);
         let damage = memory.upkeep().take_damage();
         memory.upkeep().note_damage(&damage);
-        add_damage(&mut answer, &damage);
-        Ok(answer)
+        in_order(WithDamage::new(context, &damage))
     }
 
     fn summarize(&mut self, request: &Request) -> Result<Value, Refusal> {
@@ -120,20 +120,23 @@ impl<'a> Answers<'a> {
         if !self.shared.lock.is_there() {
             return Err(Refusal::new(503, "the store is gone"));
         }
-        Ok(summarize(&self.shared.setting, session)?)
+        in_order(summarize(&self.shared.setting, session)?)
     }
 }
 
 /// Takes in what is new and tells what a session was about.
-fn summarize(setting: &Setting, session: &str) -> Result<Value, Error> {
+fn summarize(setting: &Setting, session: &str) -> Result<WithDamage<DigestRecord>, Error> {
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
     let digest = memory.sessions().find(session)?.digest()?;
-    let mut answer = digest_json(&memory, &digest)?;
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
     memory.upkeep().note_damage(&damage);
-    add_damage(&mut answer, &damage);
-    Ok(answer)
+    Ok(WithDamage::new(digest.record(&memory, now())?, &damage))
+}
+
+/// Returns an answer with its keys in order.
+fn in_order(answer: impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(answer).map_err(|error| Refusal::new(500, &error.to_string()))
 }
 
 fn parameter<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

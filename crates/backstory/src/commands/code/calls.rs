@@ -6,24 +6,17 @@ use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
 use backstory_memory::{
-    CallEdge, Damage, Memory, Resolution, RunCall, SourceOutline, call_graph, repository_around,
+    CallEdge, CallList, Damage, Memory, RunCall, SourceOutline, call_graph, repository_around,
     scan_file,
 };
-use serde_json::{Value, json};
 
-use super::stored::{add_snapshot, memory_of, project_folder, stored_files, tell_snapshots};
+use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, memory_if_any, scanned, shown, state_moment};
 use crate::cli::CallsArgs;
 use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, one_line, stdout, warn};
 use crate::setting::Setting;
-
-/// What calls outside of every function.
-const MODULE: &str = "<module>";
-
-/// A symbol that is looked for; without a file, in any.
-type Wanted = (String, Option<usize>);
 
 /// Files whose calls are asked for.
 struct Searched {
@@ -69,7 +62,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &CallsArgs) -> Resu
         }
     }
     if arguments.json {
-        print_answer(json!({ "edges": [] }), searched.damage())?;
+        print_answer(CallList::default(), searched.damage())?;
     }
     searched.report()?;
     let nothing = nothing(arguments, &searched.files);
@@ -100,16 +93,15 @@ impl Searched {
     /// Shows the calls that are asked for; false if there are none.
     fn show(&self, runs: &[RunCall], arguments: &CallsArgs) -> Result<bool, Error> {
         let graph = call_graph(&self.files, runs);
-        let edges: Vec<&CallEdge<'_>> = graph.edges.iter().collect();
         let found = match &arguments.name {
-            None => edges,
+            None => graph.edges.iter().collect(),
             Some(name) => {
                 let mut found = Vec::new();
                 if !arguments.callees {
-                    found.extend(callers(&edges, name, arguments.depth));
+                    found.extend(graph.callers(name, arguments.depth));
                 }
                 if !arguments.callers {
-                    found.extend(callees(&edges, name, arguments.depth));
+                    found.extend(graph.callees(name, arguments.depth));
                 }
                 let mut seen = HashSet::new();
                 found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
@@ -120,9 +112,7 @@ impl Searched {
             return Ok(false);
         }
         if arguments.json {
-            let edges = found.iter().map(|edge| edge_json(&self.files, edge));
-            let answer = json!({ "edges": edges.collect::<Vec<Value>>() });
-            print_answer(answer, self.damage())?;
+            print_answer(CallList::new(&self.files, &found, shown), self.damage())?;
         } else {
             let shown: BTreeSet<usize> = found.iter().map(|edge| edge.file).collect();
             let memory = self.memory.as_ref().map(|(memory, _)| memory);
@@ -189,106 +179,11 @@ fn nothing(arguments: &CallsArgs, files: &[SourceOutline]) -> Error {
     }
 }
 
-/// Whether a path ends with a name, part by part.
-fn ends_with(path: &str, name: &str) -> bool {
-    let before = path.strip_suffix(name);
-    before.is_some_and(|before| before.is_empty() || before.ends_with(['.', ':', '>', '/']))
-}
-
-/// What an edge leads to, as well as it is known.
-fn target<'s>(edge: &CallEdge<'s>) -> &'s str {
-    edge.call.resolved.as_deref().unwrap_or(&edge.call.callee)
-}
-
-/// Whether a call within its file can lead to another file.
-fn stays(edge: &CallEdge<'_>) -> bool {
-    matches!(
-        edge.call.resolution,
-        Resolution::Direct | Resolution::SelfMethod
-    )
-}
-
-fn leads_to(edge: &CallEdge<'_>, (name, file): &Wanted) -> bool {
-    let elsewhere = file.is_some_and(|file| stays(edge) && file != edge.file);
-    !elsewhere && ends_with(target(edge), name)
-}
-
-fn callers<'g, 's>(edges: &[&'g CallEdge<'s>], name: &str, depth: u32) -> Vec<&'g CallEdge<'s>> {
-    let next = |edge: &CallEdge<'_>| Some((edge.call.caller.clone()?, Some(edge.file)));
-    steps(edges, name, depth, leads_to, next)
-}
-
-fn callees<'g, 's>(edges: &[&'g CallEdge<'s>], name: &str, depth: u32) -> Vec<&'g CallEdge<'s>> {
-    let comes_from = |edge: &CallEdge<'_>, (name, file): &Wanted| {
-        let here = file.is_none_or(|file| file == edge.file);
-        here && ends_with(edge.call.caller.as_deref().unwrap_or(MODULE), name)
-    };
-    let next = |edge: &CallEdge<'_>| match edge.call.resolution {
-        Resolution::Unresolved => None,
-        Resolution::Import => {
-            let last = target(edge).rsplit(['.', ':']).next()?;
-            Some((last.to_string(), edge.target.map(|target| target.file)))
-        }
-        _ => Some((target(edge).to_string(), Some(edge.file))),
-    };
-    steps(edges, name, depth, comes_from, next)
-}
-
-/// From a name along edges, the near ones first.
-fn steps<'g, 's>(
-    edges: &[&'g CallEdge<'s>],
-    name: &str,
-    depth: u32,
-    matches: impl Fn(&CallEdge<'_>, &Wanted) -> bool,
-    next: impl Fn(&CallEdge<'_>) -> Option<Wanted>,
-) -> Vec<&'g CallEdge<'s>> {
-    let mut found = Vec::new();
-    let mut known: BTreeSet<Wanted> = BTreeSet::new();
-    let mut wanted: BTreeSet<Wanted> = BTreeSet::from([(name.to_string(), None)]);
-    for _ in 0..depth {
-        let new: Vec<&CallEdge<'_>> = edges
-            .iter()
-            .filter(|edge| wanted.iter().any(|wanted| matches(edge, wanted)))
-            .copied()
-            .collect();
-        known.append(&mut wanted);
-        wanted = new.iter().filter_map(|edge| next(edge)).collect();
-        wanted.retain(|wanted| !known.contains(wanted));
-        found.extend(new);
-        if wanted.is_empty() {
-            break;
-        }
-    }
-    found
-}
-
-fn edge_json(files: &[SourceOutline], edge: &CallEdge<'_>) -> Value {
-    let path = |file: usize| files.get(file).map(|file| shown(&file.path));
-    let snapshot = files.get(edge.file).and_then(|file| file.snapshot.as_ref());
-    let mut answer = json!({
-        "caller": edge.call.caller.as_deref().unwrap_or(MODULE),
-        "callee": edge.call.callee,
-        "resolved": edge.call.resolved,
-        "resolution": edge.resolution_name(),
-        "reason": edge.reason_name(),
-        "file": path(edge.file),
-        "line": edge.call.line,
-        "target_file": edge.target.and_then(|target| path(target.file)),
-        "confidence": (edge.confidence() * 1000.0).round() / 1000.0,
-        "seen": edge.seen,
-        "contradicted": edge.is_contradicted,
-    });
-    if let Value::Object(answer) = &mut answer {
-        add_snapshot(answer, snapshot);
-    }
-    answer
-}
-
 fn print_text(files: &[SourceOutline], edges: &[&CallEdge<'_>]) -> Result<(), Error> {
     let mut out = stdout();
     let mut last = None;
     for edge in edges {
-        let caller = edge.call.caller.as_deref().unwrap_or(MODULE);
+        let caller = edge.caller();
         if last != Some((edge.file, caller)) {
             let path = files.get(edge.file).map(|file| shown(&file.path));
             writeln!(

@@ -2,17 +2,14 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    AnswerRows, ChangeFilter, ChangedSymbol, FileSymbols, Memory, SymbolKind, TurnChanges,
-};
-use serde_json::{Value, json};
+use backstory_memory::{AnswerRows, ChangeFilter, ChangeList, Memory, SymbolKind, TurnChanges};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;
 use crate::commands::damage::{find_damage, print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Result<(), Error> {
@@ -36,9 +33,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         None => memory.upkeep().take_damage(),
     };
     if arguments.json {
-        let changes: Vec<Value> = turns.iter().flat_map(turn_json).collect();
-        let answer = json!({ "changes": changes });
-        print_answer(answer, &damage)?;
+        print_answer(ChangeList::new(&turns), &damage)?;
     } else {
         print_text(&memory, &turns)?;
     }
@@ -54,32 +49,6 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ChangesArgs) -> Re
         });
     }
     Ok(())
-}
-
-fn turn_json(turn: &TurnChanges) -> Vec<Value> {
-    let file = |file: &FileSymbols| {
-        json!({
-            "session": turn.session.session,
-            "agent": turn.session.agent,
-            "turn": turn.turn,
-            "timestamp": rfc3339(turn.at),
-            "prompt": turn.prompt,
-            "project": file.root,
-            "file": file.name,
-            "change": file.change.name(),
-            "symbols": file.symbols.iter().map(symbol_json).collect::<Vec<Value>>(),
-        })
-    };
-    turn.files.iter().map(file).collect()
-}
-
-fn symbol_json(symbol: &ChangedSymbol) -> Value {
-    json!({
-        "name": symbol.name,
-        "kind": symbol.kind.map(SymbolKind::name),
-        "change": symbol.change.name(),
-        "earlier": symbol.earlier,
-    })
 }
 
 fn print_text(memory: &Memory, turns: &[TurnChanges]) -> Result<(), Error> {

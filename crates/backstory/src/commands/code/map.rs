@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{Damage, FileState, Memory, Outline, SourceOutline, Symbol, scan_file};
-use serde_json::{Map, Value, json};
+use backstory_memory::{
+    Damage, FileState, Memory, Outline, OutlineList, SourceOutline, Symbol, scan_file,
+};
 
-use super::stored::{add_snapshot, memory_of, project_folder, stored_files, tell_snapshots};
+use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, moment, scanned, shown, state_moment};
 use crate::cli::MapArgs;
 use crate::commands::damage::{print_answer, report_damage};
@@ -45,7 +46,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &MapArgs) -> Result
     } = mapped;
     let damage = memory.as_ref().map_or(&[][..], |(_, damage)| damage);
     if arguments.json {
-        print_answer(map_json(&files, &states), damage)?;
+        print_answer(OutlineList::new(&files, &states, shown), damage)?;
     } else {
         tell_snapshots(memory.as_ref().map(|(memory, _)| memory), &files);
     }
@@ -121,7 +122,7 @@ fn disk_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Mappe
             false => format!("{} is in no language that is known here", path.display()),
         };
         if arguments.json && is_folder {
-            print_answer(map_json(&[], &[]), &[])?;
+            print_answer(OutlineList::default(), &[])?;
         }
         return Err(Error::new(ErrorKind::NotFound, message).hint(known_languages()));
     }
@@ -151,7 +152,7 @@ fn stored_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Map
     let damage = memory.upkeep().take_damage();
     if !damage.is_empty() && stored.is_err() {
         if arguments.json {
-            print_answer(map_json(&[], &[]), &damage)?;
+            print_answer(OutlineList::default(), &damage)?;
         }
         report_damage(&memory, &damage)?;
     }
@@ -161,43 +162,6 @@ fn stored_map(setting: &Setting, arguments: &MapArgs, path: &Path) -> Result<Map
         files: stored.files,
         states: stored.states,
         memory: Some((memory, damage)),
-    })
-}
-
-fn map_json(scanned: &[SourceOutline], states: &[FileState]) -> Value {
-    let (mut files, mut skipped) = (Vec::new(), Vec::new());
-    for (file, state) in scanned.iter().zip(states) {
-        let path = shown(&file.path);
-        match &file.outline {
-            Ok(outline) => {
-                let symbols = outline.symbols.iter();
-                let symbols: Vec<Value> =
-                    symbols.map(|symbol| symbol_json(symbol, state)).collect();
-                let mut answer = Map::new();
-                answer.insert("path".to_string(), json!(path));
-                answer.insert("language".to_string(), json!(file.language.name));
-                answer.insert("has_errors".to_string(), json!(outline.has_errors));
-                add_snapshot(&mut answer, file.snapshot.as_ref());
-                answer.insert("symbols".to_string(), Value::Array(symbols));
-                files.push(Value::Object(answer));
-            }
-            Err(reason) => skipped.push(json!({ "path": path, "reason": reason.reason() })),
-        }
-    }
-    json!({ "files": files, "skipped": skipped })
-}
-
-fn symbol_json(symbol: &Symbol, state: &FileState) -> Value {
-    json!({
-        "name": symbol.name,
-        "kind": symbol.kind.name(),
-        "parent": symbol.parent,
-        "signature": symbol.signature,
-        "decorators": symbol.decorators,
-        "doc": symbol.doc,
-        "line_start": symbol.line_start,
-        "line_end": symbol.line_end,
-        "change": state.of(&symbol.name),
     })
 }
 

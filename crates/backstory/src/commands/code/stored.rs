@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
 use backstory_memory::{Memory, SnapshotSource, SourceOutline, StoredFiles};
-use serde_json::{Map, Value, json};
 
 use super::shown;
 use crate::error::{Error, ErrorKind};
 use crate::naming::cite_turn;
-use crate::output::{DIM, local_time, rfc3339};
+use crate::output::{DIM, local_time};
 use crate::printer::print_stderr;
 use crate::setting::Setting;
 
@@ -122,14 +121,4 @@ pub(super) fn tell_snapshots<'f>(
             ));
         }
     }
-}
-
-/// Adds the snapshot that an answer is from, for machines.
-pub(super) fn add_snapshot(answer: &mut Map<String, Value>, snapshot: Option<&SnapshotSource>) {
-    let at = snapshot.and_then(|snapshot| rfc3339(snapshot.at));
-    let session = snapshot.map(|snapshot| snapshot.session.session.as_str());
-    answer.insert("snapshot_at".to_string(), json!(at));
-    answer.insert("session".to_string(), json!(session));
-    let turn = snapshot.and_then(|snapshot| snapshot.turn);
-    answer.insert("turn".to_string(), json!(turn));
 }

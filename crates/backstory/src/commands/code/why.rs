@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use backstory_memory::{LifeEvent, Memory, SymbolKind, SymbolLife};
-use serde_json::{Value, json};
+use backstory_memory::{Memory, SymbolHistories, SymbolKind, SymbolLife};
 
 use crate::cli::WhyArgs;
 use crate::commands::damage::{print_answer, report_damage};
 use crate::error::{Error, ErrorKind};
 use crate::naming::{cite_turn, short_prompt};
-use crate::output::{BOLD, DIM, GREEN, local_time, one_line, rfc3339, stdout};
+use crate::output::{BOLD, DIM, GREEN, local_time, one_line, stdout};
 use crate::setting::Setting;
 
 pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result<(), Error> {
@@ -19,9 +18,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
         .history(&arguments.name, arguments.file.as_deref())?;
     let damage = memory.upkeep().take_damage();
     if arguments.json {
-        let symbols: Vec<Value> = lives.iter().map(life_json).collect();
-        let answer = json!({ "symbols": symbols });
-        print_answer(answer, &damage)?;
+        print_answer(SymbolHistories { symbols: &lives }, &damage)?;
     } else {
         print_text(&memory, &lives)?;
     }
@@ -35,28 +32,6 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &WhyArgs) -> Result
         });
     }
     Ok(())
-}
-
-fn life_json(life: &SymbolLife) -> Value {
-    json!({
-        "name": life.name,
-        "kind": life.kind.map(SymbolKind::name),
-        "project": life.root,
-        "file": life.file,
-        "changes": life.changes.iter().map(event_json).collect::<Vec<Value>>(),
-    })
-}
-
-fn event_json(event: &LifeEvent) -> Value {
-    json!({
-        "change": event.change.name(),
-        "earlier": event.earlier,
-        "session": event.session.session,
-        "agent": event.session.agent,
-        "turn": event.turn,
-        "timestamp": rfc3339(event.at),
-        "prompt": event.prompt,
-    })
 }
 
 fn print_text(memory: &Memory, lives: &[SymbolLife]) -> Result<(), Error> {

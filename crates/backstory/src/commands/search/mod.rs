@@ -10,17 +10,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use backstory_memory::{
-    Agent, Answer, EventType, LogEvent, Memory, Query, SearchFilter, SearchOptions, log_event,
+    Agent, Answer, EventType, LogEvent, Memory, Query, SearchAnswer, SearchFilter, SearchOptions,
+    log_event,
 };
 use serde_json::Value;
 
-use self::found::Found;
+use self::found::print_text;
 #[cfg(unix)]
 pub(crate) use self::question::{SearchQuestion, answer};
 use super::sessions::{meta_filter, meta_filters, project_filter_from};
 use crate::cli::{Mode, SearchArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{parse_time, progress_bar, talk, warn};
+use crate::output::{parse_time, print_json, progress_bar, talk, warn};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error> {
@@ -33,34 +34,33 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
     let answered = question::ask_worker(setting, arguments);
     #[cfg(not(unix))]
     let answered = None;
-    let (found, lost) = match answered {
-        Some(found) => (found, None),
+    let (answer, lost) = match answered {
+        Some(answer) => (answer, None),
         None => {
             let answered = search_here(setting, arguments);
             let answered = answered.inspect_err(|error| log_failure(setting, arguments, error));
-            let (mut found, answer) = answered?;
-            found.is_regex = arguments.regex;
-            (found, Some(answer))
+            let (answer, found) = answered?;
+            (answer, Some(found))
         }
     };
-    for warning in &found.warnings {
+    for warning in &answer.warnings {
         warn(warning);
     }
-    let (count, told) = (found.hits.len(), found.told_of_models);
-    let event = found
-        .query_event(now())
+    let (count, told) = (answer.hits.len(), answer.told_of_models);
+    let event = answer
+        .query_event(arguments.regex, now())
         .with("by", if lost.is_none() { "worker" } else { "itself" })
         .taking(started.elapsed());
     if arguments.json {
-        found.print_json(started.elapsed())?;
+        print_json(&answer.without_terminal_parts().taking(started.elapsed()))?;
     } else {
-        found.print()?;
+        print_text(&answer)?;
     }
     if arguments.mode == Mode::Hybrid && setting.config.model.is_none() && !arguments.regex {
         tell_once(setting, told)?;
     }
     log_event(&setting.store, &event);
-    let _ = lost.map(|answer| renew(setting, &answer));
+    let _ = lost.map(|found| renew(setting, &found));
     if count == 0 {
         Err(Error::silent())
     } else {
@@ -87,17 +87,17 @@ fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
     log_event(&setting.store, &event);
 }
 
-fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(Found, Answer), Error> {
+fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(SearchAnswer, Answer), Error> {
     let memory = setting.memory()?;
     let folder = std::env::current_dir().ok();
     let model = setting.config.model.as_deref();
-    let answer = match arguments.regex {
+    let found = match arguments.regex {
         true => by_regex(&memory, model, arguments, folder.as_deref()),
         false => by_query(&memory, model, arguments, folder.as_deref()),
     }?;
-    let mut found = Found::new(&memory, &answer);
-    found.told_of_models = memory.upkeep().was_told("models").ok();
-    Ok((found, answer))
+    let mut answer = SearchAnswer::new(&memory, &found);
+    answer.told_of_models = memory.upkeep().was_told("models").ok();
+    Ok((answer, found))
 }
 
 /// Searches as someone in `folder` would.

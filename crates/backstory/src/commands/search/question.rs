@@ -5,12 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Memory, Query, log_event};
+use backstory_memory::{Memory, Query, SearchAnswer, log_event};
 use clap::ValueEnum;
-use serde_json::Value;
 
 use super::super::sessions::project_filter_from;
-use super::found::Found;
 use super::{by_query, typed};
 use crate::cli::{FilterArgs, Mode, SearchArgs};
 use crate::error::Error;
@@ -111,27 +109,28 @@ pub(crate) fn answer(
     home: &Path,
     configured: impl FnOnce() -> Option<String>,
     question: &SearchQuestion,
-) -> Result<Option<Value>, Error> {
+) -> Result<Option<SearchAnswer>, Error> {
     let started = Instant::now();
     let model = question.model.clone().unwrap_or_else(configured);
     let folder = question.folder.as_deref();
     let answer = by_query(memory, model.as_deref(), &question.arguments, folder)?;
-    let mut found = Found::new(memory, &answer);
+    let mut found = SearchAnswer::new(memory, &answer);
     if !question.for_search {
-        let event = found.query_event(now()).with("by", "worker");
+        let event = found.query_event(false, now()).with("by", "worker");
         log_event(home, &event.taking(started.elapsed()));
-        return found.json(started.elapsed()).map(Some);
+        let found = found.without_terminal_parts();
+        return Ok(Some(found.taking(started.elapsed())));
     }
     if answer.index_is_lost || answer.vectors_are_lost {
         return Ok(None);
     }
     found.told_of_models = memory.upkeep().was_told("models").ok();
-    found.whole_json(started.elapsed()).map(Some)
+    Ok(Some(found.taking(started.elapsed())))
 }
 
 /// Asks the store's worker; `None` when there is none of this version, or it has no answer in time. What is wrong with the
 /// question comes out when it is answered here.
-pub(super) fn ask_worker(setting: &Setting, arguments: &SearchArgs) -> Option<Found> {
+pub(super) fn ask_worker(setting: &Setting, arguments: &SearchArgs) -> Option<SearchAnswer> {
     if arguments.regex {
         return None;
     }

@@ -1,0 +1,68 @@
+//! Digests as other programs get them.
+
+use backstory_event::{Seq, TimeMs};
+use serde::{Deserialize, Serialize};
+
+use super::SessionSummary;
+use super::{Digest, FileChange, Statement};
+use crate::error::Result;
+use crate::read::{SessionRecord, UsageCounts};
+use crate::{Memory, Session};
+
+/// A digest together with its session, as one document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DigestRecord {
+    /// The session; its outcome is that of the digest.
+    #[serde(flatten)]
+    pub session: SessionRecord<UsageCounts>,
+    /// Text of the first prompts.
+    pub goal: String,
+    /// Events of the first prompts.
+    pub goal_events: Vec<Seq>,
+    /// Reasons for the outcome.
+    pub reasons: Vec<Statement>,
+    /// What was done.
+    pub done: Vec<Statement>,
+    /// Files that were changed.
+    pub files: Vec<FileChange>,
+    /// Errors, and how they ended.
+    pub errors: Vec<Statement>,
+    /// Decisions and corrections of the user.
+    pub decisions: Vec<Statement>,
+    /// What is left to do.
+    pub next_steps: Vec<Statement>,
+    /// Seconds between the first and the last event.
+    pub duration_seconds: Option<i64>,
+    /// Summary by a model; left out when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SessionSummary>,
+}
+
+impl Digest {
+    /// Returns the digest as one document, as it is known at `now`.
+    pub fn record(&self, memory: &Memory, now: TimeMs) -> Result<DigestRecord> {
+        let session: Session<'_> = memory.sessions().open(self.session.clone());
+        let usage = UsageCounts::from(&self.usage);
+        let mut session = session.record_with(usage, session.meta()?, now);
+        session.outcome = self.outcome.name().to_string();
+        let goal: Vec<&str> = self.goal.iter().map(|said| said.text.as_str()).collect();
+        let duration = self.session.ended_at.zip(self.session.started_at);
+        Ok(DigestRecord {
+            session,
+            goal: goal.join("\n"),
+            goal_events: self
+                .goal
+                .iter()
+                .flat_map(|said| said.events.clone())
+                .collect(),
+            reasons: self.reasons.clone(),
+            done: self.done.clone(),
+            files: self.files.clone(),
+            errors: self.errors.clone(),
+            decisions: self.decisions.clone(),
+            next_steps: self.next_steps.clone(),
+            duration_seconds: duration.map(|(end, start)| end.since(start) / 1000),
+            summary: self.summary.clone(),
+        })
+    }
+}
