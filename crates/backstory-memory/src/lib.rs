@@ -135,6 +135,7 @@ pub use read::{
     SessionStatus, StoredLog, Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry,
     UsageRecord,
 };
+pub use redaction::redact_name;
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use retention::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use search::{

@@ -343,10 +343,15 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
     let mut known_paths: HashMap<String, usize> = HashMap::new();
     for (number, log) in new.iter().enumerate() {
         known_paths.entry(log.path.clone()).or_insert(number);
+        // Redacted with another key.
+        let unkeyed = unkeyed_markers(&log.path).into_owned();
+        known_paths.entry(unkeyed).or_insert(number);
     }
     for mut log in old {
         move_rows(&mut log, &places.old);
-        let number = known_paths.get(&log.path).copied();
+        let number = known_paths.get(&log.path);
+        let number = number.or_else(|| known_paths.get(&*unkeyed_markers(&log.path)));
+        let number = number.copied();
         match number.and_then(|number| new.get_mut(number)) {
             Some(known)
                 if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>

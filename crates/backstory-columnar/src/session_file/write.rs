@@ -19,7 +19,7 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
-use crate::redaction::has_other_redaction;
+use crate::redaction::{RedactedIdentity, has_other_redaction, unkeyed_markers};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
@@ -101,6 +101,49 @@ where
     Ok(report)
 }
 
+/// Sessions of the old file that were not written yet.
+#[derive(Default)]
+struct OldSessions {
+    groups: HashMap<String, Group>,
+    /// Names of those whose ids have secrets, found when they are needed.
+    redacted: Option<HashMap<RedactedIdentity, String>>,
+}
+
+impl OldSessions {
+    /// Takes the old version of a session: the one of its name, or the one whose id was redacted otherwise.
+    fn take_session<'a>(
+        &mut self,
+        file: &'a SessionFile,
+        new: &SessionColumns,
+    ) -> Result<Option<Session<'a>>> {
+        let mut name = new.id.clone();
+        if !self.groups.contains_key(&name)
+            && let Some(identity) = RedactedIdentity::of_group(&new.id, &new.attributes)
+        {
+            let redacted = match self.redacted.take() {
+                Some(redacted) => redacted,
+                None => self.find_redacted(file)?,
+            };
+            if let Some(renamed) = self.redacted.insert(redacted).remove(&identity) {
+                name = renamed;
+            }
+        }
+        let group = self.groups.remove(&name);
+        Ok(group.map(|group| Session::new(file, name, group)))
+    }
+
+    fn find_redacted(&self, file: &SessionFile) -> Result<HashMap<RedactedIdentity, String>> {
+        let mut redacted = HashMap::new();
+        for (name, group) in &self.groups {
+            let attributes = Session::new(file, name.clone(), group.clone()).attributes()?;
+            if let Some(identity) = RedactedIdentity::of_group(name, &attributes) {
+                redacted.insert(identity, name.clone());
+            }
+        }
+        Ok(redacted)
+    }
+}
+
 struct Rebuild<'a, W: std::io::Write + std::io::Seek> {
     target: &'a Path,
     old: Option<&'a SessionFile>,
@@ -114,10 +157,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     where
         I: IntoIterator<Item = Result<SessionColumns>>,
     {
-        let mut left: HashMap<String, Group> = match self.old {
-            Some(old) => old.session_groups()?.into_iter().collect(),
-            None => HashMap::new(),
-        };
+        let mut left = OldSessions::default();
+        if let Some(old) = self.old {
+            left.groups = old.session_groups()?.into_iter().collect();
+        }
         let mut written = HashSet::new();
         for session in sessions {
             let session = session?;
@@ -129,10 +172,13 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                     what: "it was given twice".into(),
                 });
             }
-            let old = left.remove(&id);
+            let old = match self.old {
+                Some(file) => left.take_session(file, &session)?,
+                None => None,
+            };
             self.write_session(session, old)?;
         }
-        let mut left: Vec<_> = left.into_iter().collect();
+        let mut left: Vec<_> = left.groups.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
             let address = self
@@ -144,10 +190,13 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         self.write_root(source)
     }
 
-    fn write_session(&mut self, mut session: SessionColumns, old: Option<Group>) -> Result<()> {
+    fn write_session(
+        &mut self,
+        mut session: SessionColumns,
+        old: Option<Session<'_>>,
+    ) -> Result<()> {
         let mut carried = CarriedMembers::default();
-        if let (Some(file), Some(group)) = (self.old, old) {
-            let old = Session::new(file, session.id.clone(), group);
+        if let Some(old) = old {
             let columns = SessionColumns {
                 id: String::new(),
                 attributes: old.attributes()?,
@@ -219,15 +268,16 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         }
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
-            let names = new.artifacts.iter().map(|artifact| artifact.name.as_str());
-            let mut replaced: HashSet<&str> = names.collect();
             // Names of ours have ids of records in them, and their origins those of calls.
-            let mut ours = Vec::new();
-            if has_other_redaction(&new.attributes, &old.attributes()?) {
-                ours = old.artifacts()?;
-                ours.retain(|artifact| !artifact.origin.is_empty());
-            }
-            replaced.extend(ours.iter().map(|artifact| artifact.name.as_str()));
+            let names = new.artifacts.iter();
+            let names: HashSet<_> = names.map(|row| unkeyed_markers(&row.name)).collect();
+            let is_replaced = has_other_redaction(&new.attributes, &old.attributes()?);
+            let mut ours = old.artifacts()?;
+            ours.retain(|artifact| {
+                names.contains(&unkeyed_markers(&artifact.name))
+                    || is_replaced && !artifact.origin.is_empty()
+            });
+            let replaced = ours.iter().map(|artifact| artifact.name.as_str()).collect();
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)
