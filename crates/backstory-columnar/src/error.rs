@@ -90,8 +90,8 @@ pub enum Error {
     /// The memory could not be read.
     #[error(transparent)]
     Memory(#[from] backstory_memory::Error),
-    /// Replacing a Parquet file would lose rows.
-    #[error("{}: has {count} that would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
+    /// Rows of a Parquet file that another version wrote cannot be copied.
+    #[error("{}: another version of Backstory wrote it, and {count} of it would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
     LostSessions {
         /// The file.
         path: PathBuf,

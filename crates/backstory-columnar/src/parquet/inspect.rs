@@ -89,7 +89,7 @@ pub struct TableSummary {
 
 /// Reads the footer of a Parquet file, of any program. The file may be damaged or made to do harm: no more than 16 MB of it are read.
 pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
-    let (metadata, bytes) = read_footer(path)?;
+    let (metadata, footer) = read_footer(path)?;
     let content = PartContent::from_metadata(&metadata);
     let file = metadata.file_metadata();
     let schema = file.schema_descr();
@@ -128,7 +128,7 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
         table: content.as_ref().map(|content| content.table),
         sessions: content.map(|content| content.sessions.len() as u64),
         rows: count_or_zero(file.num_rows()),
-        bytes,
+        bytes: footer.file_bytes,
         created_by: file.created_by().map(str::to_string),
         columns,
         row_groups,
