@@ -1,7 +1,7 @@
 //! Columns of `messages` and `tool_calls`: windows of rows, with every size checked before it is read.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Dataset, Datatype, Group};
@@ -137,6 +137,14 @@ impl<'a> Columns<'a> {
     /// Number of tool calls.
     pub(super) fn call_rows(&self) -> Result<u64> {
         self.used_rows("tool_use_id", "call_index", CALL_FIELDS)
+    }
+
+    /// Number of tool calls with different ids, and of those without one.
+    pub(super) fn distinct_calls(&self) -> Result<u64> {
+        let ids = self.texts("tool_use_id", 0..self.call_rows()?)?;
+        let mut known = HashSet::new();
+        let calls = ids.iter().filter(|id| id.is_empty() || known.insert(*id));
+        Ok(calls.count() as u64)
     }
 
     /// Number of rows before those that were only allocated. A file that was not closed does not tell it: then rows at the end without id,

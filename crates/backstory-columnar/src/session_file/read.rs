@@ -107,13 +107,24 @@ impl<'a> Session<'a> {
         Columns::open(self, TOOL_CALLS)?.map_or(Ok(0), |columns| columns.call_rows())
     }
 
-    /// Returns the last `count` messages, oldest first.
+    /// Returns the last `count` messages, oldest first, without those that others appended although they are there already. Tokens of an
+    /// answer are in one of its messages only.
     pub fn tail(&self, count: u64) -> Result<Vec<Message>> {
         let Some(columns) = Columns::open(self, MESSAGES)? else {
             return Ok(Vec::new());
         };
-        let end = columns.message_rows()?;
-        read_messages(&columns, end.saturating_sub(count)..end)
+        let Some(appended) = columns.appended_rows()? else {
+            let end = columns.message_rows()?;
+            return read_messages(&columns, end.saturating_sub(count)..end);
+        };
+        let mut messages = Vec::new();
+        for rows in appended.last_rows(count) {
+            for (row, mut message) in rows.clone().zip(read_messages(&columns, rows)?) {
+                message.usage = appended.counted_usage(row).unwrap_or(message.usage);
+                messages.push(message);
+            }
+        }
+        Ok(messages)
     }
 
     /// Returns the messages of these rows, as far as they exist.
@@ -125,7 +136,7 @@ impl<'a> Session<'a> {
         read_messages(&columns, rows.start.min(end)..end)
     }
 
-    /// Returns the sum of the tokens of all messages. Only the column `usage` is read.
+    /// Returns the sum of the tokens of all messages, those of rows that others appended to ours counted once.
     pub fn sum_usage(&self) -> Result<TokenUsage> {
         match Columns::open(self, MESSAGES)? {
             Some(columns) => columns.sum_usage(),
@@ -232,10 +243,15 @@ impl<'a> Session<'a> {
 impl Columns<'_> {
     /// Sums the column `usage`. Rows that are only allocated are zero.
     pub(super) fn sum_usage(&self) -> Result<TokenUsage> {
+        let appended = self.appended_rows()?;
         let mut sum = TokenUsage::default();
-        let rows = self.dataset_rows("usage")?;
-        for start in (0..rows).step_by(SUM_ROWS as usize) {
-            let window = start..rows.min(start + SUM_ROWS);
+        let mut rows = 0..self.dataset_rows("usage")?;
+        if let Some(appended) = appended {
+            sum = appended.counted_total();
+            rows = appended.own_rows();
+        }
+        for start in rows.clone().step_by(SUM_ROWS as usize) {
+            let window = start..rows.end.min(start + SUM_ROWS);
             for values in self.fields("usage", window, USAGE_FIELDS)? {
                 sum.add_usage(&usage_from(values));
             }

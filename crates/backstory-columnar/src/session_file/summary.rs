@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use hdf5_pure::Group;
+
 use super::attributes::set_known_text;
 use super::columns::Columns;
 use super::open::SessionFile;
@@ -28,9 +30,9 @@ pub struct SessionSummary {
     pub id: String,
     /// Attributes of the session.
     pub attributes: SessionAttributes,
-    /// Number of messages.
+    /// Number of messages, without those that others appended although they are there already.
     pub messages: u64,
-    /// Number of tool calls.
+    /// Number of tool calls, without such ones.
     pub tool_calls: u64,
     /// Number of artifacts.
     pub artifacts: u64,
@@ -60,11 +62,22 @@ impl SessionFile {
     pub fn sessions(&self) -> Result<Vec<SessionSummary>> {
         let mut reader = SummaryReader::new(self);
         let mut summaries = Vec::new();
+        // Opened together: each by its name would take a walk through all links.
+        let mut groups: Option<HashMap<String, Group>> = None;
         let visited = self.visit_sessions(|id, header| {
-            summaries.push(match reader.read_summary(&id, header) {
-                Some(summary) => summary,
-                None => self.session(&id)?.open_summary()?,
-            });
+            let mut summary = reader.read_summary(&id, header);
+            if summary.is_none() {
+                let groups = match &mut groups {
+                    Some(groups) => groups,
+                    none => none.insert(self.session_groups()?.into_iter().collect()),
+                };
+                let session = match groups.remove(&id) {
+                    Some(group) => Session::new(self, id, group),
+                    None => self.session(&id)?,
+                };
+                summary = Some(session.open_summary()?);
+            }
+            summaries.extend(summary);
             Ok(())
         });
         match visited {
@@ -144,11 +157,18 @@ impl Session<'_> {
         let attributes = self.attributes()?;
         let messages = Columns::open(self, MESSAGES)?;
         let tool_calls = Columns::open(self, TOOL_CALLS)?;
+        let appended = messages.as_ref().map_or(Ok(None), Columns::appended_rows)?;
+        let repeated = appended.map_or(0, |appended| appended.repeated_count());
+        let rows = messages.as_ref().map_or(Ok(0), Columns::message_rows)?;
         Ok(SessionSummary {
             id: self.id().to_owned(),
             attributes,
-            messages: messages.as_ref().map_or(Ok(0), Columns::message_rows)?,
-            tool_calls: tool_calls.as_ref().map_or(Ok(0), Columns::call_rows)?,
+            messages: rows - repeated,
+            tool_calls: match &tool_calls {
+                Some(columns) if repeated > 0 => columns.distinct_calls()?,
+                Some(columns) => columns.call_rows()?,
+                None => 0,
+            },
             artifacts: self.artifact_count()?,
             logs: self.log_count()?,
             usage: messages
@@ -221,6 +241,12 @@ impl<'a> SummaryReader<'a> {
             return Some(0);
         };
         let rows = column.row_count()?;
+        // Others appended rows to ours.
+        if let Some(numbers) = self.open_dataset(group, "seq")?
+            && (1..rows).contains(&numbers.row_count()?)
+        {
+            return None;
+        }
         let told = group.find_integer(self.source, ROWS_USED)??;
         (u64::try_from(told).ok()? == rows && rows <= self.file.max_rows()).then_some(rows)
     }
