@@ -36,6 +36,12 @@ pub enum Error {
         /// Contradiction.
         what: String,
     },
+    /// The file has no bytes.
+    #[error("{}: the file is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is HDF5, but has no sessions in the layout that is expected.
     #[error("{}: not a session file: {what}", path.display())]
     NotSessionFile {

@@ -286,6 +286,7 @@ impl<'a> StoredSessions<'a> {
                     sessions.insert(session.id().to_string(), stored);
                 }
             }
+            Err(Error::Empty { .. }) => {}
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

@@ -147,6 +147,11 @@ pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, FooterPlace)>
             .map_err(Error::io(path))
     };
     let not_parquet = "the file is not Parquet, or was cut off";
+    if found.len() == 0 {
+        return Err(Error::Empty {
+            path: path.to_owned(),
+        });
+    }
     // Magic bytes stand at both ends.
     let Some(tail_at) = found.len().checked_sub(TAIL_BYTES).filter(|at| *at >= 4) else {
         return Err(damaged(not_parquet));

@@ -57,9 +57,8 @@ impl SessionFile {
 
     fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
         if source.file_bytes() == 0 {
-            return Err(Error::NotSessionFile {
+            return Err(Error::Empty {
                 path: path.to_owned(),
-                what: "the file is empty".into(),
             });
         }
         let properties =

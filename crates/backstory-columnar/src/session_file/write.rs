@@ -76,14 +76,15 @@ where
     let _lock = WriteLock::acquire(&target, options.wait)?;
     let locked = lock_old_version(&target, options.wait)?;
     let old = match &locked {
-        Some(file) => {
+        // An empty one was made for this output, such as by mktemp.
+        Some(file) if file.metadata().map_err(Error::io(&target))?.len() > 0 => {
             let file = file.try_clone().map_err(Error::io(&target))?;
             let old = SessionFile::from_file(&target, file)?;
             old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
-        None => None,
+        _ => None,
     };
     let new = NewVersion::create(&target)?;
     let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
