@@ -82,10 +82,12 @@ fn supervise(seeds: &str, numbers: Range<u64>) {
                     let (seconds, mebibytes): (f64, u64) =
                         (seconds.parse().unwrap(), mebibytes.parse().unwrap());
                     accepted += u64::from(is_accepted == "true");
+                    let is_record = seconds > most_seconds || mebibytes > most_mebibytes;
                     most_seconds = most_seconds.max(seconds);
                     most_mebibytes = most_mebibytes.max(mebibytes);
-                    if seconds > MAX_SECONDS || mebibytes > MAX_MEBIBYTES {
-                        over_limits += 1;
+                    let is_over = seconds > MAX_SECONDS || mebibytes > MAX_MEBIBYTES;
+                    over_limits += u64::from(is_over);
+                    if is_over || is_record {
                         println!("{next} of {seed}: {seconds:.2} s, {mebibytes} MiB");
                     }
                     next += 1;

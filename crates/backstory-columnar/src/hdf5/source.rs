@@ -35,6 +35,8 @@ pub(crate) struct MendedSource {
     length: u64,
     state: Mutex<SourceState>,
     allowance: AtomicU64,
+    #[cfg(test)]
+    reads: AtomicU64,
 }
 
 #[derive(Default)]
@@ -72,12 +74,20 @@ impl SharedSource {
             length,
             state,
             allowance: AtomicU64::new(0),
+            #[cfg(test)]
+            reads: AtomicU64::new(0),
         }))
     }
 
     /// Number of bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.0.length
+    }
+
+    /// Number of reads so far.
+    #[cfg(test)]
+    pub(crate) fn read_count(&self) -> u64 {
+        self.0.reads.load(Ordering::Relaxed)
     }
 
     /// Lets the next operation read up to `bytes`. A file that makes it read more, by references to the same bytes, is refused.
@@ -193,6 +203,8 @@ impl MendedSource {
     }
 
     fn read_plain(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        #[cfg(test)]
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let end = offset
             .checked_add(len as u64)
             .filter(|end| *end <= self.length)

@@ -89,6 +89,30 @@ impl SessionFile {
         }
     }
 
+    /// Returns the name of the session that began last, if there is one.
+    pub fn newest_session(&self) -> Result<Option<String>> {
+        let mut newest: Option<(f64, String)> = None;
+        let mut compare = |id: &str, created_at: f64| {
+            if newest.as_ref().is_none_or(|(at, _)| created_at >= *at) {
+                newest = Some((created_at, id.to_owned()));
+            }
+        };
+        let mut all_read = true;
+        let visited = self.visit_sessions(|id, header| {
+            match header.find_float(&self.source, "created_at") {
+                Some(created_at) => compare(&id, created_at.unwrap_or_default()),
+                None => all_read = false,
+            }
+            Ok(())
+        });
+        if visited.is_none() || !all_read {
+            for session in self.all_sessions()? {
+                compare(session.id(), session.attributes()?.created_at);
+            }
+        }
+        Ok(newest.map(|(_, id)| id))
+    }
+
     /// Links of all sessions and of other members beside them.
     fn session_links(&self) -> Option<Vec<NamedLink>> {
         self.start_operation();

@@ -362,6 +362,34 @@ fn summaries_are_those_of_hdf5_pure() {
     assert!(compare_readers(&path) >= rows.len() + 40 - 1);
 }
 
+#[test]
+fn reads_grow_with_the_number_of_sessions_and_not_faster() {
+    let folder = tempfile::tempdir().unwrap();
+    let count_reads = |sessions: u32| {
+        let path = folder.path().join(format!("{sessions}.h5"));
+        // A list among the attributes, which only `hdf5-pure` reads.
+        let tags = AttributeValue::Texts(vec!["a".into(), "b".into()]);
+        let session = |number: u32| SessionColumns {
+            id: format!("session-{number}"),
+            attributes: SessionAttributes {
+                created_at: f64::from(number),
+                other: vec![("tags".into(), tags.clone())],
+                ..SessionAttributes::default()
+            },
+            ..SessionColumns::default()
+        };
+        let written = (0..sessions).map(|number| Ok(session(number)));
+        write_sessions(&path, "test", written, &WriteOptions::default()).unwrap();
+        let file = SessionFile::open(&path).unwrap();
+        assert_eq!(file.sessions().unwrap().len() as u32, sessions);
+        let newest = format!("session-{}", sessions - 1);
+        assert_eq!(file.newest_session().unwrap(), Some(newest));
+        file.source.read_count()
+    };
+    let (few, many) = (count_reads(100), count_reads(400));
+    assert!(many < 5 * few, "{few} and {many}");
+}
+
 /// File of sessions with logs that expand to `frames` times 64 MiB each.
 fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
     let frame_bytes = 64_u64 << 20;

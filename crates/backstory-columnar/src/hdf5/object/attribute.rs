@@ -101,15 +101,34 @@ impl ObjectHeader {
         Some(())
     }
 
-    /// Returns the attribute of a name, if it is a number: `None` in it when there is no such attribute.
+    /// Returns the attribute of a name, if it is an integer: `None` in it when there is no such attribute.
     pub(crate) fn find_integer(&self, source: &SharedSource, name: &str) -> Option<Option<i64>> {
+        let integer = |kind: AttributeKind<'_>| match kind {
+            AttributeKind::Integer(number) => Some(number),
+            _ => None,
+        };
+        self.find_number(source, name, integer)
+    }
+
+    /// Returns the attribute of a name, if it is a floating-point number: `None` in it when there is no such attribute.
+    pub(crate) fn find_float(&self, source: &SharedSource, name: &str) -> Option<Option<f64>> {
+        let float = |kind: AttributeKind<'_>| match kind {
+            AttributeKind::Float(number) => Some(number),
+            _ => None,
+        };
+        self.find_number(source, name, float)
+    }
+
+    fn find_number<T>(
+        &self,
+        source: &SharedSource,
+        name: &str,
+        number: impl Fn(AttributeKind<'_>) -> Option<T>,
+    ) -> Option<Option<T>> {
         let mut found = None;
         self.visit_attributes(source, |attribute| {
             if attribute.name == name {
-                match attribute.scalar()? {
-                    AttributeKind::Integer(number) => found = Some(number),
-                    _ => return None,
-                }
+                found = Some(number(attribute.scalar()?)?);
             }
             Some(())
         })?;
