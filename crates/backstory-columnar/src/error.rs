@@ -124,6 +124,18 @@ impl Error {
         }
     }
 
+    /// Turns the error of a file without bytes into that of one that is not replaced.
+    pub(crate) fn of_output(self) -> Error {
+        match self {
+            Error::Empty { path } => Error::BadTarget {
+                path,
+                what: "the file is empty, and not replaced: remove it, or write to another"
+                    .to_string(),
+            },
+            error => error,
+        }
+    }
+
     /// Turns an error of the Parquet writer into that of the system, which it nearly always is.
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error + '_ {
         |error| {

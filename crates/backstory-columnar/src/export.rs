@@ -286,9 +286,8 @@ impl<'a> StoredSessions<'a> {
                     sessions.insert(session.id().to_string(), stored);
                 }
             }
-            Err(Error::Empty { .. }) => {}
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.of_output()),
         }
         Ok(StoredSessions {
             path,

@@ -96,12 +96,14 @@ fn metadata_value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a st
     entries.find(|entry| entry.key == key)?.value.as_deref()
 }
 
-/// Returns the checksum of a file, given a hash of all that stands before its footer: of the bytes, and of what readers need to know of them.
+/// Returns the checksum of a file, given a hash of all that stands before its footer: of the bytes, of what readers need to know of them, and
+/// of the sessions.
 pub(super) fn content_checksum(
     hasher: &mut blake3::Hasher,
     row_groups: &[RowGroupMetaData],
+    sessions: &[(SessionKey, String)],
 ) -> String {
-    let mut known = String::new();
+    let mut known = format!("{sessions:?}");
     for group in row_groups {
         let _ = write!(known, "{};", group.num_rows());
         for column in group.columns() {

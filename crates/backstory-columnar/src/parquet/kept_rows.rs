@@ -9,9 +9,10 @@ use ::parquet::data_type::ByteArray;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::schema::types::SchemaDescriptor;
 
 use super::column_buffer::Value;
-use super::footer::{SessionKey, content_checksum, read_footer};
+use super::footer::{PartContent, SessionKey, content_checksum, read_footer};
 use super::part::PartWriter;
 use super::schema::{ColumnKind, ColumnSchema, Table};
 use crate::error::{Error, Result};
@@ -31,11 +32,16 @@ pub(super) fn copy_kept_rows(
         what,
     };
     let (metadata, footer) = read_footer(path)?;
+    let content = PartContent::from_metadata(&metadata);
+    let sessions = content.map_or_else(Vec::new, |content| content.sessions);
+    let schema = table.parquet_schema().map_err(Error::parquet(path))?;
     let mut body = open_regular_file(path)?.take(footer.start);
     let mut hasher = blake3::Hasher::new();
     std::io::copy(&mut body, &mut hasher).map_err(Error::io(path))?;
-    let checksum = content_checksum(&mut hasher, metadata.row_groups());
-    if footer.checksum != Some(checksum) {
+    let checksum = content_checksum(&mut hasher, metadata.row_groups(), &sessions);
+    let columns = metadata.file_metadata().schema_descr().columns();
+    let has_schema = columns == SchemaDescriptor::new(schema).columns();
+    if footer.checksum != Some(checksum) || !has_schema {
         return Err(damaged(
             "its rows are not those that were written".to_string(),
         ));

@@ -84,7 +84,11 @@ impl TableWriter {
         }
         self.writer.flush()?;
         let mut hasher = self.writer.inner().hasher.clone();
-        let checksum = content_checksum(&mut hasher, self.writer.flushed_row_groups());
+        let checksum = content_checksum(
+            &mut hasher,
+            self.writer.flushed_row_groups(),
+            &content.sessions,
+        );
         for entry in content.to_metadata(checksum) {
             self.writer.append_key_value_metadata(entry);
         }

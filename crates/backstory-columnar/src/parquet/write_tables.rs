@@ -104,11 +104,9 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io(path)(error)),
-        // Made for this output, such as by mktemp.
-        Ok(found) if found.is_file() && found.len() == 0 => return Ok(None),
         Ok(_) => {}
     }
-    let (metadata, _) = read_footer(path)?;
+    let (metadata, _) = read_footer(path).map_err(Error::of_output)?;
     let refuse = |what: String| {
         Err(Error::BadTarget {
             path: path.to_owned(),

@@ -223,6 +223,14 @@ impl SessionFile {
         })
     }
 
+    /// Checks that all elements of a dataset may be read at once.
+    pub(super) fn check_fits_memory(&self, shape: &CheckedShape, place: &str) -> Result<()> {
+        match shape.fits_memory() {
+            true => Ok(()),
+            false => Err(self.damaged(place, "most of its chunks are not in the file".into())),
+        }
+    }
+
     pub(super) fn format_error(&self, place: &str, source: hdf5_pure::Error) -> Error {
         Error::Format {
             path: self.path.clone(),

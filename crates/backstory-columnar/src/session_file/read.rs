@@ -200,7 +200,8 @@ impl<'a> Session<'a> {
         let mut artifacts = Vec::new();
         for (name, dataset) in self.file.child_datasets(&group, &place)? {
             let place = format!("{place}/{name}");
-            self.file.check_shape(&dataset, &place)?;
+            let shape = self.file.check_shape(&dataset, &place)?;
+            self.file.check_fits_memory(&shape, &place)?;
             self.file.start_operation();
             let attributes = dataset
                 .attrs()

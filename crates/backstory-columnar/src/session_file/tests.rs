@@ -363,6 +363,59 @@ fn summaries_are_those_of_hdf5_pure() {
 }
 
 #[test]
+fn chunks_that_are_not_stored_take_no_memory() {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let layout = |elements: u64, storage: Storage| DatasetLayout {
+        datatype: integer_type(1, false),
+        dims: vec![elements],
+        storage,
+    };
+    // A file of this size could have 300 MB.
+    let noise: Vec<u8> = (0..300_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let noise = writer
+        .write_dataset(&layout(300_000, Storage::Contiguous), &[&noise], &[])
+        .unwrap();
+    let filters = Filter::package_filters(&integer_type(1, false));
+    let chunked = Storage::Chunked {
+        rows: 65_536,
+        filters,
+    };
+    let sparse = writer
+        .write_dataset(&layout(1 << 28, chunked), &[&[7; 65_536]], &[])
+        .unwrap();
+    let members = [("noise".into(), noise), ("sparse".into(), sparse)];
+    let artifacts = writer.write_group(&members, &[]).unwrap();
+    let session = writer
+        .write_group(&[("artifacts".into(), artifacts)], &[])
+        .unwrap();
+    let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+    drop(writer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    std::fs::write(&path, bytes.into_inner()).unwrap();
+    let added = SessionColumns {
+        id: "b".into(),
+        ..SessionColumns::default()
+    };
+    let report = write_sessions(&path, "test", [Ok(added)], &WriteOptions::default()).unwrap();
+    assert!(report.file_bytes < 350_000, "{report:?}");
+    let file = SessionFile::open(&path).unwrap();
+    assert_eq!(file.sessions().unwrap()[0].artifacts, 2);
+    let error = file.session("a").unwrap().artifacts().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("chunks are not in the file"), "{error}");
+}
+
+#[test]
 fn reads_grow_with_the_number_of_sessions_and_not_faster() {
     let folder = tempfile::tempdir().unwrap();
     let count_reads = |sessions: u32| {

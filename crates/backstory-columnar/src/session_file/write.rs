@@ -76,15 +76,14 @@ where
     let _lock = WriteLock::acquire(&target, options.wait)?;
     let locked = lock_old_version(&target, options.wait)?;
     let old = match &locked {
-        // An empty one was made for this output, such as by mktemp.
-        Some(file) if file.metadata().map_err(Error::io(&target))?.len() > 0 => {
+        Some(file) => {
             let file = file.try_clone().map_err(Error::io(&target))?;
-            let old = SessionFile::from_file(&target, file)?;
+            let old = SessionFile::from_file(&target, file).map_err(Error::of_output)?;
             old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
         }
-        _ => None,
+        None => None,
     };
     let new = NewVersion::create(&target)?;
     let out = FileWriter::create(new.file(), options.threads).map_err(Error::io(&target))?;
