@@ -95,7 +95,7 @@ pub fn export_file(
             });
             let received = receiver.into_iter().inspect(|columns| {
                 if let Ok(columns) = columns {
-                    report.count(columns);
+                    report.count_session(columns);
                     progress(report.unchanged + report.written);
                 }
             });
@@ -138,7 +138,7 @@ pub fn export_folder(
                     *report = Err(error);
                     return;
                 }
-                one => sum.add(&named.row, one),
+                one => sum.add_result(&named.row, one),
             }
             progress(sum.written + sum.unchanged + sum.failed.len() as u64);
         }
@@ -239,7 +239,7 @@ fn export_one(
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
         let columns = read_columns(&session, &named.name, options)?;
-        report.count(&columns);
+        report.count_session(&columns);
         write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -338,13 +338,13 @@ impl<'a> StoredSessions<'a> {
 }
 
 impl ExportReport {
-    fn count(&mut self, columns: &SessionColumns) {
+    fn count_session(&mut self, columns: &SessionColumns) {
         self.written += 1;
         self.messages += columns.messages.len() as u64;
         self.tool_calls += columns.tool_calls.len() as u64;
     }
 
-    fn add(&mut self, row: &SessionRow, one: Result<ExportReport>) {
+    fn add_result(&mut self, row: &SessionRow, one: Result<ExportReport>) {
         match one {
             Ok(one) => {
                 self.written += one.written;

@@ -33,7 +33,7 @@ pub fn read_columns(
     let row = session.row();
     let mut rows = Rows::default();
     for message in session.messages(EventRange::All)? {
-        rows.add(message?);
+        rows.add_message(message?);
     }
     if let Some(embedder) = options.embedder {
         add_embeddings(&mut rows.messages, embedder)?;
@@ -169,7 +169,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, message: MessageRecord) {
+    fn add_message(&mut self, message: MessageRecord) {
         let Some(first) = message.events.first() else {
             return;
         };

@@ -149,14 +149,14 @@ fn check_array_header(bytes: &[u8]) -> Result<(), FormatError> {
 }
 
 impl MendedSource {
-    fn state(&self) -> MutexGuard<'_, SourceState> {
+    fn lock_state(&self) -> MutexGuard<'_, SourceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads metadata; a whole object header or continuation block is mended.
     fn read_mended(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
         if offset >= VIRTUAL_START {
-            let found = self.state().virtual_blocks.get(&offset).cloned();
+            let found = self.lock_state().virtual_blocks.get(&offset).cloned();
             return found
                 .filter(|block| block.len() == len)
                 .map(|block| block.to_vec())
@@ -168,7 +168,7 @@ impl MendedSource {
             return Ok(bytes);
         }
         let is_header = header_lengths(&bytes).is_some_and(|(total, _)| total == len);
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let order_bytes = state.continuations.get(&offset).copied();
         if !is_header && order_bytes.is_none() {
             return Ok(bytes);
@@ -240,7 +240,7 @@ impl MendedSource {
     }
 
     fn cached_block(&self, file: &File, number: u64) -> Result<Arc<[u8]>, FormatError> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.blocks.resize(MAX_BLOCKS, None);
         let place = &mut state.blocks[(number % MAX_BLOCKS as u64) as usize];
         if let Some((held, block)) = place

@@ -36,9 +36,9 @@ impl PartWriter {
     }
 
     /// Completes the file and puts it in its place; returns the numbers of rows and bytes.
-    pub(super) fn finish(self, content: &PartContent) -> Result<(u64, u64)> {
+    pub(super) fn finish_part(self, content: &PartContent) -> Result<(u64, u64)> {
         debug_assert_eq!(content.table, self.table);
-        let finished = self.writer.finish(content);
+        let finished = self.writer.finish_table(content);
         let rows = finished.map_err(Error::parquet(self.new.target()))?;
         Ok((rows, self.new.replace_target()?))
     }

@@ -144,7 +144,7 @@ impl<'a> Planner<'a> {
         let mut plan_target = PartTarget::new(Table::Usage, target);
         if let Some(old) = old {
             let written: HashSet<&SessionKey> = content.iter().map(|(key, _)| key).collect();
-            let listed = self.listed()?;
+            let listed = self.listed_sessions()?;
             let is_unknown = |key: &SessionKey| !listed.contains_key(key);
             let is_unknown = |key: &SessionKey| !written.contains(key) && is_unknown(key);
             let unknown: HashSet<&SessionKey> =
@@ -224,7 +224,7 @@ impl<'a> Planner<'a> {
             let others: BTreeSet<&SessionKey> =
                 others.filter(|key| !chosen.contains(key)).collect();
             if !others.is_empty() {
-                let listed = self.listed()?;
+                let listed = self.listed_sessions()?;
                 sessions.extend(others.iter().filter_map(|key| listed.get(*key).cloned()));
                 let unknown: HashSet<&SessionKey> = others
                     .into_iter()
@@ -251,7 +251,7 @@ impl<'a> Planner<'a> {
         if places.is_empty() {
             return Ok(HashSet::new());
         }
-        let listed = self.listed()?;
+        let listed = self.listed_sessions()?;
         let unknown = places.iter().filter(|(key, _)| !listed.contains_key(*key));
         Ok(unknown.map(|(_, place)| place.clone()).collect())
     }
@@ -289,14 +289,14 @@ impl<'a> Planner<'a> {
     }
 
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
-        self.listed()?;
+        self.listed_sessions()?;
         let listed = self.listed.as_ref();
         Ok(self
             .totals
             .sessions_except(|key| listed.is_some_and(|listed| listed.contains_key(key))))
     }
 
-    fn listed(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
+    fn listed_sessions(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
@@ -346,7 +346,7 @@ impl<'a> Planner<'a> {
             .into_iter()
             .map(|(key, _)| key)
             .collect();
-        keys.extend(self.listed()?.keys().cloned());
+        keys.extend(self.listed_sessions()?.keys().cloned());
         let known: HashSet<&SessionKey> = keys.iter().collect();
         let redacted = |key: &SessionKey| SessionKey {
             agent: key.agent.clone(),

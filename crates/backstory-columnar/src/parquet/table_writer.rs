@@ -11,13 +11,13 @@ use super::column_buffer::{ColumnBuffer, Value};
 use super::footer::{PartContent, content_checksum};
 use super::schema::Table;
 
-/// A row group ends when it has so many rows: what DuckDB reads on one thread.
+/// Maximum number of rows of a row group: what DuckDB reads on one thread.
 const MAX_ROW_GROUP_ROWS: u64 = 122_880;
 
-/// A row group ends when its values take so much memory.
+/// Memory of the values of a row group at which it ends.
 const MAX_ROW_GROUP_BYTES: usize = 24 << 20;
 
-/// Rows between two looks at the size of a page; a page of long texts grows by so many of them at most.
+/// Rows between two checks of the size of a page, and thus the most by which a page of long texts grows.
 const PAGE_CHECK_ROWS: usize = 64;
 
 /// Writer of the rows of a table. Not more than a row group is in memory.
@@ -55,7 +55,7 @@ impl TableWriter {
     /// Adds a row, its values in the order of the columns.
     pub(super) fn push_row(&mut self, row: impl IntoIterator<Item = Value>) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
-            self.buffered_bytes += column.push(value);
+            self.buffered_bytes += column.push_value(value);
         }
         self.buffered_rows += 1;
         if self.buffered_rows >= MAX_ROW_GROUP_ROWS || self.buffered_bytes >= MAX_ROW_GROUP_BYTES {
@@ -68,7 +68,7 @@ impl TableWriter {
         let mut row_group = self.writer.next_row_group()?;
         for buffer in &mut self.columns {
             if let Some(column) = row_group.next_column()? {
-                buffer.write(column)?;
+                buffer.write_column(column)?;
             }
         }
         row_group.close()?;
@@ -78,7 +78,7 @@ impl TableWriter {
     }
 
     /// Writes what is left and the footer; returns the number of rows.
-    pub(super) fn finish(mut self, content: &PartContent) -> Result<u64> {
+    pub(super) fn finish_table(mut self, content: &PartContent) -> Result<u64> {
         if self.buffered_rows > 0 {
             self.write_row_group()?;
         }

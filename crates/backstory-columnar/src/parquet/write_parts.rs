@@ -148,7 +148,7 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
             is_current_layout: true,
             sessions: [&plan.content, kept.get(&table).copied().unwrap_or_default()].concat(),
         };
-        let (rows, bytes) = part.finish(&content)?;
+        let (rows, bytes) = part.finish_part(&content)?;
         report(Step::File { rows, bytes });
     }
     Ok(())

@@ -118,8 +118,8 @@ impl Columns<'_> {
         if start == 0 || start >= end {
             return Ok(None);
         }
-        let ids = self.texts("uuid", 0..end)?;
-        let usages = self.fields("usage", 0..end, USAGE_FIELDS)?;
+        let ids = self.read_texts("uuid", 0..end)?;
+        let usages = self.read_fields("usage", 0..end, USAGE_FIELDS)?;
         let mut known = HashSet::new();
         let mut answers = AnswerCounter::default();
         let mut usage = Vec::new();

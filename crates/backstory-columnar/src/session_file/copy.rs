@@ -237,7 +237,7 @@ impl<W: Write + Seek> Copier<'_, W> {
         };
         self.old.start_operation();
         let chunks = dataset.chunks().map_err(fail)?;
-        let count = shape.rows().div_ceil(rows);
+        let count = shape.row_count().div_ceil(rows);
         let chunk_bytes = rows.saturating_mul(shape.row_bytes);
         let stored: u64 = chunks
             .iter()
@@ -246,7 +246,7 @@ impl<W: Write + Seek> Copier<'_, W> {
         let whole_rows = chunk_shape.get(1..) == shape.dims.get(1..);
         let in_range = chunks.iter().all(|chunk| {
             let first = chunk.offset.first().copied().unwrap_or(u64::MAX);
-            first < shape.rows()
+            first < shape.row_count()
                 && first % rows == 0
                 && chunk.storage_size <= chunk_bytes.saturating_mul(2)
                 && chunk.storage_size > 0

@@ -1,4 +1,4 @@
-//! What fuzzing and the tests of damaged files do with bytes.
+//! Reading and resealing of damaged files, for fuzzing and tests.
 
 use std::io;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub fn reseal_checksums(bytes: &mut [u8]) {
                 (start + 6 + width).saturating_add(size)
             }
             b"EAHD" => start + 68,
-            // As many elements as the header before tells the size of.
+            // The header before has the size of the elements.
             b"EAIB" => start + 14 + 248 + 4 * usize::from(bytes[start.saturating_sub(66)]),
             _ => continue,
         };

@@ -31,14 +31,14 @@ pub(super) struct CheckedShape {
 }
 
 impl CheckedShape {
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         self.dims.first().copied().unwrap_or(1)
     }
 
-    /// Whether all elements may be read at once. Chunks that are not stored read as zeros, of which a small file can have any number.
+    /// Returns whether all elements may be read at once. Chunks that are not stored read as zeros, of which a small file can have any number.
     pub(super) fn fits_memory(&self) -> bool {
         let most = self.stored_bytes.saturating_mul(MAX_EXPANSION);
-        self.rows().saturating_mul(self.row_bytes) <= most.saturating_add(SPARSE_BYTES)
+        self.row_count().saturating_mul(self.row_bytes) <= most.saturating_add(SPARSE_BYTES)
     }
 }
 
@@ -132,7 +132,7 @@ fn check_chunks(dataset: &Dataset, chunk_bytes: u64, file_bytes: u64) -> Result<
     Ok(stored_bytes)
 }
 
-/// Why a dataset is not read.
+/// Reason why a dataset is not read.
 pub(super) enum CheckError {
     Format(hdf5_pure::Error),
     Impossible(String),

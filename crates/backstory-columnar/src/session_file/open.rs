@@ -219,7 +219,7 @@ impl SessionFile {
     ) -> Result<CheckedShape> {
         check_dataset(dataset, self.file_bytes()).map_err(|error| match error {
             CheckError::Format(error) => self.format_error(place, error),
-            CheckError::Impossible(what) => self.damaged(place, what),
+            CheckError::Impossible(what) => self.damaged_error(place, what),
         })
     }
 
@@ -227,7 +227,9 @@ impl SessionFile {
     pub(super) fn check_fits_memory(&self, shape: &CheckedShape, place: &str) -> Result<()> {
         match shape.fits_memory() {
             true => Ok(()),
-            false => Err(self.damaged(place, "most of its chunks are not in the file".into())),
+            false => {
+                Err(self.damaged_error(place, "most of its chunks are not in the file".into()))
+            }
         }
     }
 
@@ -239,7 +241,7 @@ impl SessionFile {
         }
     }
 
-    pub(super) fn damaged(&self, place: &str, what: String) -> Error {
+    pub(super) fn damaged_error(&self, place: &str, what: String) -> Error {
         Error::Damaged {
             path: self.path.clone(),
             place: place.to_owned(),

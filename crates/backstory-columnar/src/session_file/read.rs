@@ -154,13 +154,13 @@ impl<'a> Session<'a> {
         for start in (rows.start.min(end)..end).step_by(WINDOW_ROWS as usize) {
             let window = start..end.min(start + WINDOW_ROWS);
             let [ids, messages, names, results] =
-                CALL_TEXTS.map(|name| columns.texts(name, window.clone()));
+                CALL_TEXTS.map(|name| columns.read_texts(name, window.clone()));
             let texts = ids?.into_iter().zip(messages?).zip(names?).zip(results?);
-            let times = columns.numbers("timestamp", window.clone())?;
-            let errors = columns.numbers("is_error", window.clone())?;
-            let contents = columns.ranges(
+            let times = columns.read_numbers("timestamp", window.clone())?;
+            let errors = columns.read_numbers("is_error", window.clone())?;
+            let contents = columns.read_text_pairs(
                 "call_bytes",
-                &columns.fields("call_index", window, CALL_FIELDS)?,
+                &columns.read_fields("call_index", window, CALL_FIELDS)?,
             )?;
             for (
                 (((((tool_use_id, message_uuid), name), result_uuid), timestamp), is_error),
@@ -253,7 +253,7 @@ impl Columns<'_> {
         }
         for start in rows.clone().step_by(SUM_ROWS as usize) {
             let window = start..rows.end.min(start + SUM_ROWS);
-            for values in self.fields("usage", window, USAGE_FIELDS)? {
+            for values in self.read_fields("usage", window, USAGE_FIELDS)? {
                 sum.add_usage(&usage_from(values));
             }
         }
@@ -282,23 +282,23 @@ fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>
     for start in rows.clone().step_by(WINDOW_ROWS as usize) {
         let window = start..rows.end.min(start + WINDOW_ROWS);
         let [uuids, parents, kinds, roles, models] =
-            MESSAGE_TEXTS.map(|name| columns.texts(name, window.clone()));
+            MESSAGE_TEXTS.map(|name| columns.read_texts(name, window.clone()));
         let texts = uuids?
             .into_iter()
             .zip(parents?)
             .zip(kinds?)
             .zip(roles?)
             .zip(models?);
-        let times = columns.numbers("timestamp", window.clone())?;
-        let seqs = columns.numbers("seq", window.clone())?;
-        let usages = columns.fields("usage", window.clone(), USAGE_FIELDS)?;
-        let contents = columns.ranges(
+        let times = columns.read_numbers("timestamp", window.clone())?;
+        let seqs = columns.read_numbers("seq", window.clone())?;
+        let usages = columns.read_fields("usage", window.clone(), USAGE_FIELDS)?;
+        let contents = columns.read_text_pairs(
             "content_bytes",
-            &columns.fields("content_index", window.clone(), CONTENT_FIELDS)?,
+            &columns.read_fields("content_index", window.clone(), CONTENT_FIELDS)?,
         )?;
-        let marks = columns.numbers("has_embedding", window.clone())?;
+        let marks = columns.read_numbers("has_embedding", window.clone())?;
         let (numbers, length) = if marks.contains(&1.0) {
-            columns.embeddings(window)?
+            columns.read_embeddings(window)?
         } else {
             Default::default()
         };

@@ -66,7 +66,7 @@ fn contiguous_end(
     names: &ContentColumns,
     lengths: &[[usize; 2]],
 ) -> Result<u64> {
-    let places = columns.fields(names.index, 0..lengths.len() as u64, names.fields)?;
+    let places = columns.read_fields(names.index, 0..lengths.len() as u64, names.fields)?;
     let mut end = 0;
     for (place, [first, second]) in places.into_iter().zip(lengths) {
         let (first, second) = (*first as i64, *second as i64);

@@ -1,4 +1,4 @@
-//! What `inspect` shows of sessions.
+//! Summaries of sessions, for `inspect`.
 //!
 //! Sessions in the form that the writer gives them are summed up by reading a few headers and one column; of a file of 134 sessions that takes
 //! a third of the time that `hdf5-pure` takes (6 against 21 ms). It reads all others.
@@ -23,7 +23,7 @@ use crate::hdf5::object::{
 use crate::hdf5::texts::TextReader;
 use crate::rows::{AttributeValue, SessionAttributes, TokenUsage, link_name};
 
-/// What a file tells about one of its sessions without its content.
+/// Summary of a session, without its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionSummary {
     /// Name of the session's group.
@@ -256,7 +256,7 @@ impl<'a> SummaryReader<'a> {
         member.as_ref().is_none_or(is_right).then_some(member)
     }
 
-    /// Number of rows, if the group tells the same as its first column. Else, rows at the end may be unused.
+    /// Number of rows, if the group and its first column agree. Else, rows at the end may be unused.
     fn count_rows(&self, group: Option<&ObjectHeader>, column: &str) -> Option<u64> {
         let Some(group) = group else {
             return Some(0);
@@ -271,8 +271,8 @@ impl<'a> SummaryReader<'a> {
         {
             return None;
         }
-        let told = group.find_integer(self.source, ROWS_USED)??;
-        (u64::try_from(told).ok()? == rows && rows <= self.file.max_rows()).then_some(rows)
+        let recorded = group.find_integer(self.source, ROWS_USED)??;
+        (u64::try_from(recorded).ok()? == rows && rows <= self.file.max_rows()).then_some(rows)
     }
 
     fn count_datasets(&self, group: Option<ObjectHeader>) -> Option<u64> {
@@ -287,7 +287,7 @@ impl<'a> SummaryReader<'a> {
         Some(count)
     }
 
-    /// Number of logs: datasets `0`, `1` and so on that tell a length.
+    /// Number of logs: datasets `0`, `1` and so on with a length.
     fn count_logs(&self, group: Option<ObjectHeader>) -> Option<u64> {
         let links = group.map_or(Some(Vec::new()), |group| group.read_links(self.source))?;
         let members: HashMap<&str, LinkTarget> = links
@@ -333,7 +333,7 @@ impl<'a> SummaryReader<'a> {
         let mut attributes = SessionAttributes::default();
         session.visit_attributes(self.source, |attribute| {
             let name = attribute.name;
-            match attribute.scalar()? {
+            match attribute.scalar_value()? {
                 AttributeKind::Text(element) => {
                     let text = texts.read_texts(element).ok()?.pop()?;
                     if !set_known_text(&mut attributes, name, &text) {

@@ -239,23 +239,25 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let place = old.place();
         let file = old.file();
         let mut carried = CarriedMembers {
-            session: self
-                .copier()?
-                .copy_members(old.group(), &place, &names(&SESSION_GROUPS))?,
+            session: self.copier()?.copy_members(
+                old.group(),
+                &place,
+                &name_set(&SESSION_GROUPS),
+            )?,
             ..Default::default()
         };
         let messages = format!("{place}/{MESSAGES}");
         if let Some(group) = file.child_group(old.group(), MESSAGES, &messages)? {
             carried.messages.links =
                 self.copier()?
-                    .copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
+                    .copy_members(&group, &messages, &name_set(&MESSAGE_COLUMNS))?;
             carried.messages.attributes =
                 self.copier()?
                     .copy_attributes(&group, &messages, &[ROWS_USED])?;
         }
         let calls = format!("{place}/{TOOL_CALLS}");
         if let Some(group) = file.child_group(old.group(), TOOL_CALLS, &calls)? {
-            let mut known = names(&CALL_COLUMNS);
+            let mut known = name_set(&CALL_COLUMNS);
             known.insert(RESULT_DATA);
             carried.tool_calls.links = self.copier()?.copy_members(&group, &calls, &known)?;
             carried.tool_calls.attributes =
@@ -365,7 +367,7 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     }
 }
 
-fn names<'a>(names: &[&'a str]) -> HashSet<&'a str> {
+fn name_set<'a>(names: &[&'a str]) -> HashSet<&'a str> {
     names.iter().copied().collect()
 }
 

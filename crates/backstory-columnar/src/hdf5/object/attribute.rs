@@ -45,7 +45,7 @@ pub(crate) enum AttributeKind<'a> {
 
 impl<'a> Attribute<'a> {
     /// Returns the value of an attribute of one element, of those types that session files have.
-    pub(crate) fn scalar(&self) -> Option<AttributeKind<'a>> {
+    pub(crate) fn scalar_value(&self) -> Option<AttributeKind<'a>> {
         if self.rank != 0 {
             return None;
         }
@@ -128,7 +128,7 @@ impl ObjectHeader {
         let mut found = None;
         self.visit_attributes(source, |attribute| {
             if attribute.name == name {
-                found = Some(number(attribute.scalar()?)?);
+                found = Some(number(attribute.scalar_value()?)?);
             }
             Some(())
         })?;

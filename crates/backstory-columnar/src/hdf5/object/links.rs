@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: u64 = 64 << 20;
 /// Type of B-tree records that refer to links by name, and the place of the heap id in them.
 const LINK_RECORDS: (u8, usize) = (5, 4);
 
-/// What a link refers to.
+/// Target of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkTarget {
     /// Object of the file, by the address of its header.
@@ -30,7 +30,7 @@ pub(crate) struct NamedLink {
 }
 
 impl ObjectHeader {
-    /// Whether the object is a group.
+    /// Returns whether the object is a group.
     pub(crate) fn is_group(&self) -> bool {
         [LINK_INFO, LINK, SYMBOL_TABLE]
             .into_iter()

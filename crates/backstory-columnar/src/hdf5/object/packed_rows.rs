@@ -100,7 +100,7 @@ impl PackedRows {
             let packed = source.read_bytes(chunk.address, chunk.size as usize).ok()?;
             let start = number * self.chunk_rows;
             let rows = self.chunk_rows.min(self.rows.saturating_sub(start)) as usize;
-            unpacker.unpack(&packed, chunk_bytes, self.element_bytes)?;
+            unpacker.unpack_chunk(&packed, chunk_bytes, self.element_bytes)?;
             let elements = unpacker.elements.chunks_exact(self.element_bytes);
             elements.take(rows).for_each(&mut visit);
         }
@@ -125,7 +125,7 @@ impl Unpacker {
     }
 
     /// Unpacks a chunk that must have `length` bytes.
-    fn unpack(&mut self, packed: &[u8], length: usize, element_bytes: usize) -> Option<()> {
+    fn unpack_chunk(&mut self, packed: &[u8], length: usize, element_bytes: usize) -> Option<()> {
         self.shuffled.resize(length, 0);
         self.elements.clear();
         self.elements.resize(length, 0);
