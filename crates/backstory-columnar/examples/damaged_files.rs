@@ -271,13 +271,13 @@ impl Seed {
             let table = Table::from_name(name_of_table).unwrap();
             let tail = bytes[bytes.len() - 8..].first_chunk().unwrap();
             let footer = u32::from_le_bytes(*tail) as usize + 8;
-            let structures = vec![bytes.len() - footer..bytes.len()];
+            let footer = bytes.len() - footer..bytes.len();
             return Some(Seed {
                 name,
                 table: Some(table),
                 bytes,
                 blocks: Vec::new(),
-                structures,
+                structures: Vec::from([footer]),
             });
         }
         name.strip_suffix(".h5")?;
@@ -292,7 +292,7 @@ impl Seed {
         }
         // Object headers of version 1 have no signature: the first block of a file has most of them, and each a zero behind the version.
         let is_first_version =
-            |start: &usize| bytes[*start..].starts_with(&[1, 0]) && start % 8 == 0;
+            |start: &usize| bytes[*start..].starts_with(&[1, 0]) && start.is_multiple_of(8);
         let headers = (96..bytes.len() - 64).filter(is_first_version);
         structures.extend(headers.map(|start| start..start + 64));
         Some(Seed {

@@ -185,10 +185,8 @@ impl<'a> Planner<'a> {
         let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
         for session in self.sessions {
             let known = places.get(&SessionKey::of_row(session)).cloned();
-            let place = known.unwrap_or_else(|| {
-                let (month, day) = place_of(session.started_at);
-                free_place(month, day, &unknown_places)
-            });
+            let place =
+                known.unwrap_or_else(|| free_place(place_of(session.started_at), &unknown_places));
             by_place.entry(place).or_default().push(session.clone());
         }
         let mut plans = Vec::new();
@@ -375,8 +373,12 @@ impl<'a> Planner<'a> {
 }
 
 /// Returns a place in a month that is not taken: that of the day, or one with a number behind it.
-fn free_place(month: String, day: String, taken: &HashSet<(String, String)>) -> (String, String) {
-    let mut place = (month, day.clone());
+fn free_place(
+    (month, day): (String, String),
+    taken: &HashSet<(String, String)>,
+) -> (String, String) {
+    let mut place = (month, day);
+    let day = place.1.clone();
     let mut number = 1;
     while taken.contains(&place) {
         number += 1;

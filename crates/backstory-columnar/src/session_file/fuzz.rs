@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::open::SessionFile;
 use crate::error::Result;
 use crate::hdf5::checksum::lookup3;
+use crate::hdf5::cursor::little_endian;
 
 /// Gives every block of metadata its checksum again, so that damage in it is not found by that.
 pub fn reseal_checksums(bytes: &mut [u8]) {
@@ -17,10 +18,7 @@ pub fn reseal_checksums(bytes: &mut [u8]) {
                 let Some(size) = bytes.get(start + 6..start + 6 + width) else {
                     continue;
                 };
-                let size = size
-                    .iter()
-                    .rev()
-                    .fold(0_usize, |size, byte| size << 8 | usize::from(*byte));
+                let size = little_endian(size) as usize;
                 (start + 6 + width).saturating_add(size)
             }
             b"EAHD" => start + 68,

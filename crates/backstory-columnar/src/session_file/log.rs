@@ -6,6 +6,7 @@ use std::ops::Range;
 use hdf5_pure::AttrValue;
 use zstd::zstd_safe::{DCtx, get_error_name};
 
+use super::attributes::text_attribute;
 use super::columns::Columns;
 use super::limits::max_log_bytes;
 use super::read::Session;
@@ -56,16 +57,9 @@ impl<'a> Session<'a> {
             let Some(length) = attributes.get("length").and_then(AttrValue::as_u64) else {
                 break;
             };
-            let text = |name: &str| {
-                attributes
-                    .get(name)
-                    .and_then(AttrValue::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
             logs.push(LogInfo {
-                path: text("path"),
-                agent: text("agent"),
+                path: text_attribute(&attributes, "path"),
+                agent: text_attribute(&attributes, "agent"),
                 length,
                 name,
             });

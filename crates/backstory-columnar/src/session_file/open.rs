@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
 
+use super::attributes::text_attribute;
 use super::limits::{CheckError, CheckedShape, check_dataset};
 use super::read::Session;
 use super::schema::{SCHEMA_VERSION, SESSIONS};
@@ -102,11 +103,7 @@ impl SessionFile {
     /// Attribute `source`: the program that began the file.
     pub fn source(&self) -> Result<String> {
         let attributes = self.group_attributes(&self.root_group(), "/")?;
-        Ok(attributes
-            .get("source")
-            .and_then(AttrValue::as_str)
-            .unwrap_or_default()
-            .to_owned())
+        Ok(text_attribute(&attributes, "source"))
     }
 
     /// Returns all sessions, sorted by name.

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use hdf5_pure::{AttrValue, Group};
+use hdf5_pure::Group;
 
-use super::attributes::{carried_attribute, set_known_text};
+use super::attributes::{carried_attribute, set_known_text, text_attribute};
 use super::columns::Columns;
 use super::open::SessionFile;
 use super::schema::{
@@ -206,20 +206,13 @@ impl<'a> Session<'a> {
             let attributes = dataset
                 .attrs()
                 .map_err(|error| self.file.format_error(&place, error))?;
-            let text = |name: &str| {
-                attributes
-                    .get(name)
-                    .and_then(AttrValue::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
             self.file.start_operation();
             let bytes = dataset
                 .read_raw()
                 .map_err(|error| self.file.format_error(&place, error))?;
             artifacts.push(Artifact {
-                media_type: text("media_type"),
-                origin: text("origin"),
+                media_type: text_attribute(&attributes, "media_type"),
+                origin: text_attribute(&attributes, "origin"),
                 bytes,
                 name,
             });

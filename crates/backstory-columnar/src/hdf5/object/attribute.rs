@@ -1,8 +1,8 @@
 //! Attributes with their shape.
 
+use super::super::SharedSource;
+use super::super::cursor::{ByteCursor, little_endian};
 use super::super::header::{ATTRIBUTE, ATTRIBUTE_INFO};
-use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::{ByteCursor, little_endian};
 use super::dense::read_dense;
 use super::header::ObjectHeader;
 
@@ -79,24 +79,13 @@ impl ObjectHeader {
         for body in self.all_messages(ATTRIBUTE) {
             visit(parse_attribute(body?)?)?;
         }
-        if self.has_message(ATTRIBUTE_INFO) {
-            let mut body = ByteCursor(self.one_message(ATTRIBUTE_INFO)?);
-            let (version, flags) = (body.take_number(1)?, body.take_number(1)?);
-            if version != 0 {
-                return None;
-            }
-            if flags & 1 != 0 {
-                body.take_bytes(2)?;
-            }
-            let (heap, tree) = (body.take_number(8)?, body.take_number(8)?);
-            if heap != UNDEFINED_ADDRESS {
-                read_dense(source, heap, tree, ATTRIBUTE_RECORDS, |record, body| {
-                    if record.get(RECORD_FLAGS)? & SHARED != 0 {
-                        return None;
-                    }
-                    visit(parse_attribute(body)?)
-                })?;
-            }
+        if let Some((heap, tree)) = self.dense_storage(ATTRIBUTE_INFO, 2)? {
+            read_dense(source, heap, tree, ATTRIBUTE_RECORDS, |record, body| {
+                if record.get(RECORD_FLAGS)? & SHARED != 0 {
+                    return None;
+                }
+                visit(parse_attribute(body)?)
+            })?;
         }
         Some(())
     }

@@ -1,11 +1,11 @@
 //! Reading of an extensible array as far as the index block refers to its data blocks itself.
 
+use super::super::cursor::ByteCursor;
 use super::super::index::{
     DIRECT_DATA_BLOCKS, DIRECT_SUPER_BLOCKS, ElementFormat, HEADER_BYTES, INDEX_BLOCK_ELEMENTS,
     PARAMETERS, SUPER_BLOCKS, StoredChunk, block_counts,
 };
 use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::ByteCursor;
 use super::header::is_sealed;
 
 /// Chunks that are found without super blocks.

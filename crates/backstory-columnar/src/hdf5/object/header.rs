@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::super::SharedSource;
 use super::super::checksum::lookup3;
+use super::super::cursor::{ByteCursor, little_endian};
 use super::super::header::CONTINUATION;
 use super::super::mend::header_lengths;
-use super::cursor::{ByteCursor, little_endian};
 
 /// Bytes of all blocks of a header; those of session files have less than 10 KiB.
 const MAX_HEADER_BYTES: usize = 1 << 20;

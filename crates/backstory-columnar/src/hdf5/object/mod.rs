@@ -6,7 +6,6 @@
 
 mod attribute;
 mod chunk_index;
-mod cursor;
 mod dense;
 mod header;
 mod links;

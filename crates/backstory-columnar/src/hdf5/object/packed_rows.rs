@@ -2,13 +2,13 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
+use super::super::cursor::ByteCursor;
 use super::super::datatype::EncodedType;
 use super::super::header::{DATASPACE, DATATYPE, FILL_VALUE, FILTERS, LAYOUT};
 use super::super::index::{PARAMETERS, StoredChunk};
 use super::super::writer::{Filter, filter_message};
 use super::super::{SharedSource, UNDEFINED_ADDRESS};
 use super::chunk_index::{MAX_INDEXED_CHUNKS, read_chunk_index};
-use super::cursor::ByteCursor;
 use super::header::ObjectHeader;
 
 const MAX_CHUNK_BYTES: u64 = 1 << 20;
