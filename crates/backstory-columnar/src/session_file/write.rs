@@ -10,11 +10,11 @@ use super::copy::Copier;
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
-use super::reuse::ContentColumns;
+use super::reuse::{CALL_CONTENTS, MESSAGE_CONTENTS};
 use super::save::{CarriedMembers, SessionWriter};
 use super::schema::{
-    ARTIFACTS, CALL_COLUMNS, CALL_FIELDS, CONTENT_FIELDS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA,
-    ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
+    ARTIFACTS, CALL_COLUMNS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA, ROWS_USED, SCHEMA_VERSION,
+    SESSION_GROUPS, SESSIONS, TOOL_CALLS,
 };
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
@@ -271,15 +271,20 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
             // Names of ours have ids of records in them, and their origins those of calls.
-            let names = new.artifacts.iter();
-            let names: HashSet<_> = names.map(|row| unkeyed_markers(&row.name)).collect();
-            let is_replaced = has_other_redaction(&new.attributes, &old.attributes()?);
-            let mut ours = old.artifacts()?;
-            ours.retain(|artifact| {
-                names.contains(&unkeyed_markers(&artifact.name))
-                    || is_replaced && !artifact.origin.is_empty()
-            });
-            let replaced = ours.iter().map(|artifact| artifact.name.as_str()).collect();
+            let written = new.artifacts.iter();
+            let written: HashSet<_> = written.map(|row| unkeyed_markers(&row.name)).collect();
+            let mut replaced = Vec::new();
+            if has_other_redaction(&new.attributes, &old.attributes()?) {
+                let mut ours = old.artifacts()?;
+                ours.retain(|artifact| !artifact.origin.is_empty());
+                replaced.extend(ours.into_iter().map(|artifact| artifact.name));
+            }
+            for (name, _) in file.child_datasets(&group, &artifacts)? {
+                if written.contains(&unkeyed_markers(&name)) {
+                    replaced.push(name);
+                }
+            }
+            let replaced = replaced.iter().map(String::as_str).collect();
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)
@@ -293,35 +298,19 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         unchanged: &UnchangedRows,
         carried: &mut CarriedMembers,
     ) -> Result<()> {
+        let rows = new.messages[..unchanged.messages].iter();
+        let lengths: Vec<_> = rows.map(|row| [row.text.len(), row.json.len()]).collect();
         if let Some(columns) = Columns::open(old, MESSAGES)? {
-            let rows = &new.messages[..unchanged.messages];
-            let lengths: Vec<_> = rows
-                .iter()
-                .map(|row| [row.text.len(), row.json.len()])
-                .collect();
-            let names = ContentColumns {
-                index: "content_index",
-                fields: CONTENT_FIELDS,
-                bytes: "content_bytes",
-            };
-            carried.messages.chunks = self
-                .copier()?
-                .copy_leading_chunks(&columns, &names, &lengths)?;
+            carried.messages.chunks =
+                self.copier()?
+                    .copy_leading_chunks(&columns, &MESSAGE_CONTENTS, &lengths)?;
         }
+        let rows = new.tool_calls[..unchanged.tool_calls].iter();
+        let lengths: Vec<_> = rows.map(|row| [row.args.len(), row.result.len()]).collect();
         if let Some(columns) = Columns::open(old, TOOL_CALLS)? {
-            let rows = &new.tool_calls[..unchanged.tool_calls];
-            let lengths: Vec<_> = rows
-                .iter()
-                .map(|row| [row.args.len(), row.result.len()])
-                .collect();
-            let names = ContentColumns {
-                index: "call_index",
-                fields: CALL_FIELDS,
-                bytes: "call_bytes",
-            };
-            carried.tool_calls.chunks = self
-                .copier()?
-                .copy_leading_chunks(&columns, &names, &lengths)?;
+            carried.tool_calls.chunks =
+                self.copier()?
+                    .copy_leading_chunks(&columns, &CALL_CONTENTS, &lengths)?;
         }
         Ok(())
     }

@@ -10,7 +10,6 @@ use crate::environment::{Environment, claude_id, claude_path};
 /// Has the package append a log to a session of a file. Returns false when there is no Python that has it.
 fn append_by_package(way: &str, file: &str, log: &Path) -> bool {
     let Some(python) = std::env::var_os("BACKSTORY_TEST_PYTHON") else {
-        println!("skipped: BACKSTORY_TEST_PYTHON does not name a python with the package");
         return false;
     };
     let program = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -32,9 +31,8 @@ fn with_second_records(turns: std::ops::RangeInclusive<u32>) -> String {
         let answer = turn.lines().nth(1).unwrap();
         let second = answer
             .replace(&format!("\"a{number}\""), &format!("\"b{number}\""))
-            .replace(&format!("\"t{number}\""), &format!("\"s{number}\""))
-            // The next answer has read more.
-            .to_string();
+            .replace(&format!("\"t{number}\""), &format!("\"s{number}\""));
+        // Each answer has read more than the one before.
         let lines = format!("{turn}{second}\n");
         lines.replace("\"input_tokens\":3", &format!("\"input_tokens\":{number}"))
     });

@@ -209,3 +209,41 @@ fn a_session_whose_id_is_a_secret_is_replaced() {
         }
     }
 }
+
+#[test]
+fn tables_of_a_session_whose_id_is_a_secret_are_replaced() {
+    let environment = Environment::new();
+    let id = format!("shop-{}", secret());
+    let path = format!(".claude/projects/-work-shop/{id}.jsonl");
+    let log = |turns: u32| log_with_secret(&secret(), turns).replace(&claude_id(1), &id);
+    let folder = output(&environment, "tables");
+    for (redact, turns, written) in [
+        ("off", 1, 4),
+        ("on", 1, 4),
+        ("on", 1, 0),
+        ("on", 2, 4),
+        ("off", 2, 4),
+        ("on", 2, 4),
+    ] {
+        let log = environment.write(&path, log(turns));
+        let mut convert = vec!["convert", log.to_str().unwrap(), "-o", &folder];
+        convert.extend(["--format", "parquet", "--redact", redact]);
+        let report = environment.json(&convert);
+        assert_eq!(report["files_written"], written, "{redact} {turns}");
+        let shown = environment.json(&["inspect", &folder]);
+        for table in shown["tables"].as_array().unwrap() {
+            assert_eq!(table["files"], 1, "{redact} {turns}: {table}");
+            assert_eq!(table["sessions"], 1, "{redact} {turns}: {table}");
+        }
+        let events = &shown["tables"][1]["rows"];
+        assert_eq!(*events, 4 * turns, "{redact} {turns}");
+        // Footers have ids as they are.
+        let part = format!("{folder}/sessions/month=2026-02/part-2026-02-03.parquet");
+        let bytes = std::fs::read(part).unwrap();
+        let secret = secret();
+        let has_secret = bytes
+            .windows(secret.len())
+            .any(|text| text == secret.as_bytes());
+        assert_eq!(has_secret, redact == "off", "{redact} {turns}");
+    }
+}
