@@ -5,6 +5,8 @@
 //! session_rows inspect FILE.h5
 //! session_rows tail FILE.h5 SESSION N
 //! session_rows sum FILE.h5 SESSION
+//! session_rows newest FILE.h5
+//! session_rows add FILE.h5 SESSION                    a session of one message
 //! session_rows read FILE.h5
 //! ```
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -55,6 +57,22 @@ fn main() {
             {
                 println!("{summary:?}");
             }
+        }
+        ["newest", file] => {
+            let file = SessionFile::open(Path::new(file)).unwrap();
+            println!("{:?}", file.newest_session().unwrap());
+        }
+        ["add", file, session] => {
+            let added = SessionColumns {
+                id: session.to_string(),
+                messages: vec![Message::default()],
+                ..SessionColumns::default()
+            };
+            let options = WriteOptions::default();
+            println!(
+                "{:?}",
+                write_sessions(Path::new(file), "test", [Ok(added)], &options)
+            );
         }
         ["tail", file, session, count] => {
             let file = SessionFile::open(Path::new(file)).unwrap();

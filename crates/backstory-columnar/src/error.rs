@@ -36,6 +36,12 @@ pub enum Error {
         /// Contradiction.
         what: String,
     },
+    /// The file has no bytes.
+    #[error("{}: the file is empty", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is HDF5, but has no sessions in the layout that is expected.
     #[error("{}: not a session file: {what}", path.display())]
     NotSessionFile {
@@ -90,8 +96,8 @@ pub enum Error {
     /// The memory could not be read.
     #[error(transparent)]
     Memory(#[from] backstory_memory::Error),
-    /// Replacing a Parquet file would lose rows.
-    #[error("{}: has {count} that would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
+    /// Rows of a Parquet file that another version wrote cannot be copied.
+    #[error("{}: another version of Backstory wrote it, and {count} of it would be lost, such as \"{example}\" of {agent}: export them again with the others, or write to a new place", path.display())]
     LostSessions {
         /// The file.
         path: PathBuf,
@@ -115,6 +121,18 @@ impl Error {
         |source| Error::Io {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// Turns the error of a file without bytes into that of one that is not replaced.
+    pub(crate) fn of_output(self) -> Error {
+        match self {
+            Error::Empty { path } => Error::BadTarget {
+                path,
+                what: "the file is empty, and not replaced: remove it, or write to another"
+                    .to_string(),
+            },
+            error => error,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Sessions of a memory as one HDF5 file, or as a file each in a folder.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -9,9 +9,11 @@ use backstory_memory::{Memory, SessionRow, TextEmbedder};
 
 use crate::error::{Error, Result};
 use crate::files::create_private_folder;
+use crate::redaction::RedactedIdentity;
+use crate::replacement::rename_target;
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_columns::{
-    NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state,
+    NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state, started_seconds,
 };
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
@@ -93,7 +95,7 @@ pub fn export_file(
             });
             let received = receiver.into_iter().inspect(|columns| {
                 if let Ok(columns) = columns {
-                    report.count(columns);
+                    report.count_session(columns);
                     progress(report.unchanged + report.written);
                 }
             });
@@ -115,13 +117,15 @@ pub fn export_folder(
 ) -> Result<ExportReport> {
     create_private_folder(folder)?;
     let sessions = name_sessions(sessions);
+    let redacted = find_redacted_files(folder, &sessions)?;
     let next = AtomicUsize::new(0);
     let report = Mutex::new(Ok(ExportReport::default()));
     let large = Mutex::new(());
     let work = |memory: Memory| {
         while let Some(named) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
             let path = folder.join(file_name(&named.name));
-            let one = export_one(&memory, named, &path, options, &large);
+            let old = redacted.get(&named.name).map(PathBuf::as_path);
+            let one = export_one(&memory, named, (&path, old), options, &large);
             let Ok(mut report) = report.lock() else {
                 return;
             };
@@ -134,7 +138,7 @@ pub fn export_folder(
                     *report = Err(error);
                     return;
                 }
-                one => sum.add(&named.row, one),
+                one => sum.add_result(&named.row, one),
             }
             progress(sum.written + sum.unchanged + sum.failed.len() as u64);
         }
@@ -162,15 +166,68 @@ fn file_name(name: &str) -> String {
     format!("{mark}{name}.h5")
 }
 
-/// Writes one session to a file of its own. `large` is held while that takes much memory.
+/// Returns the files of sessions whose ids have secrets and were redacted otherwise, by the names that the sessions have now.
+fn find_redacted_files(
+    folder: &Path,
+    sessions: &[NamedSession],
+) -> Result<HashMap<String, PathBuf>> {
+    let mut wanted = HashMap::new();
+    for NamedSession { row, name } in sessions {
+        if let Some(identity) =
+            RedactedIdentity::new(&row.agent, &row.session, started_seconds(row))
+        {
+            wanted.insert(identity, name);
+        }
+    }
+    let mut found = HashMap::new();
+    if wanted.is_empty() {
+        return Ok(found);
+    }
+    let current: HashSet<String> = sessions
+        .iter()
+        .map(|named| file_name(&named.name))
+        .collect();
+    for entry in std::fs::read_dir(folder).map_err(Error::io(folder))? {
+        let entry = entry.map_err(Error::io(folder))?;
+        let path = entry.path();
+        let is_current = entry
+            .file_name()
+            .to_str()
+            .is_none_or(|name| current.contains(name));
+        if is_current || path.extension().is_none_or(|extension| extension != "h5") {
+            continue;
+        }
+        // Others may have put anything there.
+        let Ok(stored) = StoredSessions::read(&path) else {
+            continue;
+        };
+        if stored.sessions.len() == 1
+            && let Some(identity) = stored.redacted.keys().next()
+            && let Some(name) = wanted.get(identity)
+        {
+            found.insert((*name).clone(), path);
+        }
+    }
+    Ok(found)
+}
+
+/// Writes one session to a file of its own, in place of the old one, if there is one under another name. `large` is held while that takes
+/// much memory.
 fn export_one(
     memory: &Memory,
     named: &NamedSession,
-    path: &Path,
+    (path, old): (&Path, Option<&Path>),
     options: &ExportOptions<'_>,
     large: &Mutex<()>,
 ) -> Result<ExportReport> {
     let mut report = ExportReport::default();
+    let mut path = path;
+    if let Some(old) = old.filter(|_| !path.exists()) {
+        match StoredSessions::read(old)?.has_unchanged(memory, named, options)? {
+            true => path = old,
+            false => rename_target(old, path)?,
+        }
+    }
     if StoredSessions::read(path)?.has_unchanged(memory, named, options)? {
         report.unchanged = 1;
     } else {
@@ -182,7 +239,7 @@ fn export_one(
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
         let columns = read_columns(&session, &named.name, options)?;
-        report.count(&columns);
+        report.count_session(&columns);
         write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -200,16 +257,22 @@ struct StoredSession {
 struct StoredSessions<'a> {
     path: &'a Path,
     sessions: HashMap<String, StoredSession>,
+    /// Names of those whose ids have secrets.
+    redacted: HashMap<RedactedIdentity, String>,
 }
 
 impl<'a> StoredSessions<'a> {
     /// Reads what a file has; nothing when there is no file.
     fn read(path: &'a Path) -> Result<Self> {
         let mut sessions = HashMap::new();
+        let mut redacted = HashMap::new();
         match SessionFile::open(path) {
             Ok(file) => {
                 for session in file.all_sessions()? {
                     let attributes = session.attributes()?;
+                    if let Some(identity) = RedactedIdentity::of_group(session.id(), &attributes) {
+                        redacted.insert(identity, session.id().to_string());
+                    }
                     let mut other = attributes.other.into_iter();
                     let state = other.find_map(|(name, value)| match value {
                         AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
@@ -224,9 +287,22 @@ impl<'a> StoredSessions<'a> {
                 }
             }
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.of_output()),
         }
-        Ok(StoredSessions { path, sessions })
+        Ok(StoredSessions {
+            path,
+            sessions,
+            redacted,
+        })
+    }
+
+    /// Returns the session whose id was redacted otherwise.
+    fn find_redacted(&self, row: &SessionRow) -> Option<&StoredSession> {
+        if self.redacted.is_empty() {
+            return None;
+        }
+        let identity = RedactedIdentity::new(&row.agent, &row.session, started_seconds(row))?;
+        self.sessions.get(self.redacted.get(&identity)?)
     }
 
     /// Returns whether the file has a session as it is now. One of the same name that is another session is an error: its rows would be
@@ -237,7 +313,8 @@ impl<'a> StoredSessions<'a> {
         named: &NamedSession,
         options: &ExportOptions<'_>,
     ) -> Result<bool> {
-        let Some(stored) = self.sessions.get(&named.name) else {
+        let redacted = self.find_redacted(&named.row);
+        let Some(stored) = redacted.or_else(|| self.sessions.get(&named.name)) else {
             return Ok(false);
         };
         // Files of others name no agent, and not always the id.
@@ -246,7 +323,7 @@ impl<'a> StoredSessions<'a> {
             .id
             .as_ref()
             .is_some_and(|id| *id != named.row.session);
-        if has_other_agent || has_other_id {
+        if has_other_agent || has_other_id && redacted.is_none() {
             return Err(Error::BadTarget {
                 path: self.path.to_owned(),
                 what: format!(
@@ -261,13 +338,13 @@ impl<'a> StoredSessions<'a> {
 }
 
 impl ExportReport {
-    fn count(&mut self, columns: &SessionColumns) {
+    fn count_session(&mut self, columns: &SessionColumns) {
         self.written += 1;
         self.messages += columns.messages.len() as u64;
         self.tool_calls += columns.tool_calls.len() as u64;
     }
 
-    fn add(&mut self, row: &SessionRow, one: Result<ExportReport>) {
+    fn add_result(&mut self, row: &SessionRow, one: Result<ExportReport>) {
         match one {
             Ok(one) => {
                 self.written += one.written;

@@ -171,12 +171,15 @@ fn write_rows(
     out: &mut dyn Write,
 ) -> Result<()> {
     let rows = session.message_count()?;
+    let appended = session.appended_rows()?;
+    let is_repeated = |row| appended.as_ref().is_some_and(|rows| rows.is_repeated(row));
     let mut from = 0;
     let mut response = Response::default();
     while from < rows {
         let to = rows.min(from + ROWS_AT_ONCE);
-        for message in session.messages(from..to)? {
-            if choice == RowChoice::Appended && message.seq > 0 {
+        for (row, message) in (from..).zip(session.messages(from..to)?) {
+            let is_logged = choice == RowChoice::Appended && message.seq > 0;
+            if is_logged || is_repeated(row) {
                 continue;
             }
             response.add_row(&message);

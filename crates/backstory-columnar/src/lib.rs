@@ -35,4 +35,4 @@ pub use session_file::{
     LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };
 #[cfg(any(test, feature = "fuzzing"))]
-pub use session_file::{check_bytes, reseal_checksums};
+pub use session_file::{check_bytes, find_sealed_blocks, reseal_blocks, reseal_checksums};

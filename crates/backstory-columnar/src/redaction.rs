@@ -1,6 +1,8 @@
-//! Redacted sessions in files: whether they are, and markers of secrets in what rows are known by.
+//! Redacted sessions in files: whether they are, and markers of secrets in what sessions and rows are known by.
 
 use std::borrow::Cow;
+
+use backstory_memory::redact_name;
 
 use crate::rows::{AttributeValue, SessionAttributes};
 
@@ -47,6 +49,42 @@ pub(crate) fn unkeyed_markers(text: &str) -> Cow<'_, str> {
     Cow::Owned(unkeyed)
 }
 
+/// Returns an id without secrets: the same for an id that was redacted, with any key, and for one that was not.
+pub(crate) fn redacted_id(id: &str) -> String {
+    unkeyed_markers(&redact_name(id)).into_owned()
+}
+
+/// Returns whether a secret was replaced in a text.
+pub(crate) fn has_marker(text: &str) -> bool {
+    text.contains(MARKER_START)
+}
+
+/// Identity of a session whose id has a secret: its name in a file depends on redaction and on the key.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RedactedIdentity {
+    agent: String,
+    id: String,
+    created_at: u64,
+}
+
+impl RedactedIdentity {
+    /// Returns the identity of a session; `None` for one whose id has no secret.
+    pub(crate) fn new(agent: &str, id: &str, created_at: f64) -> Option<Self> {
+        let id = redacted_id(id);
+        has_marker(&id).then(|| RedactedIdentity {
+            agent: agent.to_string(),
+            id,
+            created_at: created_at.to_bits(),
+        })
+    }
+
+    /// Returns the identity of the session in a group of this name.
+    pub(crate) fn of_group(name: &str, attributes: &SessionAttributes) -> Option<Self> {
+        let id = attributes.session_id_original.as_deref();
+        Self::new(&attributes.agent, id.unwrap_or(name), attributes.created_at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +102,18 @@ mod tests {
         ] {
             assert_eq!(unkeyed_markers(text), unkeyed);
         }
+    }
+
+    #[test]
+    fn an_id_is_the_same_with_and_without_redaction() {
+        let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        let plain = format!("shop-{secret}");
+        let redacted = redacted_id(&plain);
+        assert!(!redacted.contains(&secret), "{redacted}");
+        assert_eq!(redacted_id(&redact_name(&plain)), redacted);
+        let identity = |id: &str, at| RedactedIdentity::new("toy", id, at);
+        assert_eq!(identity(&plain, 1.5), identity(&redact_name(&plain), 1.5));
+        assert_ne!(identity(&plain, 1.5), identity(&plain, 2.5));
+        assert_eq!(identity("shop-1", 1.5), None);
     }
 }

@@ -110,6 +110,14 @@ pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>
     }
 }
 
+/// Gives a file another name in the same folder, when nobody writes it.
+pub(crate) fn rename_target(old: &Path, new: &Path) -> Result<()> {
+    let target = resolve_target(old)?;
+    let _lock = WriteLock::acquire(&target, true)?;
+    let _file = lock_old_version(&target, true)?;
+    fs::rename(old, new).map_err(Error::io(old))
+}
+
 /// New version of a file, for the holder of its lock. It is removed when it is dropped before [`NewVersion::replace_target`].
 pub(crate) struct NewVersion {
     file: File,

@@ -33,7 +33,7 @@ pub fn read_columns(
     let row = session.row();
     let mut rows = Rows::default();
     for message in session.messages(EventRange::All)? {
-        rows.add(message?);
+        rows.add_message(message?);
     }
     if let Some(embedder) = options.embedder {
         add_embeddings(&mut rows.messages, embedder)?;
@@ -61,7 +61,7 @@ pub fn read_columns(
     let attributes = SessionAttributes {
         agent: row.agent.clone(),
         model: last_model(row, &rows.messages),
-        created_at: row.started_at.map_or(0.0, seconds_of),
+        created_at: started_seconds(row),
         summary: row.title.clone().unwrap_or_default(),
         cwd: row.cwd.clone().unwrap_or_default(),
         git_branch: row.branch.clone().unwrap_or_default(),
@@ -169,7 +169,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, message: MessageRecord) {
+    fn add_message(&mut self, message: MessageRecord) {
         let Some(first) = message.events.first() else {
             return;
         };
@@ -256,8 +256,9 @@ fn text_or_empty(text: &Option<String>) -> String {
     text.clone().unwrap_or_default()
 }
 
-fn seconds_of(at: TimeMs) -> f64 {
-    at.get() as f64 / 1000.0
+/// Returns the start of a session in seconds since 1970, 0 when it is not known.
+pub(crate) fn started_seconds(row: &SessionRow) -> f64 {
+    row.started_at.map_or(0.0, |at| at.get() as f64 / 1000.0)
 }
 
 /// Returns the time of an event in seconds since 1970, 0 when it has none.

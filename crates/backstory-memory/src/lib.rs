@@ -166,6 +166,7 @@ pub use read::{
     SessionList, SessionRecord, SessionStatus, Sessions, StoredLog, Turn, TurnAction, TurnInputs,
     TurnReplies, TurnTelemetry, UsageCounts, UsageRecord,
 };
+pub use redaction::redact_name;
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, Query,
     RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer, SearchFilter, SearchHit,

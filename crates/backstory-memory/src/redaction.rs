@@ -40,6 +40,12 @@ pub(crate) fn stored_text(redactor: Option<&Redactor>, text: String) -> String {
     }
 }
 
+/// Returns an id or a path with markers in place of its secrets. The hashes of the markers are those of no store: the text is for comparing.
+pub fn redact_name(name: &str) -> String {
+    let redactor = Redactor::new([0; 32]);
+    stored_text(Some(&redactor), stored_path(Some(&redactor), name))
+}
+
 /// Returns a path as it may be shown.
 pub(crate) fn shown_path(redactor: Option<&Redactor>, path: &Path) -> PathBuf {
     PathBuf::from(stored_path(redactor, &path_text(path)))

@@ -183,6 +183,9 @@ impl From<backstory_memory::Error> for Error {
             Memory::NotInCatalogue(_) => Error::new(ErrorKind::NotFound, message)
                 .hint("`backstory patterns approve` takes it in"),
             Memory::Catalogue { .. } => Error::usage(message).hint("mend it by hand, or move it out of the folder"),
+            Memory::Path { ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Error::new(ErrorKind::NotFound, message)
+            }
             Memory::Path { .. } | Memory::Unwritable { .. } | Memory::MergedPattern { .. } | Memory::Publish { .. } => {
                 Error::usage(message)
             }
@@ -232,7 +235,9 @@ impl From<backstory_columnar::Error> for Error {
                 _ => Error::new(ErrorKind::Environment, message),
             },
             Columnar::NoSession { .. } => Error::new(ErrorKind::NotFound, message),
-            Columnar::NotSessionFile { .. } => Error::new(ErrorKind::NotFound, message)
+            Columnar::Empty { .. } => Error::new(ErrorKind::NotFound, message)
+                .hint("`backstory convert` and `backstory export` write such files"),
+            Columnar::NotSessionFile { .. } => Error::usage(message)
                 .hint("`backstory convert` and `backstory export` write such files"),
             Columnar::Format { .. } | Columnar::Damaged { .. } => Error::usage(message).hint(
                 "`backstory convert` and `backstory export` write a new file under another name",

@@ -24,13 +24,13 @@ pub(crate) fn push_links<W: Write + Seek>(
     out: &mut Output<W>,
 ) -> io::Result<()> {
     if links.len() > MAX_COMPACT_LINKS {
-        return header.push(SYMBOL_TABLE, 0, &write_symbol_table(links, out)?);
+        return header.push_message(SYMBOL_TABLE, 0, &write_symbol_table(links, out)?);
     }
     let mut info = vec![0, 0];
     info.extend_from_slice(&UNDEFINED_ADDRESS.to_le_bytes());
     info.extend_from_slice(&UNDEFINED_ADDRESS.to_le_bytes());
-    header.push(LINK_INFO, 0, &info)?;
-    header.push(GROUP_INFO, 1, &[0, 0])?;
+    header.push_message(LINK_INFO, 0, &info)?;
+    header.push_message(GROUP_INFO, 1, &[0, 0])?;
     for (name, address) in links {
         let length = u16::try_from(name.len()).map_err(|_| too_large("a name"))?;
         let mut body = if name.is_ascii() {
@@ -41,7 +41,7 @@ pub(crate) fn push_links<W: Write + Seek>(
         body.extend_from_slice(&length.to_le_bytes());
         body.extend_from_slice(name.as_bytes());
         body.extend_from_slice(&address.to_le_bytes());
-        header.push(LINK, 0, &body)?;
+        header.push_message(LINK, 0, &body)?;
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ fn write_symbol_table<W: Write + Seek>(links: &[Link], out: &mut Output<W>) -> i
         }
         node.resize(8 + LEAF_NAMES * 40, 0);
         level.push(Child {
-            address: out.append(&node)?,
+            address: out.append_bytes(&node)?,
             last_name,
         });
     }
@@ -85,12 +85,12 @@ fn write_symbol_table<W: Write + Seek>(links: &[Link], out: &mut Output<W>) -> i
             break root.address;
         }
     };
-    let data = out.append(&names)?;
+    let data = out.append_bytes(&names)?;
     let mut heap = b"HEAP\0\0\0\0".to_vec();
     for value in [names.len() as u64, NO_FREE_SPACE, data] {
         heap.extend_from_slice(&value.to_le_bytes());
     }
-    let heap = out.append(&heap)?;
+    let heap = out.append_bytes(&heap)?;
     Ok([root.to_le_bytes(), heap.to_le_bytes()].concat())
 }
 
@@ -100,7 +100,7 @@ fn write_tree_level<W: Write + Seek>(
     out: &mut Output<W>,
 ) -> io::Result<Vec<Child>> {
     let node_bytes = 24 + (2 * NODE_CHILDREN + 1) * 8;
-    let first = out.end();
+    let first = out.end_address();
     let count = children.len().div_ceil(NODE_CHILDREN);
     let address_of = |position: usize| first + (position * node_bytes) as u64;
     let mut parents = Vec::new();
@@ -129,7 +129,7 @@ fn write_tree_level<W: Write + Seek>(
         }
         node.resize(node_bytes, 0);
         parents.push(Child {
-            address: out.append(&node)?,
+            address: out.append_bytes(&node)?,
             last_name: smaller,
         });
     }

@@ -38,7 +38,7 @@ pub(crate) struct HeaderBuilder {
 
 impl HeaderBuilder {
     /// Adds a message.
-    pub(crate) fn push(&mut self, kind: u8, flags: u8, body: &[u8]) -> io::Result<()> {
+    pub(crate) fn push_message(&mut self, kind: u8, flags: u8, body: &[u8]) -> io::Result<()> {
         let length =
             u16::try_from(body.len()).map_err(|_| too_large("a message of an object header"))?;
         self.messages.push(kind);
@@ -56,7 +56,7 @@ impl HeaderBuilder {
         let mut info = vec![0, 0];
         info.extend_from_slice(&UNDEFINED_ADDRESS.to_le_bytes());
         info.extend_from_slice(&UNDEFINED_ADDRESS.to_le_bytes());
-        self.push(ATTRIBUTE_INFO, 4, &info)?;
+        self.push_message(ATTRIBUTE_INFO, 4, &info)?;
         for attribute in attributes {
             let dataspace = match attribute.elements {
                 None => vec![2, 0, 0, 0],
@@ -76,7 +76,7 @@ impl HeaderBuilder {
             body.extend_from_slice(&attribute.datatype.bytes);
             body.extend_from_slice(&dataspace);
             body.extend_from_slice(&attribute.data);
-            self.push(ATTRIBUTE, 0, &body)?;
+            self.push_message(ATTRIBUTE, 0, &body)?;
         }
         Ok(())
     }

@@ -37,7 +37,10 @@ impl TextHeap {
     }
 
     /// Writes the collection that is not full yet.
-    pub(crate) fn finish<W: Write + Seek>(&mut self, out: &mut Output<W>) -> io::Result<()> {
+    pub(crate) fn finish_collection<W: Write + Seek>(
+        &mut self,
+        out: &mut Output<W>,
+    ) -> io::Result<()> {
         match self.open.take() {
             Some(collection) => collection.write_to(out),
             None => Ok(()),
@@ -62,15 +65,15 @@ impl TextHeap {
         let need = OBJECT_HEADER_BYTES + text.len().next_multiple_of(8);
         if need > MAX_COLLECTION_BYTES / 2 {
             let size = (COLLECTION_HEADER_BYTES + need).max(MIN_COLLECTION_BYTES);
-            let mut own = Collection::reserve(size, out)?;
-            let reference = own.push(text, length);
+            let mut own = Collection::reserve_collection(size, out)?;
+            let reference = own.push_text(text, length);
             own.write_to(out)?;
             return Ok(reference);
         }
         let fits =
             |open: &Collection| open.bytes.len() + need <= open.size && open.objects < u16::MAX - 1;
         if !self.open.as_ref().is_some_and(fits) {
-            self.finish(out)?;
+            self.finish_collection(out)?;
             while COLLECTION_HEADER_BYTES + need > self.next_size {
                 self.next_size *= 2;
             }
@@ -80,16 +83,16 @@ impl TextHeap {
             none => {
                 let size = self.next_size;
                 self.next_size = (size * 2).min(MAX_COLLECTION_BYTES);
-                none.insert(Collection::reserve(size, out)?)
+                none.insert(Collection::reserve_collection(size, out)?)
             }
         };
-        Ok(open.push(text, length))
+        Ok(open.push_text(text, length))
     }
 }
 
 impl Collection {
-    fn reserve<W: Write + Seek>(size: usize, out: &mut Output<W>) -> io::Result<Self> {
-        let address = out.reserve(size)?;
+    fn reserve_collection<W: Write + Seek>(size: usize, out: &mut Output<W>) -> io::Result<Self> {
+        let address = out.reserve_bytes(size)?;
         let mut bytes = Vec::with_capacity(size);
         bytes.extend_from_slice(b"GCOL\x01\0\0\0");
         bytes.extend_from_slice(&(size as u64).to_le_bytes());
@@ -101,7 +104,7 @@ impl Collection {
         })
     }
 
-    fn push(&mut self, text: &str, length: u32) -> TextReference {
+    fn push_text(&mut self, text: &str, length: u32) -> TextReference {
         self.objects += 1;
         self.bytes.extend_from_slice(&self.objects.to_le_bytes());
         self.bytes.extend_from_slice(&[0; 6]);
@@ -122,7 +125,7 @@ impl Collection {
             self.bytes.extend_from_slice(&[0; 8]);
             self.bytes.extend_from_slice(&(free as u64).to_le_bytes());
         }
-        out.overwrite(self.address, &self.bytes)
+        out.overwrite_bytes(self.address, &self.bytes)
     }
 }
 
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(heap.store_text("", &mut out).unwrap(), [0; 16]);
         assert_ne!(heap.store_text("assistant", &mut out).unwrap(), user);
         assert_ne!(heap.store_text("user", &mut out).unwrap(), user);
-        heap.finish(&mut out).unwrap();
+        heap.finish_collection(&mut out).unwrap();
         let bytes = out.into_inner().unwrap().into_inner();
         assert_eq!(bytes.len(), 4096);
         assert_eq!(&bytes[..8], b"GCOL\x01\0\0\0");
@@ -166,6 +169,6 @@ mod tests {
         assert_eq!(addresses[..5], [0, 4096, 12288, 20480, 28672]);
         let long = heap.store_text(&"x".repeat(100_000), &mut out).unwrap();
         assert_eq!(u32::from_le_bytes(long[..4].try_into().unwrap()), 100_000);
-        heap.finish(&mut out).unwrap();
+        heap.finish_collection(&mut out).unwrap();
     }
 }

@@ -44,11 +44,11 @@ impl ElementFormat {
         }
     }
 
-    pub(crate) fn length(self) -> usize {
+    pub(crate) fn element_bytes(self) -> usize {
         8 + self.size_bytes.map_or(0, |bytes| bytes + 4)
     }
 
-    fn push(self, chunk: Option<&StoredChunk>, out: &mut Vec<u8>) {
+    fn push_element(self, chunk: Option<&StoredChunk>, out: &mut Vec<u8>) {
         let empty = StoredChunk {
             address: UNDEFINED_ADDRESS,
             size: 0,
@@ -85,7 +85,7 @@ pub(crate) fn build_index(
         super_blocks: (0, 0),
         elements: 0,
     };
-    builder.build(chunks);
+    builder.build_blocks(chunks);
     builder.bytes
 }
 
@@ -101,9 +101,9 @@ struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    fn build(&mut self, chunks: &[Option<StoredChunk>]) {
+    fn build_blocks(&mut self, chunks: &[Option<StoredChunk>]) {
         let index_bytes = 14
-            + INDEX_BLOCK_ELEMENTS as usize * self.format.length()
+            + INDEX_BLOCK_ELEMENTS as usize * self.format.element_bytes()
             + (DIRECT_DATA_BLOCKS + (SUPER_BLOCKS - DIRECT_SUPER_BLOCKS) as usize) * 8
             + 4;
         self.bytes.resize(HEADER_BYTES as usize + index_bytes, 0);
@@ -112,7 +112,7 @@ impl IndexBuilder {
         let mut index = self.start_block(b"EAIB", None);
         for position in 0..INDEX_BLOCK_ELEMENTS as usize {
             self.format
-                .push(chunks.get(position).and_then(Option::as_ref), &mut index);
+                .push_element(chunks.get(position).and_then(Option::as_ref), &mut index);
         }
         // Blocks count elements from after those of the index block.
         let chunk_count = chunks.len() as u64;
@@ -136,7 +136,7 @@ impl IndexBuilder {
             }
             offset += blocks * length;
         }
-        seal(&mut index);
+        seal_block(&mut index);
         let header = self.header_block(chunk_count);
         self.bytes[..header.len()].copy_from_slice(&header);
         self.bytes[header.len()..header.len() + index.len()].copy_from_slice(&index);
@@ -145,7 +145,7 @@ impl IndexBuilder {
     fn header_block(&self, chunks: u64) -> Vec<u8> {
         let mut header = b"EAHD\0".to_vec();
         header.push(u8::from(self.format.size_bytes.is_some()));
-        header.push(self.format.length() as u8);
+        header.push(self.format.element_bytes() as u8);
         let [
             index_bits,
             index_elements,
@@ -172,7 +172,7 @@ impl IndexBuilder {
             header.extend_from_slice(&count.to_le_bytes());
         }
         header.extend_from_slice(&(self.base + HEADER_BYTES).to_le_bytes());
-        seal(&mut header);
+        seal_block(&mut header);
         header
     }
 
@@ -220,7 +220,7 @@ impl IndexBuilder {
         let mut block = self.start_block(b"EASB", Some(offset));
         block.extend_from_slice(&initialized);
         block.extend_from_slice(&places);
-        seal(&mut block);
+        seal_block(&mut block);
         self.super_blocks.0 += 1;
         self.super_blocks.1 += block.len() as u64;
         self.append_block(&block)
@@ -239,20 +239,20 @@ impl IndexBuilder {
         let mut block = self.start_block(b"EADB", Some(offset));
         let set = |position: u64| elements.get(position as usize).and_then(Option::as_ref);
         if length > PAGE_ELEMENTS {
-            seal(&mut block);
+            seal_block(&mut block);
             for page in 0..length / PAGE_ELEMENTS {
                 let start = block.len();
                 for position in page * PAGE_ELEMENTS..(page + 1) * PAGE_ELEMENTS {
-                    self.format.push(set(position), &mut block);
+                    self.format.push_element(set(position), &mut block);
                 }
                 let checksum = lookup3(&block[start..]);
                 block.extend_from_slice(&checksum.to_le_bytes());
             }
         } else {
             for position in 0..length {
-                self.format.push(set(position), &mut block);
+                self.format.push_element(set(position), &mut block);
             }
-            seal(&mut block);
+            seal_block(&mut block);
         }
         self.data_blocks.0 += 1;
         self.data_blocks.1 += block.len() as u64;
@@ -277,7 +277,7 @@ fn element_range(
     &chunks[from..chunks.len().min((start + length) as usize)]
 }
 
-fn seal(block: &mut Vec<u8>) {
+fn seal_block(block: &mut Vec<u8>) {
     let checksum = lookup3(block);
     block.extend_from_slice(&checksum.to_le_bytes());
 }

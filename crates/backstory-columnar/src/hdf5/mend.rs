@@ -4,6 +4,7 @@
 //! sizes such as 65,536 in three bytes, where `hdf5-pure` knows one, two, four and eight.
 
 use super::checksum::lookup3;
+use super::cursor::little_endian;
 use super::header::{CONTINUATION, LAYOUT};
 
 const NIL: u8 = 0;
@@ -36,11 +37,7 @@ pub(super) fn header_lengths(bytes: &[u8]) -> Option<(usize, usize)> {
         prefix += 4;
     }
     let width = 1 << (flags & 3);
-    let size = bytes
-        .get(prefix..prefix + width)?
-        .iter()
-        .rev()
-        .fold(0_u64, |size, byte| size << 8 | u64::from(*byte));
+    let size = little_endian(bytes.get(prefix..prefix + width)?);
     prefix += width;
     let total = usize::try_from(size)
         .ok()?
@@ -97,12 +94,7 @@ fn mend_block(
             continue;
         }
         if kind == CONTINUATION && length >= 8 {
-            continuations.push(
-                body[..8]
-                    .iter()
-                    .rev()
-                    .fold(0, |value, byte| value << 8 | u64::from(*byte)),
-            );
+            continuations.push(little_endian(&body[..8]));
         }
         let mended = if kind == LAYOUT {
             mend_layout(body)

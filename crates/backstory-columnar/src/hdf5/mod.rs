@@ -5,6 +5,7 @@
 
 pub(crate) mod checksum;
 pub(crate) mod chunks;
+pub(crate) mod cursor;
 pub(crate) mod datatype;
 pub(crate) mod group;
 pub(crate) mod header;

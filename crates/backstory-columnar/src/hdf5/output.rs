@@ -18,12 +18,12 @@ impl<W: Write + Seek> Output<W> {
     }
 
     /// Address of the next byte appended.
-    pub(crate) fn end(&self) -> u64 {
+    pub(crate) fn end_address(&self) -> u64 {
         self.end
     }
 
     /// Appends `bytes` and returns their address.
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+    pub(crate) fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let address = self.end;
         self.inner.write_all(bytes)?;
         self.end += bytes.len() as u64;
@@ -31,7 +31,7 @@ impl<W: Write + Seek> Output<W> {
     }
 
     /// Appends `length` zero bytes, to be overwritten later, and returns their address.
-    pub(crate) fn reserve(&mut self, length: usize) -> io::Result<u64> {
+    pub(crate) fn reserve_bytes(&mut self, length: usize) -> io::Result<u64> {
         let address = self.end;
         io::copy(
             &mut io::Read::take(io::repeat(0), length as u64),
@@ -42,7 +42,7 @@ impl<W: Write + Seek> Output<W> {
     }
 
     /// Replaces bytes that were appended or reserved before.
-    pub(crate) fn overwrite(&mut self, address: u64, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn overwrite_bytes(&mut self, address: u64, bytes: &[u8]) -> io::Result<()> {
         self.inner.seek(SeekFrom::Start(address))?;
         self.inner.write_all(bytes)?;
         self.inner.seek(SeekFrom::Start(self.end))?;

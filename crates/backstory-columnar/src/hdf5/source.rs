@@ -35,6 +35,8 @@ pub(crate) struct MendedSource {
     length: u64,
     state: Mutex<SourceState>,
     allowance: AtomicU64,
+    #[cfg(test)]
+    reads: AtomicU64,
 }
 
 #[derive(Default)]
@@ -72,12 +74,20 @@ impl SharedSource {
             length,
             state,
             allowance: AtomicU64::new(0),
+            #[cfg(test)]
+            reads: AtomicU64::new(0),
         }))
     }
 
     /// Number of bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.0.length
+    }
+
+    /// Number of reads so far.
+    #[cfg(test)]
+    pub(crate) fn read_count(&self) -> u64 {
+        self.0.reads.load(Ordering::Relaxed)
     }
 
     /// Lets the next operation read up to `bytes`. A file that makes it read more, by references to the same bytes, is refused.
@@ -139,14 +149,14 @@ fn check_array_header(bytes: &[u8]) -> Result<(), FormatError> {
 }
 
 impl MendedSource {
-    fn state(&self) -> MutexGuard<'_, SourceState> {
+    fn lock_state(&self) -> MutexGuard<'_, SourceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads metadata; a whole object header or continuation block is mended.
     fn read_mended(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
         if offset >= VIRTUAL_START {
-            let found = self.state().virtual_blocks.get(&offset).cloned();
+            let found = self.lock_state().virtual_blocks.get(&offset).cloned();
             return found
                 .filter(|block| block.len() == len)
                 .map(|block| block.to_vec())
@@ -158,7 +168,7 @@ impl MendedSource {
             return Ok(bytes);
         }
         let is_header = header_lengths(&bytes).is_some_and(|(total, _)| total == len);
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let order_bytes = state.continuations.get(&offset).copied();
         if !is_header && order_bytes.is_none() {
             return Ok(bytes);
@@ -193,6 +203,8 @@ impl MendedSource {
     }
 
     fn read_plain(&self, offset: u64, len: usize) -> Result<Vec<u8>, FormatError> {
+        #[cfg(test)]
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let end = offset
             .checked_add(len as u64)
             .filter(|end| *end <= self.length)
@@ -228,7 +240,7 @@ impl MendedSource {
     }
 
     fn cached_block(&self, file: &File, number: u64) -> Result<Arc<[u8]>, FormatError> {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.blocks.resize(MAX_BLOCKS, None);
         let place = &mut state.blocks[(number % MAX_BLOCKS as u64) as usize];
         if let Some((held, block)) = place

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use hdf5_pure::FormatError;
 
 use super::SharedSource;
+use super::cursor::little_endian;
 
 /// Collections larger than this hold one text that is read by itself.
 const MAX_COLLECTION_BYTES: u64 = 64 << 20;
@@ -41,16 +42,10 @@ impl<'a> TextReader<'a> {
     }
 
     fn read_text(&mut self, element: &[u8; 16]) -> Result<String, FormatError> {
-        let number = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .rev()
-                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
-        };
         let (length, address, index) = (
-            number(&element[..4]),
-            number(&element[4..12]),
-            number(&element[12..]) as u32,
+            little_endian(&element[..4]),
+            little_endian(&element[4..12]),
+            little_endian(&element[12..]) as u32,
         );
         if length == 0 {
             return Ok(String::new());
@@ -83,17 +78,11 @@ impl<'a> TextReader<'a> {
     /// Returns the places of all texts of a collection.
     fn read_collection(&self, address: u64) -> Result<Vec<TextPlace>, FormatError> {
         let bad = |what: &str| FormatError::VlDataError(format!("heap at {address}: {what}"));
-        let word = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .rev()
-                .fold(0_u64, |value, byte| value << 8 | u64::from(*byte))
-        };
         let header = self.source.read_bytes(address, 16)?;
         if !header.starts_with(b"GCOL\x01") {
             return Err(bad("no collection of texts is there"));
         }
-        let size = word(&header[8..16]);
+        let size = little_endian(&header[8..16]);
         if size < 32 || size > self.source.file_bytes() {
             return Err(bad("its size is not possible"));
         }
@@ -113,8 +102,8 @@ impl<'a> TextReader<'a> {
                     &read
                 }
             };
-            let index = word(&object[..2]) as u32;
-            let length = word(&object[8..16]);
+            let index = little_endian(&object[..2]) as u32;
+            let length = little_endian(&object[8..16]);
             if index == 0 {
                 break;
             }

@@ -53,7 +53,7 @@ impl Filter {
     }
 }
 
-/// How the elements of a dataset are stored.
+/// Storage of the elements of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
     /// In one piece of a fixed size.
@@ -93,7 +93,7 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Begins a file in `inner`, which must be empty.
     pub(crate) fn create(inner: W, threads: usize) -> io::Result<Self> {
         let mut out = Output::new(inner);
-        out.reserve(SUPERBLOCK_BYTES)?;
+        out.reserve_bytes(SUPERBLOCK_BYTES)?;
         Ok(Self {
             out,
             heap: TextHeap::new(),
@@ -168,10 +168,10 @@ impl<W: Write + Seek> FileWriter<W> {
                 let address = if length == 0 {
                     UNDEFINED_ADDRESS
                 } else {
-                    self.out.end()
+                    self.out.end_address()
                 };
                 for piece in pieces {
-                    self.out.append(piece)?;
+                    self.out.append_bytes(piece)?;
                 }
                 self.write_contiguous_header(layout, address, length, attributes)
             }
@@ -222,7 +222,7 @@ impl<W: Write + Seek> FileWriter<W> {
         filter_mask: u32,
     ) -> io::Result<StoredChunk> {
         Ok(StoredChunk {
-            address: self.out.append(packed)?,
+            address: self.out.append_bytes(packed)?,
             size: packed.len() as u64,
             filter_mask,
         })
@@ -246,21 +246,21 @@ impl<W: Write + Seek> FileWriter<W> {
             UNDEFINED_ADDRESS
         } else {
             let format = ElementFormat::new(rows * layout.row_bytes(), !filters.is_empty());
-            let index = build_index(self.out.end(), format, &chunks[..stored]);
-            self.out.append(&index)?
+            let index = build_index(self.out.end_address(), format, &chunks[..stored]);
+            self.out.append_bytes(&index)?
         };
         let mut max = layout.dims.clone();
         max[0] = UNDEFINED_ADDRESS;
         let mut header = HeaderBuilder::default();
-        header.push(DATASPACE, 0, &dataspace_message(&layout.dims, Some(&max)))?;
-        header.push(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
-        header.push(
+        header.push_message(DATASPACE, 0, &dataspace_message(&layout.dims, Some(&max)))?;
+        header.push_message(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
+        header.push_message(
             FILL_VALUE,
             header::CONSTANT,
             &[3, if layout.datatype.is_text { 3 } else { 11 }],
         )?;
         if !filters.is_empty() {
-            header.push(FILTERS, header::CONSTANT, &filter_message(filters))?;
+            header.push_message(FILTERS, header::CONSTANT, &filter_message(filters))?;
         }
         let chunk_dims: Vec<u64> = [*rows]
             .into_iter()
@@ -279,7 +279,7 @@ impl<W: Write + Seek> FileWriter<W> {
         body.push(4);
         body.extend_from_slice(&PARAMETERS);
         body.extend_from_slice(&index.to_le_bytes());
-        header.push(LAYOUT, 0, &body)?;
+        header.push_message(LAYOUT, 0, &body)?;
         header.push_attributes(attributes)?;
         // Room for hdf5-pure to be given sizes of three bytes in four.
         let gap = if width == 3 {
@@ -287,7 +287,7 @@ impl<W: Write + Seek> FileWriter<W> {
         } else {
             0
         };
-        self.out.append(&header.finish(gap))
+        self.out.append_bytes(&header.finish(gap))
     }
 
     /// Writes the header of a contiguous dataset whose bytes are stored, and returns its address.
@@ -299,15 +299,15 @@ impl<W: Write + Seek> FileWriter<W> {
         attributes: &[EncodedAttribute],
     ) -> io::Result<u64> {
         let mut header = HeaderBuilder::default();
-        header.push(DATASPACE, 0, &dataspace_message(&layout.dims, None))?;
-        header.push(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
-        header.push(FILL_VALUE, header::CONSTANT, &[3, 10])?;
+        header.push_message(DATASPACE, 0, &dataspace_message(&layout.dims, None))?;
+        header.push_message(DATATYPE, header::CONSTANT, &layout.datatype.bytes)?;
+        header.push_message(FILL_VALUE, header::CONSTANT, &[3, 10])?;
         let mut body = vec![4, 1];
         body.extend_from_slice(&address.to_le_bytes());
         body.extend_from_slice(&length.to_le_bytes());
-        header.push(LAYOUT, 0, &body)?;
+        header.push_message(LAYOUT, 0, &body)?;
         header.push_attributes(attributes)?;
-        self.out.append(&header.finish(0))
+        self.out.append_bytes(&header.finish(0))
     }
 
     /// Writes a group of members that are stored, and returns its address.
@@ -319,21 +319,21 @@ impl<W: Write + Seek> FileWriter<W> {
         let mut header = HeaderBuilder::default();
         push_links(&mut header, links, &mut self.out)?;
         header.push_attributes(attributes)?;
-        self.out.append(&header.finish(0))
+        self.out.append_bytes(&header.finish(0))
     }
 
     /// Completes the file, whose root group is at `root`, and returns its size.
     pub(crate) fn finish(&mut self, root: u64) -> io::Result<u64> {
-        self.heap.finish(&mut self.out)?;
+        self.heap.finish_collection(&mut self.out)?;
         let mut superblock = b"\x89HDF\r\n\x1a\n\x03\x08\x08\0".to_vec();
-        for value in [0, UNDEFINED_ADDRESS, self.out.end(), root] {
+        for value in [0, UNDEFINED_ADDRESS, self.out.end_address(), root] {
             superblock.extend_from_slice(&value.to_le_bytes());
         }
         let checksum = lookup3(&superblock);
         superblock.extend_from_slice(&checksum.to_le_bytes());
-        self.out.overwrite(0, &superblock)?;
+        self.out.overwrite_bytes(0, &superblock)?;
         self.out.flush()?;
-        Ok(self.out.end())
+        Ok(self.out.end_address())
     }
 }
 

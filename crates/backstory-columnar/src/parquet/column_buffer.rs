@@ -126,7 +126,7 @@ impl ColumnBuffer {
     }
 
     /// Adds the value of the next row, and returns the bytes of memory that it takes.
-    pub(super) fn push(&mut self, value: Value) -> usize {
+    pub(super) fn push_value(&mut self, value: Value) -> usize {
         let text_bytes = match &value {
             Value::Text(text) => text.len(),
             Value::List(texts) => texts.iter().map(|text| text.len() + VALUE_BYTES).sum(),
@@ -165,7 +165,7 @@ impl ColumnBuffer {
     }
 
     /// Writes the values as the column of a row group, and forgets them.
-    pub(super) fn write(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<()> {
+    pub(super) fn write_column(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<()> {
         let has_definitions = self.nullable || self.is_list;
         let definitions = has_definitions.then_some(self.definitions.as_slice());
         let repetitions = self.is_list.then_some(self.repetitions.as_slice());

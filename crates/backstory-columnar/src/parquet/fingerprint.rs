@@ -4,6 +4,7 @@ use backstory_memory::{Memory, SessionId, SessionRow, SessionStatus, TimeMs};
 
 use super::footer::LAYOUT;
 use crate::error::Result;
+use crate::redaction::unkeyed_markers;
 
 /// Number of hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 16;
@@ -28,7 +29,7 @@ pub(super) fn session_fingerprint(
             log.path, log.generation, log.length, log.redactions
         ));
     }
-    Ok(text_fingerprint(&known))
+    Ok(text_fingerprint(&unkeyed_markers(&known)))
 }
 
 /// Returns the fingerprint of a text.

@@ -1,9 +1,12 @@
 //! Footers of Parquet files: their schema, and the sessions that Backstory noted there.
 
+use std::fmt::Write;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use ::parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::metadata::{
+    KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use backstory_memory::SessionRow;
 
 use super::schema::Table;
@@ -23,6 +26,7 @@ const TAIL_BYTES: u64 = 8;
 const TABLE_KEY: &str = "backstory.table";
 const LAYOUT_KEY: &str = "backstory.layout";
 const SESSIONS_KEY: &str = "backstory.sessions";
+const CHECKSUM_KEY: &str = "backstory.checksum";
 
 /// A session of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +55,7 @@ pub(super) struct PartContent {
 
 impl PartContent {
     /// Returns the entries of the footer that [`PartContent::from_metadata`] reads.
-    pub(super) fn to_metadata(&self) -> Vec<KeyValue> {
+    pub(super) fn to_metadata(&self, checksum: String) -> Vec<KeyValue> {
         let rows: Vec<[&str; 3]> = self
             .sessions
             .iter()
@@ -68,19 +72,13 @@ impl PartContent {
             KeyValue::new(TABLE_KEY.to_string(), self.table.name().to_string()),
             KeyValue::new(LAYOUT_KEY.to_string(), LAYOUT.to_string()),
             KeyValue::new(SESSIONS_KEY.to_string(), sessions),
+            KeyValue::new(CHECKSUM_KEY.to_string(), checksum),
         ]
     }
 
     /// Returns the content of a file that Backstory wrote; `None` for one of another program.
     pub(super) fn from_metadata(metadata: &ParquetMetaData) -> Option<PartContent> {
-        let entries = metadata.file_metadata().key_value_metadata()?;
-        let value = |key: &str| {
-            entries
-                .iter()
-                .find(|entry| entry.key == key)?
-                .value
-                .as_deref()
-        };
+        let value = |key: &str| metadata_value(metadata, key);
         let rows: Vec<[String; 3]> = serde_json::from_str(value(SESSIONS_KEY)?).ok()?;
         let session = |[agent, session, fingerprint]: [String; 3]| {
             (SessionKey { agent, session }, fingerprint)
@@ -93,8 +91,51 @@ impl PartContent {
     }
 }
 
+fn metadata_value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a str> {
+    let mut entries = metadata.file_metadata().key_value_metadata()?.iter();
+    entries.find(|entry| entry.key == key)?.value.as_deref()
+}
+
+/// Returns the checksum of a file, given a hash of all that stands before its footer: of the bytes, of what readers need to know of them, and
+/// of the sessions.
+pub(super) fn content_checksum(
+    hasher: &mut blake3::Hasher,
+    row_groups: &[RowGroupMetaData],
+    sessions: &[(SessionKey, String)],
+) -> String {
+    let mut known = format!("{sessions:?}");
+    for group in row_groups {
+        let _ = write!(known, "{};", group.num_rows());
+        for column in group.columns() {
+            let _ = write!(
+                known,
+                "{:?} {:?} {} {} {} {} {:?},",
+                column.column_type(),
+                column.compression(),
+                column.num_values(),
+                column.data_page_offset(),
+                column.compressed_size(),
+                column.uncompressed_size(),
+                column.dictionary_page_offset(),
+            );
+        }
+    }
+    let digest = hasher.update(known.as_bytes()).finalize();
+    digest.to_hex().to_string()
+}
+
+/// Footer in a file.
+pub(super) struct FooterPlace {
+    /// Offset of the footer.
+    pub(super) start: u64,
+    /// Size of the file.
+    pub(super) file_bytes: u64,
+    /// Checksum of all that stands before the footer, in a file that Backstory wrote.
+    pub(super) checksum: Option<String>,
+}
+
 /// Reads the footer of a Parquet file. The file may be damaged or made to do harm.
-pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
+pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, FooterPlace)> {
     let damaged = |what: &str| Error::Damaged {
         path: path.to_owned(),
         place: "the footer".to_string(),
@@ -108,6 +149,11 @@ pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
             .map_err(Error::io(path))
     };
     let not_parquet = "the file is not Parquet, or was cut off";
+    if found.len() == 0 {
+        return Err(Error::Empty {
+            path: path.to_owned(),
+        });
+    }
     // Magic bytes stand at both ends.
     let Some(tail_at) = found.len().checked_sub(TAIL_BYTES).filter(|at| *at >= 4) else {
         return Err(damaged(not_parquet));
@@ -139,5 +185,11 @@ pub(super) fn read_footer(path: &Path) -> Result<(ParquetMetaData, u64)> {
     check_schema_depth(&footer).map_err(damaged)?;
     let metadata = ParquetMetaDataReader::decode_metadata(&footer)
         .map_err(|error| damaged(&error.to_string()))?;
-    Ok((metadata, found.len()))
+    let checksum = metadata_value(&metadata, CHECKSUM_KEY).map(str::to_string);
+    let place = FooterPlace {
+        start: footer_at,
+        file_bytes: found.len(),
+        checksum,
+    };
+    Ok((metadata, place))
 }

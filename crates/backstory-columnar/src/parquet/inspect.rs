@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::footer::{PartContent, read_footer};
 use super::layout::{month_folders, part_files};
 use super::schema::Table;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Summary of a Parquet file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ pub struct RowGroupSummary {
 }
 
 /// Summary of a folder of tables.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct FolderSummary {
     /// The folder.
     pub path: PathBuf,
@@ -89,7 +89,7 @@ pub struct TableSummary {
 
 /// Reads the footer of a Parquet file, of any program. The file may be damaged or made to do harm: no more than 16 MB of it are read.
 pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
-    let (metadata, bytes) = read_footer(path)?;
+    let (metadata, footer) = read_footer(path)?;
     let content = PartContent::from_metadata(&metadata);
     let file = metadata.file_metadata();
     let schema = file.schema_descr();
@@ -128,14 +128,14 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
         table: content.as_ref().map(|content| content.table),
         sessions: content.map(|content| content.sessions.len() as u64),
         rows: count_or_zero(file.num_rows()),
-        bytes,
+        bytes: footer.file_bytes,
         created_by: file.created_by().map(str::to_string),
         columns,
         row_groups,
     })
 }
 
-/// Reads the footers of all parts in a folder that [`write_tables()`](super::write_tables()) wrote.
+/// Reads the footers of all parts in a folder that [`write_tables()`](super::write_tables()) wrote; there may be none.
 pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     let mut tables = Vec::new();
     for table in Table::ALL {
@@ -164,12 +164,6 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
         if summary.files > 0 {
             tables.push(summary);
         }
-    }
-    if tables.is_empty() {
-        return Err(Error::BadTarget {
-            path: folder.to_owned(),
-            what: "has neither HDF5 files nor tables: expected NAME.h5 or TABLE/month=…/part-….parquet".to_string(),
-        });
     }
     Ok(FolderSummary {
         path: folder.to_owned(),

@@ -11,7 +11,7 @@ pub struct TableOptions {
     pub with_unlisted_usage: bool,
     /// Write files although none of their sessions changed.
     pub rewrite: bool,
-    /// Replace a file by one without those of its sessions that are not among the ones to export any more, instead of refusing.
+    /// Leave out sessions of an old file that are not among the ones to export, instead of keeping their rows.
     pub allow_loss: bool,
 }
 

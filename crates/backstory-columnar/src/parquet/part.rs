@@ -30,15 +30,15 @@ impl PartWriter {
         Ok(PartWriter { new, table, writer })
     }
 
-    pub(super) fn push_row<const N: usize>(&mut self, row: [Value; N]) -> Result<()> {
+    pub(super) fn push_row(&mut self, row: impl IntoIterator<Item = Value>) -> Result<()> {
         let pushed = self.writer.push_row(row);
         pushed.map_err(Error::parquet(self.new.target()))
     }
 
     /// Completes the file and puts it in its place; returns the numbers of rows and bytes.
-    pub(super) fn finish(self, content: &PartContent) -> Result<(u64, u64)> {
+    pub(super) fn finish_part(self, content: &PartContent) -> Result<(u64, u64)> {
         debug_assert_eq!(content.table, self.table);
-        let finished = self.writer.finish(content.to_metadata());
+        let finished = self.writer.finish_table(content);
         let rows = finished.map_err(Error::parquet(self.new.target()))?;
         Ok((rows, self.new.replace_target()?))
     }

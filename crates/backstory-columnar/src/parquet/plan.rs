@@ -12,17 +12,37 @@ use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
 use crate::error::{Error, Result};
+use crate::redaction::{has_marker, redacted_id};
 
 /// A part that is there: its month, its path and what it has.
 pub(super) type OldPart = (String, PathBuf, PartContent);
 
+/// File that is to be written.
+#[derive(Clone)]
+pub(super) struct PartTarget {
+    pub(super) table: Table,
+    pub(super) path: PathBuf,
+    /// Sessions whose rows are copied out of the old file, with their fingerprints.
+    pub(super) kept: Vec<(SessionKey, String)>,
+}
+
+impl PartTarget {
+    fn new(table: Table, path: PathBuf) -> Self {
+        PartTarget {
+            table,
+            path,
+            kept: Vec::new(),
+        }
+    }
+}
+
 /// Files that are written in one walk through their sessions.
 pub(super) struct PartPlan {
-    pub(super) targets: Vec<(Table, PathBuf)>,
+    pub(super) targets: Vec<PartTarget>,
     pub(super) sessions: Vec<SessionRow>,
     /// Sessions without an event of their own.
     pub(super) unlisted: Vec<SessionKey>,
-    /// All of them with their fingerprints.
+    /// All of them with their fingerprints. Each target also has those that it keeps.
     pub(super) content: Vec<(SessionKey, String)>,
 }
 
@@ -83,23 +103,20 @@ impl<'a> Planner<'a> {
         old: Option<&PartContent>,
     ) -> Result<Option<PartPlan>> {
         let mut plan = self.part_plan(self.sessions.to_vec())?;
-        plan.targets = vec![(table, file.to_owned())];
         if table == Table::Usage && self.options.with_unlisted_usage {
             for (key, fingerprint) in self.unlisted_sessions()? {
                 plan.unlisted.push(key.clone());
                 plan.content.push((key, fingerprint));
             }
         }
+        let mut target = PartTarget::new(table, file.to_owned());
         if let Some(old) = old {
-            let kept: HashSet<&SessionKey> = plan.content.iter().map(|(key, _)| key).collect();
-            let lost = old
-                .sessions
-                .iter()
-                .map(|(key, _)| key)
-                .filter(|key| !kept.contains(key));
-            self.allow_lost(file, lost)?;
+            let written: HashSet<&SessionKey> = plan.content.iter().map(|(key, _)| key).collect();
+            target.kept = self.keep_sessions(file, old, |key| !written.contains(key))?;
         }
-        Ok((!self.is_current(old, &plan.content)).then_some(plan))
+        let content = [&plan.content[..], &target.kept].concat();
+        plan.targets = vec![target];
+        Ok((!self.is_current(old, &content)).then_some(plan))
     }
 
     /// Plans the part of the sessions without an event of their own.
@@ -124,18 +141,23 @@ impl<'a> Planner<'a> {
         let with_all = self.options.with_unlisted_usage;
         let mut content = self.unlisted_sessions()?;
         content.retain(|(key, _)| with_all || old_keys.contains(key));
-        let kept: HashSet<&SessionKey> = content.iter().map(|(key, _)| key).collect();
-        let listed = self.listed()?;
-        let lost = old_keys
-            .iter()
-            .filter(|key| !kept.contains(*key) && !listed.contains_key(*key));
-        let lost: Vec<SessionKey> = lost.map(|key| (*key).clone()).collect();
-        self.allow_lost(&target, lost.iter())?;
-        if self.is_current(old, &content) || (old.is_none() && content.is_empty()) {
+        let mut plan_target = PartTarget::new(Table::Usage, target);
+        if let Some(old) = old {
+            let written: HashSet<&SessionKey> = content.iter().map(|(key, _)| key).collect();
+            let listed = self.listed_sessions()?;
+            let is_unknown = |key: &SessionKey| !listed.contains_key(key);
+            let is_unknown = |key: &SessionKey| !written.contains(key) && is_unknown(key);
+            let unknown: HashSet<&SessionKey> =
+                old_keys.into_iter().filter(|key| is_unknown(key)).collect();
+            let path = &plan_target.path;
+            plan_target.kept = self.keep_sessions(path, old, |key| unknown.contains(key))?;
+        }
+        let whole = [&content[..], &plan_target.kept].concat();
+        if self.is_current(old, &whole) || (old.is_none() && content.is_empty()) {
             return Ok(None);
         }
         Ok(Some(PartPlan {
-            targets: vec![(Table::Usage, target)],
+            targets: vec![plan_target],
             sessions: Vec::new(),
             unlisted: content.iter().map(|(key, _)| key.clone()).collect(),
             content,
@@ -159,19 +181,22 @@ impl<'a> Planner<'a> {
                 places.extend(content.sessions.iter().map(|(key, _)| (key, place.clone())));
             }
         }
+        let unknown_places = self.places_of_unknown_sessions(&places)?;
         let mut by_place: BTreeMap<(String, String), Vec<SessionRow>> = BTreeMap::new();
         for session in self.sessions {
             let known = places.get(&SessionKey::of_row(session)).cloned();
-            let place = known.unwrap_or_else(|| place_of(session.started_at));
+            let place =
+                known.unwrap_or_else(|| free_place(place_of(session.started_at), &unknown_places));
             by_place.entry(place).or_default().push(session.clone());
         }
         let mut plans = Vec::new();
         for ((month, part), mut sessions) in by_place {
-            let tables = Table::ALL.map(|table| (table, part_path(folder, table, &month, &part)));
-            let old_content = |path: &Path| old_parts.get(path).copied();
+            let tables = Table::ALL
+                .map(|table| PartTarget::new(table, part_path(folder, table, &month, &part)));
+            let old_content = |target: &PartTarget| old_parts.get(target.path.as_path()).copied();
             let selected = self.content_of(&sessions)?;
-            let needs_writing = |(_, path): &&(Table, PathBuf)| {
-                let Some(old) = old_content(path) else {
+            let needs_writing = |target: &&PartTarget| {
+                let Some(old) = old_content(target) else {
                     return true;
                 };
                 let old_state: HashMap<_, _> = old
@@ -183,33 +208,50 @@ impl<'a> Planner<'a> {
                     |(key, state): &(SessionKey, String)| old_state.get(key) == Some(&state);
                 self.options.rewrite || !old.is_current_layout || !selected.iter().all(is_same)
             };
-            let targets: Vec<(Table, PathBuf)> =
+            let mut targets: Vec<PartTarget> =
                 tables.iter().filter(needs_writing).cloned().collect();
             if targets.is_empty() {
                 continue;
             }
-            // The part gets all sessions that any of its tables has.
+            // The part gets all sessions that any of its tables has: from the memory, or else out of the old file.
             let chosen: HashSet<&SessionKey> = selected.iter().map(|(key, _)| key).collect();
-            let contents = tables.iter().filter_map(|(_, path)| old_content(path));
+            let contents = tables.iter().filter_map(old_content);
             let others = contents
                 .flat_map(|content| &content.sessions)
                 .map(|(key, _)| key);
             let others: BTreeSet<&SessionKey> =
                 others.filter(|key| !chosen.contains(key)).collect();
             if !others.is_empty() {
-                let listed = self.listed()?;
+                let listed = self.listed_sessions()?;
                 sessions.extend(others.iter().filter_map(|key| listed.get(*key).cloned()));
-                let lost: Vec<&SessionKey> = others
+                let unknown: HashSet<&SessionKey> = others
                     .into_iter()
                     .filter(|key| !listed.contains_key(*key))
                     .collect();
-                let path = targets.first().map_or(folder, |(_, path)| path.as_path());
-                self.allow_lost(path, lost.into_iter())?;
+                for target in &mut targets {
+                    if let Some(old) = old_content(target) {
+                        let is_kept = |key: &SessionKey| unknown.contains(key);
+                        target.kept = self.keep_sessions(&target.path, old, is_kept)?;
+                    }
+                }
             }
             let plan = self.part_plan(sessions)?;
             plans.push(PartPlan { targets, ..plan });
         }
         Ok(plans)
+    }
+
+    /// Returns the places of sessions that the memory does not know. Files there are left alone if they can be.
+    fn places_of_unknown_sessions(
+        &mut self,
+        places: &HashMap<&SessionKey, (String, String)>,
+    ) -> Result<HashSet<(String, String)>> {
+        if places.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let listed = self.listed_sessions()?;
+        let unknown = places.iter().filter(|(key, _)| !listed.contains_key(*key));
+        Ok(unknown.map(|(_, place)| place.clone()).collect())
     }
 
     fn part_plan(&mut self, mut sessions: Vec<SessionRow>) -> Result<PartPlan> {
@@ -245,14 +287,14 @@ impl<'a> Planner<'a> {
     }
 
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
-        self.listed()?;
+        self.listed_sessions()?;
         let listed = self.listed.as_ref();
         Ok(self
             .totals
             .sessions_except(|key| listed.is_some_and(|listed| listed.contains_key(key))))
     }
 
-    fn listed(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
+    fn listed_sessions(&mut self) -> Result<&HashMap<SessionKey, SessionRow>> {
         let listed = match self.listed.take() {
             Some(listed) => listed,
             None => {
@@ -265,25 +307,82 @@ impl<'a> Planner<'a> {
         Ok(self.listed.insert(listed))
     }
 
-    fn allow_lost<'k>(
+    /// Returns the sessions of an old file that are to be copied. Those of another layout cannot be.
+    fn keep_sessions(
         &self,
         path: &Path,
-        mut lost: impl Iterator<Item = &'k SessionKey>,
-    ) -> Result<()> {
-        match lost.next() {
-            Some(first) if !self.options.allow_loss => {
-                let count = match lost.count() {
-                    0 => "1 session".to_string(),
-                    more => format!("{} sessions", more + 1),
-                };
-                Err(Error::LostSessions {
-                    path: path.to_owned(),
-                    count,
-                    example: first.session.clone(),
-                    agent: first.agent.clone(),
-                })
-            }
-            _ => Ok(()),
+        old: &PartContent,
+        is_kept: impl Fn(&SessionKey) -> bool,
+    ) -> Result<Vec<(SessionKey, String)>> {
+        if self.options.allow_loss {
+            return Ok(Vec::new());
+        }
+        let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
+        let kept: Vec<(SessionKey, String)> = kept.cloned().collect();
+        match kept.first() {
+            Some((first, _)) if !old.is_current_layout => Err(Error::LostSessions {
+                path: path.to_owned(),
+                count: match kept.len() {
+                    1 => "1 session".to_string(),
+                    count => format!("{count} sessions"),
+                },
+                example: first.session.clone(),
+                agent: first.agent.clone(),
+            }),
+            _ => Ok(kept),
         }
     }
+
+    /// Gives sessions whose ids have secrets the ids that they have now: their markers depend on redaction and on the key.
+    pub(super) fn rename_redacted<'c>(
+        &mut self,
+        contents: impl IntoIterator<Item = &'c mut PartContent>,
+    ) -> Result<()> {
+        let mut keys: Vec<SessionKey> = self
+            .totals
+            .sessions_except(|_| false)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect();
+        keys.extend(self.listed_sessions()?.keys().cloned());
+        let known: HashSet<&SessionKey> = keys.iter().collect();
+        let redacted = |key: &SessionKey| SessionKey {
+            agent: key.agent.clone(),
+            session: redacted_id(&key.session),
+        };
+        let renamed: HashMap<SessionKey, &SessionKey> = keys
+            .iter()
+            .map(|key| (redacted(key), key))
+            .filter(|(redacted, _)| has_marker(&redacted.session))
+            .collect();
+        if renamed.is_empty() {
+            return Ok(());
+        }
+        for (key, _) in contents
+            .into_iter()
+            .flat_map(|content| &mut content.sessions)
+        {
+            if !known.contains(key)
+                && let Some(current) = renamed.get(&redacted(key))
+            {
+                *key = (*current).clone();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a place in a month that is not taken: that of the day, or one with a number behind it.
+fn free_place(
+    (month, day): (String, String),
+    taken: &HashSet<(String, String)>,
+) -> (String, String) {
+    let mut place = (month, day);
+    let day = place.1.clone();
+    let mut number = 1;
+    while taken.contains(&place) {
+        number += 1;
+        place.1 = format!("{day}-{number}");
+    }
+    place
 }

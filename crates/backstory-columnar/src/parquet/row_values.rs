@@ -38,7 +38,7 @@ impl SharedEvent {
     pub(super) fn new(mut record: EventRecord) -> Self {
         let shared = |text: String| ByteArray::from(text.into_bytes());
         SharedEvent {
-            at: record.timestamp.as_deref().and_then(milliseconds),
+            at: record.timestamp.as_deref().and_then(parse_milliseconds),
             text: shared(std::mem::take(&mut record.text)),
             command: record.command.take().map(shared),
             arguments: record.arguments.take().map(shared),
@@ -48,7 +48,7 @@ impl SharedEvent {
 }
 
 /// Milliseconds since 1970 of a time that the library wrote as text.
-fn milliseconds(time: &str) -> Option<i64> {
+fn parse_milliseconds(time: &str) -> Option<i64> {
     time.parse::<Timestamp>()
         .ok()
         .map(Timestamp::as_millisecond)

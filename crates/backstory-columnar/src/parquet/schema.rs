@@ -126,7 +126,7 @@ impl Table {
         for column in self.columns() {
             let path = leaf_path(column);
             builder = match column.kind {
-                // Nearly every value is another one: a dictionary would be built in vain, and the smallest text tells nothing.
+                // Nearly every value is another one: a dictionary would be built in vain, and statistics of texts help no query.
                 Text => builder
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_statistics_enabled(path, EnabledStatistics::None),

@@ -18,7 +18,7 @@ pub(super) struct TableFiles {
 }
 
 impl TableFiles {
-    fn part(&mut self, table: Table) -> Option<&mut PartWriter> {
+    fn part_of_table(&mut self, table: Table) -> Option<&mut PartWriter> {
         self.parts
             .iter_mut()
             .find(|(of, _)| *of == table)
@@ -30,7 +30,8 @@ impl TableFiles {
         table: Table,
         row: impl FnOnce() -> [Value; N],
     ) -> Result<()> {
-        self.part(table).map_or(Ok(()), |part| part.push_row(row()))
+        self.part_of_table(table)
+            .map_or(Ok(()), |part| part.push_row(row()))
     }
 
     /// Writes all rows of a session.
@@ -42,7 +43,7 @@ impl TableFiles {
         on_event: &mut dyn FnMut(),
     ) -> Result<()> {
         let walked = memory.sessions().open(session.clone());
-        if self.part(Table::Sessions).is_some() {
+        if self.part_of_table(Table::Sessions).is_some() {
             let usage = walked.usage()?;
             self.push_row(Table::Sessions, || session_row(session, &usage, now))?;
         }
@@ -56,7 +57,7 @@ impl TableFiles {
         for record in walked.events(EventRange::All)? {
             let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;
-            if let Some(part) = self.part(Table::ToolCalls)
+            if let Some(part) = self.part_of_table(Table::ToolCalls)
                 && let Some(row) = calls.take_event(&names, &event)
             {
                 part.push_row(row)?;
@@ -76,7 +77,7 @@ impl TableFiles {
         key: &SessionKey,
         session: Option<&SessionRow>,
     ) -> Result<()> {
-        let Some(part) = self.part(Table::Usage) else {
+        let Some(part) = self.part_of_table(Table::Usage) else {
             return Ok(());
         };
         for row in usage_rows(memory, key, session)? {

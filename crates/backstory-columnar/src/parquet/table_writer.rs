@@ -1,28 +1,28 @@
 //! A table on its way into a file.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use ::parquet::errors::Result;
-use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::writer::SerializedFileWriter;
 
 use super::column_buffer::{ColumnBuffer, Value};
+use super::footer::{PartContent, content_checksum};
 use super::schema::Table;
 
-/// A row group ends when it has so many rows: what DuckDB reads on one thread.
+/// Maximum number of rows of a row group: what DuckDB reads on one thread.
 const MAX_ROW_GROUP_ROWS: u64 = 122_880;
 
-/// A row group ends when its values take so much memory.
+/// Memory of the values of a row group at which it ends.
 const MAX_ROW_GROUP_BYTES: usize = 24 << 20;
 
-/// Rows between two looks at the size of a page; a page of long texts grows by so many of them at most.
+/// Rows between two checks of the size of a page, and thus the most by which a page of long texts grows.
 const PAGE_CHECK_ROWS: usize = 64;
 
 /// Writer of the rows of a table. Not more than a row group is in memory.
 pub(super) struct TableWriter {
-    writer: SerializedFileWriter<BufWriter<File>>,
+    writer: SerializedFileWriter<HashingWriter<BufWriter<File>>>,
     columns: Vec<ColumnBuffer>,
     buffered_rows: u64,
     buffered_bytes: usize,
@@ -38,7 +38,10 @@ impl TableWriter {
         let properties = Arc::new(properties.build());
         Ok(TableWriter {
             writer: SerializedFileWriter::new(
-                BufWriter::with_capacity(1 << 18, file),
+                HashingWriter {
+                    out: BufWriter::with_capacity(1 << 18, file),
+                    hasher: blake3::Hasher::new(),
+                },
                 schema,
                 properties,
             )?,
@@ -50,10 +53,9 @@ impl TableWriter {
     }
 
     /// Adds a row, its values in the order of the columns.
-    pub(super) fn push_row<const N: usize>(&mut self, row: [Value; N]) -> Result<()> {
-        debug_assert_eq!(N, self.columns.len());
+    pub(super) fn push_row(&mut self, row: impl IntoIterator<Item = Value>) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
-            self.buffered_bytes += column.push(value);
+            self.buffered_bytes += column.push_value(value);
         }
         self.buffered_rows += 1;
         if self.buffered_rows >= MAX_ROW_GROUP_ROWS || self.buffered_bytes >= MAX_ROW_GROUP_BYTES {
@@ -66,7 +68,7 @@ impl TableWriter {
         let mut row_group = self.writer.next_row_group()?;
         for buffer in &mut self.columns {
             if let Some(column) = row_group.next_column()? {
-                buffer.write(column)?;
+                buffer.write_column(column)?;
             }
         }
         row_group.close()?;
@@ -76,15 +78,40 @@ impl TableWriter {
     }
 
     /// Writes what is left and the footer; returns the number of rows.
-    pub(super) fn finish(mut self, metadata: Vec<KeyValue>) -> Result<u64> {
+    pub(super) fn finish_table(mut self, content: &PartContent) -> Result<u64> {
         if self.buffered_rows > 0 {
             self.write_row_group()?;
         }
-        for entry in metadata {
+        self.writer.flush()?;
+        let mut hasher = self.writer.inner().hasher.clone();
+        let checksum = content_checksum(
+            &mut hasher,
+            self.writer.flushed_row_groups(),
+            &content.sessions,
+        );
+        for entry in content.to_metadata(checksum) {
             self.writer.append_key_value_metadata(entry);
         }
         let rows = self.rows;
         self.writer.into_inner()?.flush()?;
         Ok(rows)
+    }
+}
+
+/// Writer that hashes what is written.
+struct HashingWriter<W> {
+    out: W,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Write for HashingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

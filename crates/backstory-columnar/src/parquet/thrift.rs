@@ -30,11 +30,11 @@ const TYPE_STRUCT: u8 = 12;
 pub(super) fn check_schema_depth(footer: &[u8]) -> Result<(), &'static str> {
     let mut input = Input { bytes: footer };
     let mut field = 0;
-    while let Some(kind) = input.field(&mut field)? {
+    while let Some(kind) = input.next_field(&mut field)? {
         if field == SCHEMA_FIELD && kind == TYPE_LIST {
             check_elements(&mut input)?;
         } else {
-            input.skip(kind, 0)?;
+            input.skip_value(kind, 0)?;
         }
     }
     Ok(())
@@ -42,7 +42,7 @@ pub(super) fn check_schema_depth(footer: &[u8]) -> Result<(), &'static str> {
 
 /// Elements of the schema are the nodes of a tree, each before its children.
 fn check_elements(input: &mut Input<'_>) -> Result<(), &'static str> {
-    let (kind, count) = input.list()?;
+    let (kind, count) = input.take_list_header()?;
     if kind != TYPE_STRUCT {
         return Err("its schema is not a list of elements");
     }
@@ -51,11 +51,11 @@ fn check_elements(input: &mut Input<'_>) -> Result<(), &'static str> {
     for _ in 0..count {
         let mut children = 0;
         let mut field = 0;
-        while let Some(kind) = input.field(&mut field)? {
+        while let Some(kind) = input.next_field(&mut field)? {
             if field == CHILDREN_FIELD && kind == TYPE_I32 {
-                children = input.zigzag()?;
+                children = input.take_zigzag()?;
             } else {
-                input.skip(kind, 0)?;
+                input.skip_value(kind, 0)?;
             }
         }
         while open.last() == Some(&0) {
@@ -79,7 +79,7 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn byte(&mut self) -> Result<u8, &'static str> {
+    fn take_byte(&mut self) -> Result<u8, &'static str> {
         let (first, rest) = self
             .bytes
             .split_first()
@@ -88,10 +88,10 @@ impl Input<'_> {
         Ok(*first)
     }
 
-    fn varint(&mut self) -> Result<u64, &'static str> {
+    fn take_varint(&mut self) -> Result<u64, &'static str> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
+            let byte = self.take_byte()?;
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(number);
@@ -100,36 +100,36 @@ impl Input<'_> {
         Err("its footer has a number that is too long")
     }
 
-    fn zigzag(&mut self) -> Result<i64, &'static str> {
-        let number = self.varint()?;
+    fn take_zigzag(&mut self) -> Result<i64, &'static str> {
+        let number = self.take_varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    fn advance(&mut self, count: u64) -> Result<(), &'static str> {
+    fn skip_bytes(&mut self, count: u64) -> Result<(), &'static str> {
         let count = usize::try_from(count).map_err(|_| "its footer ends too early")?;
         self.bytes = self.bytes.get(count..).ok_or("its footer ends too early")?;
         Ok(())
     }
 
     /// Returns the type of the next field, whose number takes the place of the one before; `None` at the end of the struct.
-    fn field(&mut self, number: &mut i64) -> Result<Option<u8>, &'static str> {
-        let header = self.byte()?;
+    fn next_field(&mut self, number: &mut i64) -> Result<Option<u8>, &'static str> {
+        let header = self.take_byte()?;
         let kind = header & 0x0f;
         if kind == TYPE_STOP {
             return Ok(None);
         }
         *number = match header >> 4 {
-            0 => self.zigzag()?,
+            0 => self.take_zigzag()?,
             step => number.saturating_add(i64::from(step)),
         };
         Ok(Some(kind))
     }
 
     /// Returns type and number of the elements of a list, which cannot be more than there are bytes.
-    fn list(&mut self) -> Result<(u8, u64), &'static str> {
-        let header = self.byte()?;
+    fn take_list_header(&mut self) -> Result<(u8, u64), &'static str> {
+        let header = self.take_byte()?;
         let count = match header >> 4 {
-            15 => self.varint()?,
+            15 => self.take_varint()?,
             count => u64::from(count),
         };
         if count > self.bytes.len() as u64 {
@@ -138,34 +138,34 @@ impl Input<'_> {
         Ok((header & 0x0f, count))
     }
 
-    fn skip(&mut self, kind: u8, depth: usize) -> Result<(), &'static str> {
+    fn skip_value(&mut self, kind: u8, depth: usize) -> Result<(), &'static str> {
         if depth > MAX_SKIP_DEPTH {
             return Err("its footer is nested too deeply");
         }
         match kind {
             TYPE_TRUE | TYPE_FALSE => Ok(()),
-            TYPE_BYTE => self.advance(1),
-            4..=TYPE_I64 => self.varint().map(|_| ()),
-            TYPE_DOUBLE => self.advance(8),
+            TYPE_BYTE => self.skip_bytes(1),
+            4..=TYPE_I64 => self.take_varint().map(|_| ()),
+            TYPE_DOUBLE => self.skip_bytes(8),
             TYPE_BINARY => {
-                let length = self.varint()?;
-                self.advance(length)
+                let length = self.take_varint()?;
+                self.skip_bytes(length)
             }
             TYPE_LIST | TYPE_SET => {
-                let (kind, count) = self.list()?;
+                let (kind, count) = self.take_list_header()?;
                 for _ in 0..count {
                     match kind {
                         // In lists, unlike in structs, they have a byte of their own.
-                        TYPE_TRUE | TYPE_FALSE => self.advance(1)?,
-                        kind => self.skip(kind, depth + 1)?,
+                        TYPE_TRUE | TYPE_FALSE => self.skip_bytes(1)?,
+                        kind => self.skip_value(kind, depth + 1)?,
                     }
                 }
                 Ok(())
             }
             TYPE_STRUCT => {
                 let mut field = 0;
-                while let Some(kind) = self.field(&mut field)? {
-                    self.skip(kind, depth + 1)?;
+                while let Some(kind) = self.next_field(&mut field)? {
+                    self.skip_value(kind, depth + 1)?;
                 }
                 Ok(())
             }

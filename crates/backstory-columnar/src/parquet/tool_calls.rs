@@ -42,7 +42,7 @@ struct Call {
 }
 
 impl Call {
-    fn bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         let texts = [&self.arguments, &self.input_text, &self.command];
         let texts = texts
             .into_iter()
@@ -77,7 +77,7 @@ impl ToolCalls {
                 duration_ms: record.duration_ms,
                 model: record.model.clone(),
             };
-            self.bytes += call.bytes();
+            self.bytes += call.memory_bytes();
             self.waiting.insert(record.seq, call);
             return (self.bytes > MAX_WAITING_BYTES)
                 .then(|| self.next_unanswered(names))
@@ -88,7 +88,7 @@ impl ToolCalls {
         }
         let call = record.call.and_then(|seq| self.waiting.remove(&seq));
         if let Some(call) = &call {
-            self.bytes = self.bytes.saturating_sub(call.bytes());
+            self.bytes = self.bytes.saturating_sub(call.memory_bytes());
         }
         Some(tool_call_row(names, record.call, call, Some(event)))
     }
@@ -96,7 +96,7 @@ impl ToolCalls {
     /// Returns the row of the oldest call that has no result.
     pub(super) fn next_unanswered(&mut self, names: &SessionNames) -> Option<ToolCallRow> {
         let (seq, call) = self.waiting.pop_first()?;
-        self.bytes = self.bytes.saturating_sub(call.bytes());
+        self.bytes = self.bytes.saturating_sub(call.memory_bytes());
         Some(tool_call_row(names, Some(seq), Some(call), None))
     }
 }

@@ -1,11 +1,13 @@
 //! Writing files that were planned, several at a time.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use backstory_memory::{Damage, Memory, TimeMs};
 
 use super::footer::PartContent;
+use super::kept_rows::copy_kept_rows;
 use super::options::TableProgress;
 use super::part::PartWriter;
 use super::plan::PartPlan;
@@ -113,10 +115,15 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
     // Nobody waits for the steps of an export that failed.
     let report = |step: Step| drop(steps.send(step));
     let mut files = TableFiles::default();
-    for (table, path) in &plan.targets {
-        files
-            .parts
-            .push((*table, PartWriter::create(path, *table)?));
+    let mut kept = HashMap::new();
+    for target in &plan.targets {
+        let mut part = PartWriter::create(&target.path, target.table)?;
+        if !target.kept.is_empty() {
+            let keys = target.kept.iter().map(|(key, _)| key).collect();
+            copy_kept_rows(&target.path, target.table, &keys, &mut part)?;
+        }
+        kept.insert(target.table, &target.kept[..]);
+        files.parts.push((target.table, part));
     }
     for session in &plan.sessions {
         let mut events = 0;
@@ -139,9 +146,9 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
         let content = PartContent {
             table,
             is_current_layout: true,
-            sessions: plan.content.clone(),
+            sessions: [&plan.content, kept.get(&table).copied().unwrap_or_default()].concat(),
         };
-        let (rows, bytes) = part.finish(&content)?;
+        let (rows, bytes) = part.finish_part(&content)?;
         report(Step::File { rows, bytes });
     }
     Ok(())

@@ -36,8 +36,8 @@ pub struct TableReport {
     pub damage: Vec<Damage>,
 }
 
-/// Writes one table of these sessions into a file. A file that is there already must be of the same table, and is replaced if any of its
-/// sessions changed; one with other sessions is an error, unless losing them is allowed.
+/// Writes one table of these sessions into a file. A file that is there already must be of the same table. It is replaced if any of these
+/// sessions is new or changed, and keeps the rows of its other sessions.
 pub fn write_table(
     memory: &Memory,
     sessions: &[SessionRow],
@@ -48,8 +48,9 @@ pub fn write_table(
 ) -> Result<TableReport> {
     let file = &resolve_target(file)?;
     let _lock = WriteLock::acquire(file, true)?;
-    let old = existing_part(file, table)?;
+    let mut old = existing_part(file, table)?;
     let mut planner = Planner::new(memory, sessions, options, &[table])?;
+    planner.rename_redacted(&mut old)?;
     let mut report = TableReport::default();
     match planner.plan_file(table, file, old.as_ref())? {
         Some(plan) => write_parts(memory, vec![plan], options.now, progress, &mut report)?,
@@ -59,8 +60,8 @@ pub fn write_table(
 }
 
 /// Writes all tables of these sessions into a folder, which may have some already: of those, only the parts are written whose sessions
-/// changed. Sessions that a part has and that are not among these are read from the memory, too; one that the memory does not have is an
-/// error before anything is written, unless losing it is allowed.
+/// changed. Sessions that such a part has and that are not among these are read from the memory, too; rows of one that the memory does not have
+/// are copied.
 pub fn write_tables(
     memory: &Memory,
     sessions: &[SessionRow],
@@ -83,12 +84,13 @@ pub fn write_tables(
         }
     }
     let mut planner = Planner::new(memory, sessions, options, &Table::ALL)?;
+    planner.rename_redacted(old.iter_mut().map(|(_, _, content)| content))?;
     let mut report = TableReport::default();
     // A session that has events now leaves the part of those without before it comes into another one.
     let unlisted = planner.plan_unlisted(folder, &old)?;
     let parts = planner.plan_folder(folder, &old)?;
     let targets = unlisted.iter().chain(&parts).flat_map(|plan| &plan.targets);
-    let replaced: HashSet<&Path> = targets.map(|(_, path)| path.as_path()).collect();
+    let replaced: HashSet<&Path> = targets.map(|target| target.path.as_path()).collect();
     let is_kept = |(_, path, _): &&OldPart| !replaced.contains(path.as_path());
     report.files_unchanged = old.iter().filter(is_kept).count() as u64;
     for plans in [Vec::from_iter(unlisted), parts] {
@@ -104,7 +106,7 @@ fn existing_part(path: &Path, table: Table) -> Result<Option<PartContent>> {
         Err(error) => return Err(Error::io(path)(error)),
         Ok(_) => {}
     }
-    let (metadata, _) = read_footer(path)?;
+    let (metadata, _) = read_footer(path).map_err(Error::of_output)?;
     let refuse = |what: String| {
         Err(Error::BadTarget {
             path: path.to_owned(),

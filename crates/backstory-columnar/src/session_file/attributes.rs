@@ -1,9 +1,17 @@
 //! Attributes of sessions: those that are known, and those of other writers as they are written again.
 
+use std::collections::HashMap;
+
 use hdf5_pure::{AttrValue, Datatype};
 
 use crate::hdf5::datatype::{double_type, encode_datatype, integer_type, single_type};
 use crate::rows::{AttributeValue, SessionAttributes};
+
+/// Returns the text of an attribute, empty when there is none.
+pub(super) fn text_attribute(attributes: &HashMap<String, AttrValue>, name: &str) -> String {
+    let text = attributes.get(name).and_then(AttrValue::as_str);
+    text.unwrap_or_default().to_owned()
+}
 
 /// Sets a text that session files have; returns false for another name.
 pub(super) fn set_known_text(attributes: &mut SessionAttributes, name: &str, text: &str) -> bool {

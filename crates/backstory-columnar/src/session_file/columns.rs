@@ -1,7 +1,7 @@
 //! Columns of `messages` and `tool_calls`: windows of rows, with every size checked before it is read.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Dataset, Datatype, Group};
@@ -115,7 +115,7 @@ impl<'a> Columns<'a> {
     /// Number of rows of a dataset, 0 when there is none.
     pub(super) fn dataset_rows(&self, name: &str) -> Result<u64> {
         Ok(self
-            .with_dataset(name, |_, shape| Ok(shape.rows()))?
+            .with_dataset(name, |_, shape| Ok(shape.row_count()))?
             .unwrap_or(0))
     }
 
@@ -139,7 +139,15 @@ impl<'a> Columns<'a> {
         self.used_rows("tool_use_id", "call_index", CALL_FIELDS)
     }
 
-    /// Number of rows before those that were only allocated. A file that was not closed does not tell it: then rows at the end without id,
+    /// Number of tool calls with different ids, and of those without one.
+    pub(super) fn distinct_calls(&self) -> Result<u64> {
+        let ids = self.read_texts("tool_use_id", 0..self.call_rows()?)?;
+        let mut known = HashSet::new();
+        let calls = ids.iter().filter(|id| id.is_empty() || known.insert(*id));
+        Ok(calls.count() as u64)
+    }
+
+    /// Number of rows before those that were only allocated. A file that was not closed does not have it: then rows at the end without id,
     /// time and content are unused.
     fn used_rows(&self, id: &str, index: &str, fields: [&str; 4]) -> Result<u64> {
         let rows = self.dataset_rows(id)?;
@@ -148,20 +156,20 @@ impl<'a> Columns<'a> {
                 "{rows} rows cannot be in a file of {} bytes",
                 self.file.file_bytes()
             );
-            return Err(self.file.damaged(&self.dataset_place(id), what));
+            return Err(self.file.damaged_error(&self.dataset_place(id), what));
         }
         let attributes = self.file.group_attributes(&self.group, &self.place)?;
-        let told = attributes
+        let recorded = attributes
             .get(ROWS_USED)
             .and_then(AttrValue::as_u64)
             .unwrap_or(0)
             .min(rows);
         let mut end = rows;
-        while end > told {
-            let start = end.saturating_sub(SEARCH_ROWS).max(told);
-            let times = self.numbers("timestamp", start..end)?;
-            let ranges = self.fields(index, start..end, fields)?;
-            let texts = self.texts(id, start..end)?;
+        while end > recorded {
+            let start = end.saturating_sub(SEARCH_ROWS).max(recorded);
+            let times = self.read_numbers("timestamp", start..end)?;
+            let ranges = self.read_fields(index, start..end, fields)?;
+            let texts = self.read_texts(id, start..end)?;
             let used = times
                 .iter()
                 .zip(&ranges)
@@ -178,7 +186,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Elements of `rows` as stored. Rows that the column does not have are missing at the end.
-    pub(super) fn raw_rows(&self, name: &str, rows: Range<u64>) -> Result<Vec<u8>> {
+    pub(super) fn read_raw_rows(&self, name: &str, rows: Range<u64>) -> Result<Vec<u8>> {
         let read = self.with_dataset(name, |dataset, _| {
             dataset
                 .read_raw_rows(rows.start, rows.end - rows.start)
@@ -188,7 +196,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Texts of `rows`, empty for those that the column does not have.
-    pub(super) fn texts(&self, name: &str, rows: Range<u64>) -> Result<Vec<String>> {
+    pub(super) fn read_texts(&self, name: &str, rows: Range<u64>) -> Result<Vec<String>> {
         let count = (rows.end - rows.start) as usize;
         let read = self.with_dataset(name, |dataset, shape| {
             let place = self.dataset_place(name);
@@ -205,7 +213,7 @@ impl<'a> Columns<'a> {
             {
                 return Err(self
                     .file
-                    .damaged(&place, "it is not a column of texts".into()));
+                    .damaged_error(&place, "it is not a column of texts".into()));
             }
             let elements = dataset
                 .read_raw_rows(rows.start, rows.end - rows.start)
@@ -220,11 +228,11 @@ impl<'a> Columns<'a> {
     }
 
     /// Numbers of `rows`, 0 for those that the column does not have.
-    pub(super) fn numbers(&self, name: &str, rows: Range<u64>) -> Result<Vec<f64>> {
+    pub(super) fn read_numbers(&self, name: &str, rows: Range<u64>) -> Result<Vec<f64>> {
         let count = (rows.end - rows.start) as usize;
         let read = self.with_dataset(name, |dataset, shape| {
             if shape.dims.len() != 1 {
-                return Err(self.file.damaged(
+                return Err(self.file.damaged_error(
                     &self.dataset_place(name),
                     "it is not a column of numbers".into(),
                 ));
@@ -239,7 +247,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Four integer fields of a compound column, 0 for rows that it does not have.
-    pub(super) fn fields(
+    pub(super) fn read_fields(
         &self,
         name: &str,
         rows: Range<u64>,
@@ -252,7 +260,7 @@ impl<'a> Columns<'a> {
             let datatype = dataset.datatype().map_err(fail)?;
             let Some(places) = field_places(&datatype, fields).filter(|_| shape.dims.len() == 1)
             else {
-                return Err(self.file.damaged(
+                return Err(self.file.damaged_error(
                     &place,
                     format!("it lacks integers named {}", fields.join(", ")),
                 ));
@@ -272,14 +280,14 @@ impl<'a> Columns<'a> {
     }
 
     /// Embeddings of `rows`: numbers of all rows one after the other, and how many a row has.
-    pub(super) fn embeddings(&self, rows: Range<u64>) -> Result<(Vec<f32>, usize)> {
+    pub(super) fn read_embeddings(&self, rows: Range<u64>) -> Result<(Vec<f32>, usize)> {
         let name = "embeddings";
         let read = self.with_dataset(name, |dataset, shape| {
             let place = self.dataset_place(name);
             let [_, length] = shape.dims[..] else {
                 return Err(self
                     .file
-                    .damaged(&place, "it is not a table of numbers".into()));
+                    .damaged_error(&place, "it is not a table of numbers".into()));
             };
             let numbers = dataset
                 .read_f32_rows(rows.start, rows.end - rows.start)
@@ -290,7 +298,11 @@ impl<'a> Columns<'a> {
     }
 
     /// Reads pairs of texts at (offset, length, offset, length) of a byte column.
-    pub(super) fn ranges(&self, name: &str, ranges: &[[i64; 4]]) -> Result<Vec<[String; 2]>> {
+    pub(super) fn read_text_pairs(
+        &self,
+        name: &str,
+        ranges: &[[i64; 4]],
+    ) -> Result<Vec<[String; 2]>> {
         let place = self.dataset_place(name);
         let length = self.dataset_rows(name)?;
         let bad = |range: &Range<u64>| {
@@ -298,7 +310,7 @@ impl<'a> Columns<'a> {
                 "a row refers to bytes {}..{}, but there are {length}",
                 range.start, range.end
             );
-            self.file.damaged(&place, what)
+            self.file.damaged_error(&place, what)
         };
         let mut parts: Vec<(Range<u64>, usize)> = Vec::with_capacity(ranges.len() * 2);
         let mut total = 0_u64;
@@ -322,7 +334,7 @@ impl<'a> Columns<'a> {
                 .saturating_mul(2)
                 .saturating_add(max_content_bytes(0))
         {
-            return Err(self.file.damaged(
+            return Err(self.file.damaged_error(
                 &place,
                 format!("rows refer to {total} bytes, but there are {length}"),
             ));
@@ -343,11 +355,11 @@ impl<'a> Columns<'a> {
             if span.end > length {
                 return Err(bad(&span));
             }
-            let bytes = self.raw_rows(name, span.clone())?;
+            let bytes = self.read_raw_rows(name, span.clone())?;
             if bytes.len() as u64 != span.end - span.start {
                 return Err(self
                     .file
-                    .damaged(&place, "it is not a column of bytes".into()));
+                    .damaged_error(&place, "it is not a column of bytes".into()));
             }
             for (range, target) in &parts[next..last] {
                 let text =

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 
-use hdf5_pure::{AttrValue, Dataset, Datatype, Group, Layout};
+use hdf5_pure::{AttrValue, Chunk, Dataset, Datatype, Group, Layout};
 
 use super::attributes::carried_attribute;
 use super::limits::CheckedShape;
@@ -237,7 +237,7 @@ impl<W: Write + Seek> Copier<'_, W> {
         };
         self.old.start_operation();
         let chunks = dataset.chunks().map_err(fail)?;
-        let count = shape.rows().div_ceil(rows);
+        let count = shape.row_count().div_ceil(rows);
         let chunk_bytes = rows.saturating_mul(shape.row_bytes);
         let stored: u64 = chunks
             .iter()
@@ -246,16 +246,16 @@ impl<W: Write + Seek> Copier<'_, W> {
         let whole_rows = chunk_shape.get(1..) == shape.dims.get(1..);
         let in_range = chunks.iter().all(|chunk| {
             let first = chunk.offset.first().copied().unwrap_or(u64::MAX);
-            first < shape.rows()
+            first < shape.row_count()
                 && first % rows == 0
                 && chunk.storage_size <= chunk_bytes.saturating_mul(2)
                 && chunk.storage_size > 0
         });
-        // What is not stored reads as the fill value, which may be another than ours.
         if !whole_rows
             || !in_range
-            || chunks.len() as u64 != count
+            || count > self.old.max_rows()
             || stored > self.old.file_bytes()
+            || !self.has_zero_gaps(dataset, place, &chunks, rows, count)?
         {
             return Ok(None);
         }
@@ -292,6 +292,26 @@ impl<W: Write + Seek> Copier<'_, W> {
         Ok(Some(copied))
     }
 
+    /// Returns whether rows whose chunks are not stored are zero, as in our files. They read as the fill value, which may be another.
+    fn has_zero_gaps(
+        &self,
+        dataset: &Dataset,
+        place: &str,
+        chunks: &[Chunk],
+        rows: u64,
+        count: u64,
+    ) -> Result<bool> {
+        let numbers = chunks.iter().filter_map(|chunk| chunk.offset.first());
+        let stored: HashSet<u64> = numbers.map(|first| first / rows).collect();
+        let Some(missing) = (0..count).find(|number| !stored.contains(number)) else {
+            return Ok(stored.len() == chunks.len());
+        };
+        let row = dataset
+            .read_raw_rows(missing * rows, 1)
+            .map_err(|error| self.old.format_error(place, error))?;
+        Ok(stored.len() == chunks.len() && row.iter().all(|byte| *byte == 0))
+    }
+
     /// Reads all elements; texts are stored in the new file, and their references returned.
     fn read_elements(
         &mut self,
@@ -301,6 +321,7 @@ impl<W: Write + Seek> Copier<'_, W> {
         is_text: bool,
     ) -> Result<Vec<u8>> {
         let fail = |error| self.old.format_error(place, error);
+        self.old.check_fits_memory(shape, place)?;
         self.old.start_operation();
         let elements = dataset.read_raw().map_err(fail)?;
         if !is_text {

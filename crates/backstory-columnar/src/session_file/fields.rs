@@ -2,6 +2,8 @@
 
 use hdf5_pure::{Datatype, DatatypeByteOrder};
 
+use crate::hdf5::cursor::little_endian;
+
 /// Place of an integer in a compound.
 #[derive(Clone, Copy)]
 pub(super) struct FieldPlace {
@@ -14,10 +16,7 @@ impl FieldPlace {
     /// Returns the integer in a row.
     pub(super) fn value_in(self, row: &[u8]) -> i64 {
         let bytes = &row[self.offset..self.offset + self.size];
-        let value = bytes
-            .iter()
-            .rev()
-            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        let value = little_endian(bytes);
         let unused = 64 - 8 * self.size as u32;
         if self.signed {
             (value << unused) as i64 >> unused

@@ -7,6 +7,8 @@ const MAX_EXPANSION: u64 = 1040;
 const SLACK_BYTES: u64 = 1 << 20;
 /// Bytes of logs that any file may have.
 const REPETITIVE_LOG_BYTES: u64 = 256 << 20;
+/// Bytes of chunks that are not stored, of a dataset that is read at once.
+const SPARSE_BYTES: u64 = 64 << 20;
 /// Largest chunk that is read; those of session files have up to 64 KiB, of embeddings 1 MiB.
 const MAX_CHUNK_BYTES: u64 = 16 << 20;
 /// Bytes that filters may add to a chunk.
@@ -24,11 +26,19 @@ pub(super) struct CheckedShape {
     /// Bytes of all elements of one row.
     pub(super) row_bytes: u64,
     pub(super) chunk_rows: Option<u64>,
+    /// Bytes that the elements take in the file, at most.
+    stored_bytes: u64,
 }
 
 impl CheckedShape {
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         self.dims.first().copied().unwrap_or(1)
+    }
+
+    /// Returns whether all elements may be read at once. Chunks that are not stored read as zeros, of which a small file can have any number.
+    pub(super) fn fits_memory(&self) -> bool {
+        let most = self.stored_bytes.saturating_mul(MAX_EXPANSION);
+        self.row_count().saturating_mul(self.row_bytes) <= most.saturating_add(SPARSE_BYTES)
     }
 }
 
@@ -63,6 +73,7 @@ pub(super) fn check_dataset(
         )));
     }
     let row_bytes = product(dims.get(1..).unwrap_or_default()).unwrap_or(0);
+    let mut stored_bytes = file_bytes;
     let chunk_rows = match dataset.layout()? {
         Layout::Chunked { chunk_shape, .. } => {
             if product(&chunk_shape).is_none_or(|bytes| bytes == 0 || bytes > MAX_CHUNK_BYTES) {
@@ -71,7 +82,7 @@ pub(super) fn check_dataset(
                     MAX_CHUNK_BYTES >> 20
                 )));
             }
-            check_chunks(dataset, product(&chunk_shape).unwrap_or(0), file_bytes)?;
+            stored_bytes = check_chunks(dataset, product(&chunk_shape).unwrap_or(0), file_bytes)?;
             chunk_shape.first().copied()
         }
         Layout::Virtual => {
@@ -99,11 +110,13 @@ pub(super) fn check_dataset(
         element_bytes,
         row_bytes,
         chunk_rows,
+        stored_bytes,
     })
 }
 
-/// Checks that the stored chunks of a dataset lie in the file and are not longer than they can be.
-fn check_chunks(dataset: &Dataset, chunk_bytes: u64, file_bytes: u64) -> Result<(), CheckError> {
+/// Checks that the stored chunks of a dataset lie in the file and are not longer than they can be; returns the bytes of all of them.
+fn check_chunks(dataset: &Dataset, chunk_bytes: u64, file_bytes: u64) -> Result<u64, CheckError> {
+    let mut stored_bytes = 0_u64;
     // What does not compress is stored with a little around it.
     let longest = chunk_bytes + chunk_bytes / 8 + CHUNK_OVERHEAD_BYTES;
     for chunk in dataset.chunks()? {
@@ -114,11 +127,12 @@ fn check_chunks(dataset: &Dataset, chunk_bytes: u64, file_bytes: u64) -> Result<
                 chunk.storage_size, chunk.address
             )));
         }
+        stored_bytes = stored_bytes.saturating_add(chunk.storage_size);
     }
-    Ok(())
+    Ok(stored_bytes)
 }
 
-/// Why a dataset is not read.
+/// Reason why a dataset is not read.
 pub(super) enum CheckError {
     Format(hdf5_pure::Error),
     Impossible(String),

@@ -6,6 +6,7 @@ use std::ops::Range;
 use hdf5_pure::AttrValue;
 use zstd::zstd_safe::{DCtx, get_error_name};
 
+use super::attributes::text_attribute;
 use super::columns::Columns;
 use super::limits::max_log_bytes;
 use super::read::Session;
@@ -56,16 +57,9 @@ impl<'a> Session<'a> {
             let Some(length) = attributes.get("length").and_then(AttrValue::as_u64) else {
                 break;
             };
-            let text = |name: &str| {
-                attributes
-                    .get(name)
-                    .and_then(AttrValue::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
             logs.push(LogInfo {
-                path: text("path"),
-                agent: text("agent"),
+                path: text_attribute(&attributes, "path"),
+                agent: text_attribute(&attributes, "agent"),
                 length,
                 name,
             });
@@ -99,7 +93,7 @@ impl<'a> Session<'a> {
     ) -> Result<Vec<StoredFrame>> {
         let index = format!("{}_index", log.name);
         let damaged = |what: &str| {
-            self.file().damaged(
+            self.file().damaged_error(
                 &format!("{}/{}", columns.place(), log.name),
                 what.to_owned(),
             )
@@ -114,7 +108,7 @@ impl<'a> Session<'a> {
         }
         let mut frames = Vec::new();
         let (mut raw_total, mut packed_end, mut prefix_total) = (0_u64, 0_u64, 0_u64);
-        for values in columns.fields(&index, 0..count, FRAME_FIELDS)? {
+        for values in columns.read_fields(&index, 0..count, FRAME_FIELDS)? {
             let [raw_length, packed_length, prefix_start, prefix_length] =
                 values.map(|value| value as u64);
             let packed = packed_end..packed_end.saturating_add(packed_length);
@@ -160,10 +154,10 @@ impl<'a> Session<'a> {
         log: &LogInfo,
         frame: &StoredFrame,
     ) -> Result<Vec<u8>> {
-        let packed = columns.raw_rows(&log.name, frame.packed.clone())?;
+        let packed = columns.read_raw_rows(&log.name, frame.packed.clone())?;
         let prefix = match messages {
             Some(messages) if !frame.prefix.is_empty() => {
-                messages.raw_rows("content_bytes", frame.prefix.clone())?
+                messages.read_raw_rows("content_bytes", frame.prefix.clone())?
             }
             _ => Vec::new(),
         };
@@ -175,11 +169,11 @@ impl<'a> Session<'a> {
         let place = || format!("{}/{}", columns.place(), log.name);
         match unpacked {
             Ok(length) if length as u64 == frame.raw_length => Ok(raw),
-            Ok(_) => Err(self.file().damaged(
+            Ok(_) => Err(self.file().damaged_error(
                 &place(),
                 "the length of a frame is not that of the index".into(),
             )),
-            Err(code) => Err(self.file().damaged(
+            Err(code) => Err(self.file().damaged_error(
                 &place(),
                 format!("a frame cannot be unpacked: {}", get_error_name(code)),
             )),
@@ -201,13 +195,13 @@ impl<'a> Session<'a> {
             .fold(0_u64, |total, log| total.saturating_add(log.length));
         if total > max_log_bytes(self.file().file_bytes()) {
             let what = "they are too long for a file of this size".to_owned();
-            return Err(self.file().damaged(columns.place(), what));
+            return Err(self.file().damaged_error(columns.place(), what));
         }
         for log in infos {
             if let Some(messages) = messages.as_ref().filter(|_| starts.is_empty()) {
                 let rows = messages.message_rows()?;
                 starts = messages
-                    .fields("content_index", 0..rows, CONTENT_FIELDS)?
+                    .read_fields("content_index", 0..rows, CONTENT_FIELDS)?
                     .into_iter()
                     .map(|range| range[0] as u64)
                     .collect();

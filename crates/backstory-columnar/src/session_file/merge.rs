@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
+use super::appended::AnswerCounter;
 use crate::redaction::{has_other_redaction, unkeyed_markers};
-use crate::rows::{
-    AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage, ToolCall,
-};
+use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 
 /// Identity of a row, with its number among equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +18,7 @@ enum RowKey {
 /// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where one of them
 /// was redacted and the other one was not, only what others added to `old` is kept.
 pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -> UnchangedRows {
+    let before_repeated = remove_repeated_rows(&mut old);
     let is_replaced = has_other_redaction(&new.attributes, &old.attributes);
     if is_replaced {
         old = rows_of_others(old);
@@ -30,8 +30,8 @@ pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -
     match is_replaced {
         true => UnchangedRows::default(),
         false => UnchangedRows {
-            messages: places.unchanged,
-            tool_calls: calls.unchanged,
+            messages: places.unchanged.min(before_repeated.messages),
+            tool_calls: calls.unchanged.min(before_repeated.tool_calls),
         },
     }
 }
@@ -256,24 +256,46 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
     places
 }
 
-/// Removes the usage of others' rows that belong to an answer of ours, which has it in one row. Answers that took the same input are the
-/// same one: a conversation only grows.
+/// Removes the usage of others' rows that belong to an answer that was counted before. Ours have that of an answer in one row.
 fn count_answers_once(rows: &mut [Message]) {
-    let input = |row: &Message| {
-        let usage = row.usage;
-        (
-            usage.input_tokens,
-            usage.cache_creation_input_tokens,
-            usage.cache_read_input_tokens,
-        )
-    };
-    let ours = rows.iter().filter(|row| row.seq > 0);
-    let mut counted: HashSet<(i64, i64, i64)> = ours.map(input).collect();
-    counted.remove(&(0, 0, 0));
-    for row in rows.iter_mut() {
-        if row.seq == 0 && counted.contains(&input(row)) {
-            row.usage = TokenUsage::default();
+    let mut answers = AnswerCounter::default();
+    let is_own = |row: &&Message| row.seq > 0;
+    rows.iter()
+        .filter(is_own)
+        .for_each(|row| answers.add_answer(&row.usage));
+    if rows.iter().any(|row| is_own(&row)) {
+        for row in rows.iter_mut().filter(|row| row.seq == 0) {
+            row.usage = answers.count_row(&row.usage);
         }
+    }
+}
+
+/// Removes messages that others appended to a session of ours although it had them, with their calls. Returns the numbers of rows before the
+/// first of them.
+fn remove_repeated_rows(session: &mut SessionColumns) -> UnchangedRows {
+    let own = session.messages.iter().filter(|row| row.seq > 0);
+    let own: HashSet<String> = own.map(|row| row.uuid.clone()).collect();
+    let is_repeated =
+        |row: &Message| row.seq == 0 && !row.uuid.is_empty() && own.contains(&row.uuid);
+    let Some(messages) = session.messages.iter().position(is_repeated) else {
+        return UnchangedRows {
+            messages: usize::MAX,
+            tool_calls: usize::MAX,
+        };
+    };
+    session.messages.retain(|row| !is_repeated(row));
+    let mut known = HashSet::new();
+    let calls = &mut session.tool_calls;
+    let is_first =
+        |id: &str, known: &mut HashSet<String>| id.is_empty() || known.insert(id.to_string());
+    let first_repeated = calls
+        .iter()
+        .position(|row| !is_first(&row.tool_use_id, &mut known));
+    known.clear();
+    calls.retain(|row| is_first(&row.tool_use_id, &mut known));
+    UnchangedRows {
+        messages,
+        tool_calls: first_repeated.unwrap_or(usize::MAX),
     }
 }
 
@@ -343,10 +365,15 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
     let mut known_paths: HashMap<String, usize> = HashMap::new();
     for (number, log) in new.iter().enumerate() {
         known_paths.entry(log.path.clone()).or_insert(number);
+        // Redacted with another key.
+        let unkeyed = unkeyed_markers(&log.path).into_owned();
+        known_paths.entry(unkeyed).or_insert(number);
     }
     for mut log in old {
         move_rows(&mut log, &places.old);
-        let number = known_paths.get(&log.path).copied();
+        let number = known_paths.get(&log.path);
+        let number = number.or_else(|| known_paths.get(&*unkeyed_markers(&log.path)));
+        let number = number.copied();
         match number.and_then(|number| new.get_mut(number)) {
             Some(known)
                 if log.bytes.len() > known.bytes.len() && log.bytes.starts_with(&known.bytes) =>

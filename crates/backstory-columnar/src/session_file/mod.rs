@@ -1,5 +1,6 @@
 //! Session files: the schema of the columns, reading, and writing.
 
+mod appended;
 mod attributes;
 mod columns;
 mod copy;
@@ -23,7 +24,7 @@ mod unlisted;
 mod write;
 
 #[cfg(any(test, feature = "fuzzing"))]
-pub use fuzz::{check_bytes, reseal_checksums};
+pub use fuzz::{check_bytes, find_sealed_blocks, reseal_blocks, reseal_checksums};
 pub(crate) use limits::max_log_bytes;
 pub use log::LogInfo;
 pub use open::SessionFile;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
 
+use super::attributes::text_attribute;
 use super::limits::{CheckError, CheckedShape, check_dataset};
 use super::read::Session;
 use super::schema::{SCHEMA_VERSION, SESSIONS};
@@ -57,9 +58,8 @@ impl SessionFile {
 
     fn from_source(path: &Path, source: SharedSource) -> Result<SessionFile> {
         if source.file_bytes() == 0 {
-            return Err(Error::NotSessionFile {
+            return Err(Error::Empty {
                 path: path.to_owned(),
-                what: "the file is empty".into(),
             });
         }
         let properties =
@@ -103,11 +103,7 @@ impl SessionFile {
     /// Attribute `source`: the program that began the file.
     pub fn source(&self) -> Result<String> {
         let attributes = self.group_attributes(&self.root_group(), "/")?;
-        Ok(attributes
-            .get("source")
-            .and_then(AttrValue::as_str)
-            .unwrap_or_default()
-            .to_owned())
+        Ok(text_attribute(&attributes, "source"))
     }
 
     /// Returns all sessions, sorted by name.
@@ -220,8 +216,18 @@ impl SessionFile {
     ) -> Result<CheckedShape> {
         check_dataset(dataset, self.file_bytes()).map_err(|error| match error {
             CheckError::Format(error) => self.format_error(place, error),
-            CheckError::Impossible(what) => self.damaged(place, what),
+            CheckError::Impossible(what) => self.damaged_error(place, what),
         })
+    }
+
+    /// Checks that all elements of a dataset may be read at once.
+    pub(super) fn check_fits_memory(&self, shape: &CheckedShape, place: &str) -> Result<()> {
+        match shape.fits_memory() {
+            true => Ok(()),
+            false => {
+                Err(self.damaged_error(place, "most of its chunks are not in the file".into()))
+            }
+        }
     }
 
     pub(super) fn format_error(&self, place: &str, source: hdf5_pure::Error) -> Error {
@@ -232,7 +238,7 @@ impl SessionFile {
         }
     }
 
-    pub(super) fn damaged(&self, place: &str, what: String) -> Error {
+    pub(super) fn damaged_error(&self, place: &str, what: String) -> Error {
         Error::Damaged {
             path: self.path.clone(),
             place: place.to_owned(),

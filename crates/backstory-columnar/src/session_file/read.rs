@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use hdf5_pure::{AttrValue, Group};
+use hdf5_pure::Group;
 
-use super::attributes::{carried_attribute, set_known_text};
+use super::attributes::{carried_attribute, set_known_text, text_attribute};
 use super::columns::Columns;
 use super::open::SessionFile;
 use super::schema::{
@@ -107,13 +107,24 @@ impl<'a> Session<'a> {
         Columns::open(self, TOOL_CALLS)?.map_or(Ok(0), |columns| columns.call_rows())
     }
 
-    /// Returns the last `count` messages, oldest first.
+    /// Returns the last `count` messages, oldest first, without those that others appended although they are there already. Tokens of an
+    /// answer are in one of its messages only.
     pub fn tail(&self, count: u64) -> Result<Vec<Message>> {
         let Some(columns) = Columns::open(self, MESSAGES)? else {
             return Ok(Vec::new());
         };
-        let end = columns.message_rows()?;
-        read_messages(&columns, end.saturating_sub(count)..end)
+        let Some(appended) = columns.appended_rows()? else {
+            let end = columns.message_rows()?;
+            return read_messages(&columns, end.saturating_sub(count)..end);
+        };
+        let mut messages = Vec::new();
+        for rows in appended.last_rows(count) {
+            for (row, mut message) in rows.clone().zip(read_messages(&columns, rows)?) {
+                message.usage = appended.counted_usage(row).unwrap_or(message.usage);
+                messages.push(message);
+            }
+        }
+        Ok(messages)
     }
 
     /// Returns the messages of these rows, as far as they exist.
@@ -125,7 +136,7 @@ impl<'a> Session<'a> {
         read_messages(&columns, rows.start.min(end)..end)
     }
 
-    /// Returns the sum of the tokens of all messages. Only the column `usage` is read.
+    /// Returns the sum of the tokens of all messages, those of rows that others appended to ours counted once.
     pub fn sum_usage(&self) -> Result<TokenUsage> {
         match Columns::open(self, MESSAGES)? {
             Some(columns) => columns.sum_usage(),
@@ -143,13 +154,13 @@ impl<'a> Session<'a> {
         for start in (rows.start.min(end)..end).step_by(WINDOW_ROWS as usize) {
             let window = start..end.min(start + WINDOW_ROWS);
             let [ids, messages, names, results] =
-                CALL_TEXTS.map(|name| columns.texts(name, window.clone()));
+                CALL_TEXTS.map(|name| columns.read_texts(name, window.clone()));
             let texts = ids?.into_iter().zip(messages?).zip(names?).zip(results?);
-            let times = columns.numbers("timestamp", window.clone())?;
-            let errors = columns.numbers("is_error", window.clone())?;
-            let contents = columns.ranges(
+            let times = columns.read_numbers("timestamp", window.clone())?;
+            let errors = columns.read_numbers("is_error", window.clone())?;
+            let contents = columns.read_text_pairs(
                 "call_bytes",
-                &columns.fields("call_index", window, CALL_FIELDS)?,
+                &columns.read_fields("call_index", window, CALL_FIELDS)?,
             )?;
             for (
                 (((((tool_use_id, message_uuid), name), result_uuid), timestamp), is_error),
@@ -189,25 +200,19 @@ impl<'a> Session<'a> {
         let mut artifacts = Vec::new();
         for (name, dataset) in self.file.child_datasets(&group, &place)? {
             let place = format!("{place}/{name}");
-            self.file.check_shape(&dataset, &place)?;
+            let shape = self.file.check_shape(&dataset, &place)?;
+            self.file.check_fits_memory(&shape, &place)?;
             self.file.start_operation();
             let attributes = dataset
                 .attrs()
                 .map_err(|error| self.file.format_error(&place, error))?;
-            let text = |name: &str| {
-                attributes
-                    .get(name)
-                    .and_then(AttrValue::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
             self.file.start_operation();
             let bytes = dataset
                 .read_raw()
                 .map_err(|error| self.file.format_error(&place, error))?;
             artifacts.push(Artifact {
-                media_type: text("media_type"),
-                origin: text("origin"),
+                media_type: text_attribute(&attributes, "media_type"),
+                origin: text_attribute(&attributes, "origin"),
                 bytes,
                 name,
             });
@@ -232,11 +237,16 @@ impl<'a> Session<'a> {
 impl Columns<'_> {
     /// Sums the column `usage`. Rows that are only allocated are zero.
     pub(super) fn sum_usage(&self) -> Result<TokenUsage> {
+        let appended = self.appended_rows()?;
         let mut sum = TokenUsage::default();
-        let rows = self.dataset_rows("usage")?;
-        for start in (0..rows).step_by(SUM_ROWS as usize) {
-            let window = start..rows.min(start + SUM_ROWS);
-            for values in self.fields("usage", window, USAGE_FIELDS)? {
+        let mut rows = 0..self.dataset_rows("usage")?;
+        if let Some(appended) = appended {
+            sum = appended.counted_total();
+            rows = appended.own_rows();
+        }
+        for start in rows.clone().step_by(SUM_ROWS as usize) {
+            let window = start..rows.end.min(start + SUM_ROWS);
+            for values in self.read_fields("usage", window, USAGE_FIELDS)? {
                 sum.add_usage(&usage_from(values));
             }
         }
@@ -265,23 +275,23 @@ fn read_messages(columns: &Columns<'_>, rows: Range<u64>) -> Result<Vec<Message>
     for start in rows.clone().step_by(WINDOW_ROWS as usize) {
         let window = start..rows.end.min(start + WINDOW_ROWS);
         let [uuids, parents, kinds, roles, models] =
-            MESSAGE_TEXTS.map(|name| columns.texts(name, window.clone()));
+            MESSAGE_TEXTS.map(|name| columns.read_texts(name, window.clone()));
         let texts = uuids?
             .into_iter()
             .zip(parents?)
             .zip(kinds?)
             .zip(roles?)
             .zip(models?);
-        let times = columns.numbers("timestamp", window.clone())?;
-        let seqs = columns.numbers("seq", window.clone())?;
-        let usages = columns.fields("usage", window.clone(), USAGE_FIELDS)?;
-        let contents = columns.ranges(
+        let times = columns.read_numbers("timestamp", window.clone())?;
+        let seqs = columns.read_numbers("seq", window.clone())?;
+        let usages = columns.read_fields("usage", window.clone(), USAGE_FIELDS)?;
+        let contents = columns.read_text_pairs(
             "content_bytes",
-            &columns.fields("content_index", window.clone(), CONTENT_FIELDS)?,
+            &columns.read_fields("content_index", window.clone(), CONTENT_FIELDS)?,
         )?;
-        let marks = columns.numbers("has_embedding", window.clone())?;
+        let marks = columns.read_numbers("has_embedding", window.clone())?;
         let (numbers, length) = if marks.contains(&1.0) {
-            columns.embeddings(window)?
+            columns.read_embeddings(window)?
         } else {
             Default::default()
         };

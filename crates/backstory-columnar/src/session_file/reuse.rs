@@ -6,7 +6,7 @@ use hdf5_pure::Chunk;
 
 use super::columns::Columns;
 use super::copy::Copier;
-use super::schema::CHUNK_BYTES;
+use super::schema::{CALL_FIELDS, CHUNK_BYTES, CONTENT_FIELDS};
 use crate::error::{Error, Result};
 use crate::hdf5::index::StoredChunk;
 use crate::hdf5::writer::{DEFLATE_FILTER, SHUFFLE_FILTER};
@@ -17,6 +17,18 @@ pub(super) struct ContentColumns {
     pub(super) fields: [&'static str; 4],
     pub(super) bytes: &'static str,
 }
+
+pub(super) const MESSAGE_CONTENTS: ContentColumns = ContentColumns {
+    index: "content_index",
+    fields: CONTENT_FIELDS,
+    bytes: "content_bytes",
+};
+
+pub(super) const CALL_CONTENTS: ContentColumns = ContentColumns {
+    index: "call_index",
+    fields: CALL_FIELDS,
+    bytes: "call_bytes",
+};
 
 impl<W: Write + Seek> Copier<'_, W> {
     /// Copies the chunks that lie whole in the contents of the first rows, which have these `lengths` in the old and the new file.
@@ -66,7 +78,7 @@ fn contiguous_end(
     names: &ContentColumns,
     lengths: &[[usize; 2]],
 ) -> Result<u64> {
-    let places = columns.fields(names.index, 0..lengths.len() as u64, names.fields)?;
+    let places = columns.read_fields(names.index, 0..lengths.len() as u64, names.fields)?;
     let mut end = 0;
     for (place, [first, second]) in places.into_iter().zip(lengths) {
         let (first, second) = (*first as i64, *second as i64);

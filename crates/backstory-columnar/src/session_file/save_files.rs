@@ -86,7 +86,7 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
     }
 }
 
-/// Frames of a log, and the rows that tell where they lie.
+/// Frames of a log, and the rows of their index.
 pub(super) struct PackedLog {
     frames: Vec<Vec<u8>>,
     index: Vec<u8>,

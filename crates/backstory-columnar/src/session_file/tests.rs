@@ -362,6 +362,87 @@ fn summaries_are_those_of_hdf5_pure() {
     assert!(compare_readers(&path) >= rows.len() + 40 - 1);
 }
 
+#[test]
+fn chunks_that_are_not_stored_take_no_memory() {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut writer = FileWriter::create(&mut bytes, 1).unwrap();
+    let layout = |elements: u64, storage: Storage| DatasetLayout {
+        datatype: integer_type(1, false),
+        dims: vec![elements],
+        storage,
+    };
+    // A file of this size could have 300 MB.
+    let noise: Vec<u8> = (0..300_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let noise = writer
+        .write_dataset(&layout(300_000, Storage::Contiguous), &[&noise], &[])
+        .unwrap();
+    let filters = Filter::package_filters(&integer_type(1, false));
+    let chunked = Storage::Chunked {
+        rows: 65_536,
+        filters,
+    };
+    let sparse = writer
+        .write_dataset(&layout(1 << 28, chunked), &[&[7; 65_536]], &[])
+        .unwrap();
+    let members = [("noise".into(), noise), ("sparse".into(), sparse)];
+    let artifacts = writer.write_group(&members, &[]).unwrap();
+    let session = writer
+        .write_group(&[("artifacts".into(), artifacts)], &[])
+        .unwrap();
+    let sessions = writer.write_group(&[("a".into(), session)], &[]).unwrap();
+    let version = AttributeValue::Integer(1);
+    let version = writer.encode_attribute("schema_version", &version).unwrap();
+    let root = writer
+        .write_group(&[("sessions".into(), sessions)], &[version])
+        .unwrap();
+    writer.finish(root).unwrap();
+    drop(writer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    std::fs::write(&path, bytes.into_inner()).unwrap();
+    let added = SessionColumns {
+        id: "b".into(),
+        ..SessionColumns::default()
+    };
+    let report = write_sessions(&path, "test", [Ok(added)], &WriteOptions::default()).unwrap();
+    assert!(report.file_bytes < 350_000, "{report:?}");
+    let file = SessionFile::open(&path).unwrap();
+    assert_eq!(file.sessions().unwrap()[0].artifacts, 2);
+    let error = file.session("a").unwrap().artifacts().unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("chunks are not in the file"), "{error}");
+}
+
+#[test]
+fn reads_grow_with_the_number_of_sessions_and_not_faster() {
+    let folder = tempfile::tempdir().unwrap();
+    let count_reads = |sessions: u32| {
+        let path = folder.path().join(format!("{sessions}.h5"));
+        // A list among the attributes, which only `hdf5-pure` reads.
+        let tags = AttributeValue::Texts(vec!["a".into(), "b".into()]);
+        let session = |number: u32| SessionColumns {
+            id: format!("session-{number}"),
+            attributes: SessionAttributes {
+                created_at: f64::from(number),
+                other: vec![("tags".into(), tags.clone())],
+                ..SessionAttributes::default()
+            },
+            ..SessionColumns::default()
+        };
+        let written = (0..sessions).map(|number| Ok(session(number)));
+        write_sessions(&path, "test", written, &WriteOptions::default()).unwrap();
+        let file = SessionFile::open(&path).unwrap();
+        assert_eq!(file.sessions().unwrap().len() as u32, sessions);
+        let newest = format!("session-{}", sessions - 1);
+        assert_eq!(file.newest_session().unwrap(), Some(newest));
+        file.source.read_count()
+    };
+    let (few, many) = (count_reads(100), count_reads(400));
+    assert!(many < 5 * few, "{few} and {many}");
+}
+
 /// File of sessions with logs that expand to `frames` times 64 MiB each.
 fn expanding_logs(sessions: usize, logs: usize, frames: usize) -> Vec<u8> {
     let frame_bytes = 64_u64 << 20;

@@ -1,4 +1,4 @@
-//! What `hdf5-pure` does not list, and a rebuilt file would thus lack: links to paths, and the shape of attributes.
+//! Check for parts of a file that `hdf5-pure` does not list and a rebuilt file would thus lack: links to paths, and the shape of attributes.
 
 use std::collections::HashSet;
 

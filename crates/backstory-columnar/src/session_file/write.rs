@@ -10,16 +10,16 @@ use super::copy::Copier;
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
-use super::reuse::ContentColumns;
+use super::reuse::{CALL_CONTENTS, MESSAGE_CONTENTS};
 use super::save::{CarriedMembers, SessionWriter};
 use super::schema::{
-    ARTIFACTS, CALL_COLUMNS, CALL_FIELDS, CONTENT_FIELDS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA,
-    ROWS_USED, SCHEMA_VERSION, SESSION_GROUPS, SESSIONS, TOOL_CALLS,
+    ARTIFACTS, CALL_COLUMNS, MESSAGE_COLUMNS, MESSAGES, RESULT_DATA, ROWS_USED, SCHEMA_VERSION,
+    SESSION_GROUPS, SESSIONS, TOOL_CALLS,
 };
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
-use crate::redaction::has_other_redaction;
+use crate::redaction::{RedactedIdentity, has_other_redaction, unkeyed_markers};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
 use crate::rows::{AttributeValue, SessionColumns, link_name};
 
@@ -78,7 +78,7 @@ where
     let old = match &locked {
         Some(file) => {
             let file = file.try_clone().map_err(Error::io(&target))?;
-            let old = SessionFile::from_file(&target, file)?;
+            let old = SessionFile::from_file(&target, file).map_err(Error::of_output)?;
             old.check_unlisted()?;
             old.check_carry_over(&old.root_group(), "", 0, &mut 0)?;
             Some(old)
@@ -101,6 +101,49 @@ where
     Ok(report)
 }
 
+/// Sessions of the old file that were not written yet.
+#[derive(Default)]
+struct OldSessions {
+    groups: HashMap<String, Group>,
+    /// Names of those whose ids have secrets, found when they are needed.
+    redacted: Option<HashMap<RedactedIdentity, String>>,
+}
+
+impl OldSessions {
+    /// Takes the old version of a session: the one of its name, or the one whose id was redacted otherwise.
+    fn take_session<'a>(
+        &mut self,
+        file: &'a SessionFile,
+        new: &SessionColumns,
+    ) -> Result<Option<Session<'a>>> {
+        let mut name = new.id.clone();
+        if !self.groups.contains_key(&name)
+            && let Some(identity) = RedactedIdentity::of_group(&new.id, &new.attributes)
+        {
+            let redacted = match self.redacted.take() {
+                Some(redacted) => redacted,
+                None => self.find_redacted(file)?,
+            };
+            if let Some(renamed) = self.redacted.insert(redacted).remove(&identity) {
+                name = renamed;
+            }
+        }
+        let group = self.groups.remove(&name);
+        Ok(group.map(|group| Session::new(file, name, group)))
+    }
+
+    fn find_redacted(&self, file: &SessionFile) -> Result<HashMap<RedactedIdentity, String>> {
+        let mut redacted = HashMap::new();
+        for (name, group) in &self.groups {
+            let attributes = Session::new(file, name.clone(), group.clone()).attributes()?;
+            if let Some(identity) = RedactedIdentity::of_group(name, &attributes) {
+                redacted.insert(identity, name.clone());
+            }
+        }
+        Ok(redacted)
+    }
+}
+
 struct Rebuild<'a, W: std::io::Write + std::io::Seek> {
     target: &'a Path,
     old: Option<&'a SessionFile>,
@@ -114,10 +157,10 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     where
         I: IntoIterator<Item = Result<SessionColumns>>,
     {
-        let mut left: HashMap<String, Group> = match self.old {
-            Some(old) => old.session_groups()?.into_iter().collect(),
-            None => HashMap::new(),
-        };
+        let mut left = OldSessions::default();
+        if let Some(old) = self.old {
+            left.groups = old.session_groups()?.into_iter().collect();
+        }
         let mut written = HashSet::new();
         for session in sessions {
             let session = session?;
@@ -129,10 +172,13 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                     what: "it was given twice".into(),
                 });
             }
-            let old = left.remove(&id);
+            let old = match self.old {
+                Some(file) => left.take_session(file, &session)?,
+                None => None,
+            };
             self.write_session(session, old)?;
         }
-        let mut left: Vec<_> = left.into_iter().collect();
+        let mut left: Vec<_> = left.groups.into_iter().collect();
         left.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (id, group) in left {
             let address = self
@@ -144,10 +190,13 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         self.write_root(source)
     }
 
-    fn write_session(&mut self, mut session: SessionColumns, old: Option<Group>) -> Result<()> {
+    fn write_session(
+        &mut self,
+        mut session: SessionColumns,
+        old: Option<Session<'_>>,
+    ) -> Result<()> {
         let mut carried = CarriedMembers::default();
-        if let (Some(file), Some(group)) = (self.old, old) {
-            let old = Session::new(file, session.id.clone(), group);
+        if let Some(old) = old {
             let columns = SessionColumns {
                 id: String::new(),
                 attributes: old.attributes()?,
@@ -190,23 +239,25 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let place = old.place();
         let file = old.file();
         let mut carried = CarriedMembers {
-            session: self
-                .copier()?
-                .copy_members(old.group(), &place, &names(&SESSION_GROUPS))?,
+            session: self.copier()?.copy_members(
+                old.group(),
+                &place,
+                &name_set(&SESSION_GROUPS),
+            )?,
             ..Default::default()
         };
         let messages = format!("{place}/{MESSAGES}");
         if let Some(group) = file.child_group(old.group(), MESSAGES, &messages)? {
             carried.messages.links =
                 self.copier()?
-                    .copy_members(&group, &messages, &names(&MESSAGE_COLUMNS))?;
+                    .copy_members(&group, &messages, &name_set(&MESSAGE_COLUMNS))?;
             carried.messages.attributes =
                 self.copier()?
                     .copy_attributes(&group, &messages, &[ROWS_USED])?;
         }
         let calls = format!("{place}/{TOOL_CALLS}");
         if let Some(group) = file.child_group(old.group(), TOOL_CALLS, &calls)? {
-            let mut known = names(&CALL_COLUMNS);
+            let mut known = name_set(&CALL_COLUMNS);
             known.insert(RESULT_DATA);
             carried.tool_calls.links = self.copier()?.copy_members(&group, &calls, &known)?;
             carried.tool_calls.attributes =
@@ -219,15 +270,21 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         }
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
-            let names = new.artifacts.iter().map(|artifact| artifact.name.as_str());
-            let mut replaced: HashSet<&str> = names.collect();
             // Names of ours have ids of records in them, and their origins those of calls.
-            let mut ours = Vec::new();
+            let written = new.artifacts.iter();
+            let written: HashSet<_> = written.map(|row| unkeyed_markers(&row.name)).collect();
+            let mut replaced = Vec::new();
             if has_other_redaction(&new.attributes, &old.attributes()?) {
-                ours = old.artifacts()?;
+                let mut ours = old.artifacts()?;
                 ours.retain(|artifact| !artifact.origin.is_empty());
+                replaced.extend(ours.into_iter().map(|artifact| artifact.name));
             }
-            replaced.extend(ours.iter().map(|artifact| artifact.name.as_str()));
+            for (name, _) in file.child_datasets(&group, &artifacts)? {
+                if written.contains(&unkeyed_markers(&name)) {
+                    replaced.push(name);
+                }
+            }
+            let replaced = replaced.iter().map(String::as_str).collect();
             carried.artifacts = self.copier()?.copy_members(&group, &artifacts, &replaced)?;
         }
         Ok(carried)
@@ -241,35 +298,19 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         unchanged: &UnchangedRows,
         carried: &mut CarriedMembers,
     ) -> Result<()> {
+        let rows = new.messages[..unchanged.messages].iter();
+        let lengths: Vec<_> = rows.map(|row| [row.text.len(), row.json.len()]).collect();
         if let Some(columns) = Columns::open(old, MESSAGES)? {
-            let rows = &new.messages[..unchanged.messages];
-            let lengths: Vec<_> = rows
-                .iter()
-                .map(|row| [row.text.len(), row.json.len()])
-                .collect();
-            let names = ContentColumns {
-                index: "content_index",
-                fields: CONTENT_FIELDS,
-                bytes: "content_bytes",
-            };
-            carried.messages.chunks = self
-                .copier()?
-                .copy_leading_chunks(&columns, &names, &lengths)?;
+            carried.messages.chunks =
+                self.copier()?
+                    .copy_leading_chunks(&columns, &MESSAGE_CONTENTS, &lengths)?;
         }
+        let rows = new.tool_calls[..unchanged.tool_calls].iter();
+        let lengths: Vec<_> = rows.map(|row| [row.args.len(), row.result.len()]).collect();
         if let Some(columns) = Columns::open(old, TOOL_CALLS)? {
-            let rows = &new.tool_calls[..unchanged.tool_calls];
-            let lengths: Vec<_> = rows
-                .iter()
-                .map(|row| [row.args.len(), row.result.len()])
-                .collect();
-            let names = ContentColumns {
-                index: "call_index",
-                fields: CALL_FIELDS,
-                bytes: "call_bytes",
-            };
-            carried.tool_calls.chunks = self
-                .copier()?
-                .copy_leading_chunks(&columns, &names, &lengths)?;
+            carried.tool_calls.chunks =
+                self.copier()?
+                    .copy_leading_chunks(&columns, &CALL_CONTENTS, &lengths)?;
         }
         Ok(())
     }
@@ -315,7 +356,7 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
     }
 }
 
-fn names<'a>(names: &[&'a str]) -> HashSet<&'a str> {
+fn name_set<'a>(names: &[&'a str]) -> HashSet<&'a str> {
     names.iter().copied().collect()
 }
 

@@ -1,6 +1,7 @@
 //! Values of the tables, and exporting again.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use backstory_columnar::{
     Error, Table, TableOptions, inspect_folder, inspect_table, write_table, write_tables,
@@ -227,26 +228,37 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
         write_tables(&memory, &only(&memory, id), &folder, &options, &mut |_| {}).unwrap();
     }
     assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
-    // A session that the memory does not have any more cannot be kept, and nothing is written.
+    // A session that the memory does not have any more stays, beside one that has grown.
+    let before = table_texts(&folder);
     std::fs::remove_file(logs.path("home/.claude/projects/-home-ada-shop/one.jsonl")).unwrap();
     logs.add_session("two", "2026-03-04", 3);
     let memory = logs.memory();
-    let before = table_texts(&folder);
-    let refused = write_tables(
+    write_tables(
         &memory,
         &all_sessions(&memory),
         &folder,
         &options,
         &mut |_| {},
+    )
+    .unwrap();
+    let after = table_texts(&folder);
+    let of_session = |texts: &BTreeMap<&str, Vec<String>>, id: &str| {
+        let id = format!("session: \"{id}\"");
+        let rows = texts.values().flatten().filter(|row| row.contains(&id));
+        rows.cloned().collect::<Vec<String>>()
+    };
+    assert_eq!(of_session(&before, "one").len(), 6);
+    assert_eq!(of_session(&after, "one"), of_session(&before, "one"));
+    let fresh = logs.path("fresh");
+    export_all(&memory, &fresh);
+    assert_eq!(
+        of_session(&after, "two"),
+        of_session(&table_texts(&fresh), "two")
     );
-    let message = refused.unwrap_err().to_string();
-    assert!(
-        message.contains("has 1 session that would be lost, such as \"one\" of claude-code"),
-        "{message}"
-    );
-    assert_eq!(table_texts(&folder), before);
+    assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
     let options = TableOptions {
         allow_loss: true,
+        rewrite: true,
         ..options
     };
     write_tables(
@@ -262,7 +274,7 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
 }
 
 #[test]
-fn a_file_has_one_table_and_is_replaced_only_without_loss() {
+fn a_file_has_one_table_and_keeps_its_sessions() {
     let logs = Logs::generate(0);
     logs.add_session("one", "2026-03-04", 2);
     logs.add_session("two", "2026-05-04", 2);
@@ -278,10 +290,12 @@ fn a_file_has_one_table_and_is_replaced_only_without_loss() {
     );
     assert_eq!(write(&sessions, Table::Events).unwrap().rows_written, 6);
     assert_eq!(write(&sessions, Table::Events).unwrap().files_unchanged, 1);
-    assert!(matches!(
-        write(&sessions[..1], Table::Events),
-        Err(Error::LostSessions { .. })
-    ));
+    assert_eq!(
+        write(&sessions[..1], Table::Events)
+            .unwrap()
+            .files_unchanged,
+        1
+    );
     assert!(matches!(
         write(&sessions, Table::Usage),
         Err(Error::BadTarget { .. })
@@ -316,6 +330,97 @@ fn a_file_has_one_table_and_is_replaced_only_without_loss() {
         Err(Error::Damaged { .. })
     ));
     assert_eq!(std::fs::read(&file).unwrap(), b"a letter");
+}
+
+/// Another memory, as a later `convert` of other logs has it.
+fn other_logs() -> Logs {
+    let other = Logs::generate(0);
+    other.add_session("three", "2026-03-04", 1);
+    other
+}
+
+#[test]
+fn sessions_of_other_logs_are_added_in_a_file_beside() {
+    let logs = Logs::generate(2_000_000);
+    logs.add_session("one", "2026-03-04", 2);
+    logs.add_session("two", "2026-03-05", 2);
+    let folder = logs.path("tables");
+    export_all(&logs.memory(), &folder);
+    let before = table_texts(&folder);
+    let part = folder.join("events/month=2026-03/part-2026-03-04.parquet");
+    let bytes = std::fs::read(&part).unwrap();
+    let other = other_logs();
+    for (answers, written) in [(1, 4), (1, 0), (5, 4), (5, 0)] {
+        other.add_session("three", "2026-03-04", answers);
+        let report = export_all(&other.memory(), &folder);
+        assert_eq!(report.files_written, written, "{answers}");
+        assert_eq!(std::fs::read(&part).unwrap(), bytes);
+        assert!(part.with_file_name("part-2026-03-04-2.parquet").exists());
+        let fresh = other.path("fresh");
+        let _ = std::fs::remove_dir_all(&fresh);
+        export_all(&other.memory(), &fresh);
+        let mut expected = before.clone();
+        for (table, rows) in table_texts(&fresh) {
+            expected.entry(table).or_default().extend(rows);
+        }
+        expected.values_mut().for_each(|rows| rows.sort());
+        assert_eq!(table_texts(&folder), expected, "{answers}");
+    }
+    // Nor do the first logs lose or double anything when they come again.
+    logs.add_session("one", "2026-03-04", 4);
+    export_all(&logs.memory(), &folder);
+    assert_eq!(export_all(&logs.memory(), &folder).files_written, 0);
+    let sessions = table_rows(&folder, Table::Sessions);
+    assert_eq!(sessions.len(), before["sessions"].len() + 1);
+}
+
+#[test]
+fn rows_of_unknown_sessions_are_copied_as_they_are() {
+    for table in Table::ALL {
+        let logs = Logs::generate(1_000_000);
+        logs.add_session("one", "2026-03-04", 2);
+        let file = logs.path("table.parquet");
+        let memory = logs.memory();
+        let write = |memory: &Memory| {
+            let sessions = all_sessions(memory);
+            write_table(memory, &sessions, table, &file, &all_options(), &mut |_| {})
+        };
+        write(&memory).unwrap();
+        let texts = |file: &Path| -> Vec<String> {
+            let rows = rows_of(file);
+            let mut texts: Vec<String> = rows.iter().map(|row| format!("{row}")).collect();
+            texts.sort();
+            texts
+        };
+        let mut expected = texts(&file);
+        let other = other_logs();
+        let memory = other.memory();
+        assert_eq!(write(&memory).unwrap().files_written, 1);
+        let fresh = other.path("fresh.parquet");
+        let sessions = all_sessions(&memory);
+        write_table(
+            &memory,
+            &sessions,
+            table,
+            &fresh,
+            &all_options(),
+            &mut |_| {},
+        )
+        .unwrap();
+        expected.extend(texts(&fresh));
+        expected.sort();
+        assert_eq!(texts(&file), expected);
+        assert_eq!(write(&memory).unwrap().files_unchanged, 1);
+
+        // Rows that are not as they were written are not decoded.
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[40] ^= 1;
+        std::fs::write(&file, &bytes).unwrap();
+        other.add_session("three", "2026-03-04", 7);
+        let error = write(&other.memory()).unwrap_err().to_string();
+        assert!(error.contains("not those that were written"), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod embeddings;
 #[cfg(target_os = "linux")]
 mod outputs;
+mod package;
 mod redaction;
 mod refusals;
 

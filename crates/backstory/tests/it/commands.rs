@@ -17,7 +17,7 @@ fn errors_help_and_exit_codes_tell() {
         ),
         (
             vec!["sweep", "/no/such/folder"],
-            2,
+            1,
             "error: cannot read /no/such/folder",
         ),
         (vec!["frobnicate"], 2, "unrecognized subcommand"),

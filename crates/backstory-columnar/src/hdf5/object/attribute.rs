@@ -1,8 +1,8 @@
 //! Attributes with their shape.
 
+use super::super::SharedSource;
+use super::super::cursor::{ByteCursor, little_endian};
 use super::super::header::{ATTRIBUTE, ATTRIBUTE_INFO};
-use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::{ByteCursor, little_endian};
 use super::dense::read_dense;
 use super::header::ObjectHeader;
 
@@ -45,7 +45,7 @@ pub(crate) enum AttributeKind<'a> {
 
 impl<'a> Attribute<'a> {
     /// Returns the value of an attribute of one element, of those types that session files have.
-    pub(crate) fn scalar(&self) -> Option<AttributeKind<'a>> {
+    pub(crate) fn scalar_value(&self) -> Option<AttributeKind<'a>> {
         if self.rank != 0 {
             return None;
         }
@@ -79,37 +79,45 @@ impl ObjectHeader {
         for body in self.all_messages(ATTRIBUTE) {
             visit(parse_attribute(body?)?)?;
         }
-        if self.has_message(ATTRIBUTE_INFO) {
-            let mut body = ByteCursor(self.one_message(ATTRIBUTE_INFO)?);
-            let (version, flags) = (body.take_number(1)?, body.take_number(1)?);
-            if version != 0 {
-                return None;
-            }
-            if flags & 1 != 0 {
-                body.take_bytes(2)?;
-            }
-            let (heap, tree) = (body.take_number(8)?, body.take_number(8)?);
-            if heap != UNDEFINED_ADDRESS {
-                read_dense(source, heap, tree, ATTRIBUTE_RECORDS, |record, body| {
-                    if record.get(RECORD_FLAGS)? & SHARED != 0 {
-                        return None;
-                    }
-                    visit(parse_attribute(body)?)
-                })?;
-            }
+        if let Some((heap, tree)) = self.dense_storage(ATTRIBUTE_INFO, 2)? {
+            read_dense(source, heap, tree, ATTRIBUTE_RECORDS, |record, body| {
+                if record.get(RECORD_FLAGS)? & SHARED != 0 {
+                    return None;
+                }
+                visit(parse_attribute(body)?)
+            })?;
         }
         Some(())
     }
 
-    /// Returns the attribute of a name, if it is a number: `None` in it when there is no such attribute.
+    /// Returns the attribute of a name, if it is an integer: `None` in it when there is no such attribute.
     pub(crate) fn find_integer(&self, source: &SharedSource, name: &str) -> Option<Option<i64>> {
+        let integer = |kind: AttributeKind<'_>| match kind {
+            AttributeKind::Integer(number) => Some(number),
+            _ => None,
+        };
+        self.find_number(source, name, integer)
+    }
+
+    /// Returns the attribute of a name, if it is a floating-point number: `None` in it when there is no such attribute.
+    pub(crate) fn find_float(&self, source: &SharedSource, name: &str) -> Option<Option<f64>> {
+        let float = |kind: AttributeKind<'_>| match kind {
+            AttributeKind::Float(number) => Some(number),
+            _ => None,
+        };
+        self.find_number(source, name, float)
+    }
+
+    fn find_number<T>(
+        &self,
+        source: &SharedSource,
+        name: &str,
+        number: impl Fn(AttributeKind<'_>) -> Option<T>,
+    ) -> Option<Option<T>> {
         let mut found = None;
         self.visit_attributes(source, |attribute| {
             if attribute.name == name {
-                match attribute.scalar()? {
-                    AttributeKind::Integer(number) => found = Some(number),
-                    _ => return None,
-                }
+                found = Some(number(attribute.scalar_value()?)?);
             }
             Some(())
         })?;

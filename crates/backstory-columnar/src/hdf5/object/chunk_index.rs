@@ -1,11 +1,11 @@
 //! Reading of an extensible array as far as the index block refers to its data blocks itself.
 
+use super::super::cursor::ByteCursor;
 use super::super::index::{
     DIRECT_DATA_BLOCKS, DIRECT_SUPER_BLOCKS, ElementFormat, HEADER_BYTES, INDEX_BLOCK_ELEMENTS,
     PARAMETERS, SUPER_BLOCKS, StoredChunk, block_counts,
 };
 use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::ByteCursor;
 use super::header::is_sealed;
 
 /// Chunks that are found without super blocks.
@@ -28,7 +28,7 @@ pub(super) fn read_chunk_index(
     }
     let element_bytes = header.take_length(1)?;
     let [bits, in_index, pointers, in_block, page_bits] = PARAMETERS;
-    if element_bytes != format.length()
+    if element_bytes != format.element_bytes()
         || header.take_bytes(5)? != [bits, in_index, in_block, pointers, page_bits]
     {
         return None;
@@ -89,11 +89,11 @@ fn read_elements(
     format: ElementFormat,
     chunks: &mut Vec<Option<StoredChunk>>,
 ) -> Option<()> {
-    for element in bytes.chunks_exact(format.length()) {
+    for element in bytes.chunks_exact(format.element_bytes()) {
         let mut element = ByteCursor(element);
         let chunk = StoredChunk {
             address: element.take_number(8)?,
-            size: element.take_number(format.length() - 12)?,
+            size: element.take_number(format.element_bytes() - 12)?,
             filter_mask: element.take_number(4)? as u32,
         };
         chunks.push((chunk.address != UNDEFINED_ADDRESS).then_some(chunk));

@@ -1,13 +1,33 @@
 //! Dense storage of links and attributes: a B-tree of version 2, whose records refer to messages in a fractal heap.
 
+use super::super::cursor::ByteCursor;
 use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::ByteCursor;
-use super::header::is_sealed;
+use super::header::{ObjectHeader, is_sealed};
 
 const MAX_NODE_BYTES: usize = 1 << 20;
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Signature, version, type and checksum of a B-tree node.
 const NODE_PREFIX_BYTES: usize = 10;
+
+impl ObjectHeader {
+    /// Returns the addresses of heap and tree that an info message has, with a creation order of `order_bytes` before them if it has one:
+    /// `None` in it when there is no dense storage.
+    pub(super) fn dense_storage(&self, kind: u8, order_bytes: usize) -> Option<Option<(u64, u64)>> {
+        if !self.has_message(kind) {
+            return Some(None);
+        }
+        let mut body = ByteCursor(self.one_message(kind)?);
+        let (version, flags) = (body.take_number(1)?, body.take_number(1)?);
+        if version != 0 {
+            return None;
+        }
+        if flags & 1 != 0 {
+            body.take_bytes(order_bytes)?;
+        }
+        let (heap, tree) = (body.take_number(8)?, body.take_number(8)?);
+        Some((heap != UNDEFINED_ADDRESS).then_some((heap, tree)))
+    }
+}
 
 /// Applies `use_message` to the record and the message of every entry. `record_form` is the type of the records, and the place of the heap id
 /// in them.

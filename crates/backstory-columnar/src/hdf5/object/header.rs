@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::super::SharedSource;
 use super::super::checksum::lookup3;
+use super::super::cursor::{ByteCursor, little_endian};
 use super::super::header::CONTINUATION;
 use super::super::mend::header_lengths;
-use super::cursor::{ByteCursor, little_endian};
 
 /// Bytes of all blocks of a header; those of session files have less than 10 KiB.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Blocks of a header.
 const MAX_BLOCKS: usize = 256;
-/// Bytes that most headers fit into; they have at least the 34 that tell the length.
+/// Bytes that most headers fit into; they have at least the 34 that have the length.
 const USUAL_BYTES: u64 = 512;
 /// Flag of a message that is stored elsewhere.
 const SHARED: u8 = 2;
@@ -59,7 +59,7 @@ pub(crate) fn root_address(source: &SharedSource) -> Option<u64> {
     (number(base)? == 0).then(|| number(place))?
 }
 
-/// Whether a block ends with its checksum.
+/// Returns whether a block ends with its checksum.
 pub(super) fn is_sealed(block: &[u8]) -> bool {
     block
         .split_last_chunk::<4>()
@@ -185,7 +185,7 @@ impl ObjectHeader {
         Some(())
     }
 
-    /// Whether there is a message of this kind.
+    /// Returns whether there is a message of this kind.
     pub(crate) fn has_message(&self, kind: u8) -> bool {
         self.messages
             .iter()
@@ -211,7 +211,7 @@ impl ObjectHeader {
     }
 }
 
-/// How messages are stored: in headers of version 1, or of version 2 with a creation order of that many bytes.
+/// Encoding of messages: in headers of version 1, or of version 2 with a creation order of that many bytes.
 #[derive(Clone, Copy)]
 enum MessageForm {
     First,

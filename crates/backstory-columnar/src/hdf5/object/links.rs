@@ -1,8 +1,8 @@
 //! Members of groups: links in the header, in a symbol table, or in dense storage.
 
+use super::super::SharedSource;
+use super::super::cursor::ByteCursor;
 use super::super::header::{LINK, LINK_INFO, SYMBOL_TABLE};
-use super::super::{SharedSource, UNDEFINED_ADDRESS};
-use super::cursor::ByteCursor;
 use super::dense::read_dense;
 use super::header::ObjectHeader;
 
@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: u64 = 64 << 20;
 /// Type of B-tree records that refer to links by name, and the place of the heap id in them.
 const LINK_RECORDS: (u8, usize) = (5, 4);
 
-/// What a link refers to.
+/// Target of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkTarget {
     /// Object of the file, by the address of its header.
@@ -30,7 +30,7 @@ pub(crate) struct NamedLink {
 }
 
 impl ObjectHeader {
-    /// Whether the object is a group.
+    /// Returns whether the object is a group.
     pub(crate) fn is_group(&self) -> bool {
         [LINK_INFO, LINK, SYMBOL_TABLE]
             .into_iter()
@@ -81,23 +81,12 @@ impl ObjectHeader {
             let (name, target) = parse_link(body?)?;
             visit(name, target);
         }
-        if self.has_message(LINK_INFO) {
-            let mut body = ByteCursor(self.one_message(LINK_INFO)?);
-            let (version, flags) = (body.take_number(1)?, body.take_number(1)?);
-            if version != 0 {
-                return None;
-            }
-            if flags & 1 != 0 {
-                body.take_bytes(8)?;
-            }
-            let (heap, tree) = (body.take_number(8)?, body.take_number(8)?);
-            if heap != UNDEFINED_ADDRESS {
-                read_dense(source, heap, tree, LINK_RECORDS, |_, body| {
-                    let (name, target) = parse_link(body)?;
-                    visit(name, target);
-                    Some(())
-                })?;
-            }
+        if let Some((heap, tree)) = self.dense_storage(LINK_INFO, 8)? {
+            read_dense(source, heap, tree, LINK_RECORDS, |_, body| {
+                let (name, target) = parse_link(body)?;
+                visit(name, target);
+                Some(())
+            })?;
         }
         Some(())
     }

@@ -2,13 +2,13 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
+use super::super::cursor::ByteCursor;
 use super::super::datatype::EncodedType;
 use super::super::header::{DATASPACE, DATATYPE, FILL_VALUE, FILTERS, LAYOUT};
 use super::super::index::{PARAMETERS, StoredChunk};
 use super::super::writer::{Filter, filter_message};
 use super::super::{SharedSource, UNDEFINED_ADDRESS};
 use super::chunk_index::{MAX_INDEXED_CHUNKS, read_chunk_index};
-use super::cursor::ByteCursor;
 use super::header::ObjectHeader;
 
 const MAX_CHUNK_BYTES: u64 = 1 << 20;
@@ -100,7 +100,7 @@ impl PackedRows {
             let packed = source.read_bytes(chunk.address, chunk.size as usize).ok()?;
             let start = number * self.chunk_rows;
             let rows = self.chunk_rows.min(self.rows.saturating_sub(start)) as usize;
-            unpacker.unpack(&packed, chunk_bytes, self.element_bytes)?;
+            unpacker.unpack_chunk(&packed, chunk_bytes, self.element_bytes)?;
             let elements = unpacker.elements.chunks_exact(self.element_bytes);
             elements.take(rows).for_each(&mut visit);
         }
@@ -125,7 +125,7 @@ impl Unpacker {
     }
 
     /// Unpacks a chunk that must have `length` bytes.
-    fn unpack(&mut self, packed: &[u8], length: usize, element_bytes: usize) -> Option<()> {
+    fn unpack_chunk(&mut self, packed: &[u8], length: usize, element_bytes: usize) -> Option<()> {
         self.shuffled.resize(length, 0);
         self.elements.clear();
         self.elements.resize(length, 0);

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_columnar::{
-    SessionFile, SessionSummary, Table, TokenUsage, inspect_folder, inspect_table,
+    FolderSummary, SessionFile, SessionSummary, Table, TokenUsage, inspect_folder, inspect_table,
 };
 use serde_json::{Map, Value, json};
 
 use super::session_file::{find_id, session_files};
 use super::session_table::session_table;
 use crate::cli::InspectArgs;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::output::{
     counted, one_line, print_json, print_table, short_bytes, stdout, table, talk, terminal_width,
 };
@@ -24,8 +24,20 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
         return Err(Error::usage("SESSION is only for HDF5 files")
             .hint("give FILE.h5 and SESSION, or a path alone"));
     }
+    let tables = match path.is_dir() {
+        true => inspect_folder(path)?,
+        false => FolderSummary::default(),
+    };
     if path.is_dir() && files.is_empty() {
-        return inspect_tables(path, arguments.json);
+        return match tables.tables.is_empty() {
+            true => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("{} has neither HDF5 files nor tables", path.display()),
+            )
+            .hint("`backstory convert` and `backstory export` write them")),
+            false if arguments.json => print_json(&tables),
+            false => print_tables(&tables),
+        };
     }
     if extension == Some("parquet") {
         return inspect_one_table(path, arguments.json);
@@ -51,17 +63,25 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
         for session in &sessions {
             listed.insert(session.id.clone(), summary_json(session));
         }
-        return print_json(&json!({
+        let mut answer = json!({
             "schema_version": 1,
             "source": source,
             "sessions": listed,
             "totals": SessionTotals::of_sessions(&sessions).to_json(),
-        }));
+        });
+        if !tables.tables.is_empty() {
+            answer["tables"] = json!(tables.tables);
+        }
+        return print_json(&answer);
     }
     let (shown, left_out) = session_table(&sessions, terminal_width());
     let mut out = stdout();
     print_table(&mut out, &shown)?;
     out.flush()?;
+    if !tables.tables.is_empty() {
+        writeln!(out)?;
+        print_tables(&tables)?;
+    }
     if repeats_usage {
         talk(
             "this file repeats an answer's tokens in each of its rows; `backstory sweep` counts them once",
@@ -76,11 +96,7 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     Ok(())
 }
 
-fn inspect_tables(path: &Path, as_json: bool) -> Result<(), Error> {
-    let folder = inspect_folder(path)?;
-    if as_json {
-        return print_json(&folder);
-    }
+fn print_tables(folder: &FolderSummary) -> Result<(), Error> {
     let mut columns = table(&["table", "months", "files", "sessions", "rows", "size"]);
     columns.align_numbers();
     for table in &folder.tables {

@@ -19,7 +19,9 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
     let file = SessionFile::open(path)?;
     let id = match &arguments.session_in_file {
         Some(prefix) => find_id(&file, prefix)?,
-        None => newest_id(&file)?,
+        None => file
+            .newest_session()?
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, "the file has no session"))?,
     };
     let session = file.session(&id)?;
     let messages = session.tail(arguments.count)?;
@@ -47,19 +49,6 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
         }
     }
     Ok(out.flush()?)
-}
-
-/// Returns the session of a file that began last.
-fn newest_id(file: &SessionFile) -> Result<String, Error> {
-    let mut newest: Option<(f64, String)> = None;
-    for session in file.all_sessions()? {
-        let created_at = session.attributes()?.created_at;
-        if newest.as_ref().is_none_or(|(at, _)| created_at >= *at) {
-            newest = Some((created_at, session.id().to_string()));
-        }
-    }
-    let none = || Error::new(ErrorKind::NotFound, "the file has no session");
-    newest.map(|(_, id)| id).ok_or_else(none)
 }
 
 /// Part of a message that is printed under a heading of its own.

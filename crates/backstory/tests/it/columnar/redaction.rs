@@ -1,5 +1,7 @@
 //! Secrets in columnar files.
 
+use std::path::{Path, PathBuf};
+
 use backstory_columnar::SessionFile;
 
 use super::{output, turn};
@@ -109,6 +111,7 @@ fn a_secret_in_a_title_or_an_id_does_not_make_a_session_new() {
         "no row twice"
     );
     assert_eq!(shown["sessions"][claude_id(1)]["tool_calls"], 2);
+    assert_eq!(shown["sessions"][claude_id(1)]["artifacts"], 2);
     assert!(!environment.store().exists());
 }
 
@@ -129,4 +132,118 @@ fn a_secret_has_the_marker_of_the_store() {
     });
     assert!(titles[0].to_string().contains("[REDACTED:"), "{titles:?}");
     assert_eq!(titles[0], titles[1]);
+}
+
+/// All text in an HDF5 file, and the names of its sessions.
+fn text_of(file: &Path) -> (String, Vec<String>) {
+    let opened = SessionFile::open(file).unwrap();
+    let sessions = opened.all_sessions().unwrap();
+    let names = sessions.iter().map(|session| session.id().to_string());
+    let names = names.collect();
+    let columns: Vec<_> = sessions
+        .iter()
+        .map(|session| session.read().unwrap())
+        .collect();
+    let mut text = format!("{columns:?}");
+    for log in columns.iter().flat_map(|columns| &columns.logs) {
+        text.push_str(&String::from_utf8_lossy(&log.bytes));
+    }
+    (text, names)
+}
+
+#[test]
+fn a_session_whose_id_is_a_secret_is_replaced() {
+    for in_folder in [false, true] {
+        let environment = Environment::new();
+        let id = format!("shop-{}", secret());
+        let path = format!(".claude/projects/-work-shop/{id}.jsonl");
+        let log = |turns: u32| log_with_secret(&secret(), turns).replace(&claude_id(1), &id);
+        let output = match in_folder {
+            true => output(&environment, "columns"),
+            false => output(&environment, "all.h5"),
+        };
+        let files = || match in_folder {
+            false => vec![PathBuf::from(&output)],
+            true => {
+                let entries = std::fs::read_dir(&output).unwrap();
+                entries.map(|entry| entry.unwrap().path()).collect()
+            }
+        };
+        for (redact, turns, written) in [
+            ("off", 1, 1),
+            ("on", 1, 1),
+            ("on", 1, 0),
+            ("on", 2, 1),
+            ("off", 2, 1),
+            ("on", 2, 1),
+        ] {
+            let log = environment.write(&path, log(turns));
+            let convert = [
+                "convert",
+                log.to_str().unwrap(),
+                "-o",
+                &output,
+                "--redact",
+                redact,
+            ];
+            let report = environment.json(&convert);
+            assert_eq!(report["written"], written, "{redact} {turns}");
+            let files = files();
+            assert_eq!(files.len(), 1, "{files:?}");
+            let (text, names) = text_of(&files[0]);
+            assert_eq!(names.len(), 1, "{redact} {turns}: {names:?}");
+            let has_secret = redact == "off";
+            for text in [&text, &names[0], files[0].to_str().unwrap()] {
+                let may_have = in_folder || text != files[0].to_str().unwrap();
+                assert_eq!(
+                    text.contains(&secret()),
+                    has_secret && may_have,
+                    "{redact}: {text}"
+                );
+            }
+            let shown = environment.json(&["inspect", files[0].to_str().unwrap()]);
+            assert_eq!(shown["totals"]["messages"], 3 * turns, "{redact} {turns}");
+            let session = &shown["sessions"][&names[0]];
+            assert_eq!(session["artifacts"], turns, "{redact} {turns}");
+            assert_eq!(session["logs"], 1, "{redact} {turns}");
+        }
+    }
+}
+
+#[test]
+fn tables_of_a_session_whose_id_is_a_secret_are_replaced() {
+    let environment = Environment::new();
+    let id = format!("shop-{}", secret());
+    let path = format!(".claude/projects/-work-shop/{id}.jsonl");
+    let log = |turns: u32| log_with_secret(&secret(), turns).replace(&claude_id(1), &id);
+    let folder = output(&environment, "tables");
+    for (redact, turns, written) in [
+        ("off", 1, 4),
+        ("on", 1, 4),
+        ("on", 1, 0),
+        ("on", 2, 4),
+        ("off", 2, 4),
+        ("on", 2, 4),
+    ] {
+        let log = environment.write(&path, log(turns));
+        let mut convert = vec!["convert", log.to_str().unwrap(), "-o", &folder];
+        convert.extend(["--format", "parquet", "--redact", redact]);
+        let report = environment.json(&convert);
+        assert_eq!(report["files_written"], written, "{redact} {turns}");
+        let shown = environment.json(&["inspect", &folder]);
+        for table in shown["tables"].as_array().unwrap() {
+            assert_eq!(table["files"], 1, "{redact} {turns}: {table}");
+            assert_eq!(table["sessions"], 1, "{redact} {turns}: {table}");
+        }
+        let events = &shown["tables"][1]["rows"];
+        assert_eq!(*events, 4 * turns, "{redact} {turns}");
+        // Footers have ids as they are.
+        let part = format!("{folder}/sessions/month=2026-02/part-2026-02-03.parquet");
+        let bytes = std::fs::read(part).unwrap();
+        let secret = secret();
+        let has_secret = bytes
+            .windows(secret.len())
+            .any(|text| text == secret.as_bytes());
+        assert_eq!(has_secret, redact == "off", "{redact} {turns}");
+    }
 }

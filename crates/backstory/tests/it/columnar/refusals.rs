@@ -79,3 +79,98 @@ fn what_is_no_columnar_file_is_refused_clearly() {
         assert_eq!(outcome.code, 2, "{output:?}: {}", outcome.stderr);
     }
 }
+
+#[test]
+fn exit_codes_tell_missing_from_bad_input() {
+    let environment = Environment::new();
+    let write = |name: &str, text: &str| environment.write(name, text).display().to_string();
+    let (empty_h5, empty_parquet) = (write("empty.h5", ""), write("empty.parquet", ""));
+    let empty_log = write("empty.jsonl", "");
+    let (bad_h5, bad_parquet) = (
+        write("bad.h5", "no columns"),
+        write("bad.parquet", "nor here"),
+    );
+    let output = output(&environment, "all.h5");
+    let no_file = |name: &str| environment.home().join(name).display().to_string();
+    let (no_h5, no_parquet, no_log) =
+        (no_file("no.h5"), no_file("no.parquet"), no_file("no.jsonl"));
+    std::fs::create_dir(environment.home().join("folder")).unwrap();
+    let folder = no_file("folder");
+    let log = environment.write(&claude_path(1), turn(1));
+    let good_h5 = no_file("good.h5");
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &good_h5]);
+    for (arguments, code) in [
+        // What was asked for is not there.
+        (&["inspect", &no_h5][..], 1),
+        (&["inspect", &no_parquet], 1),
+        (&["inspect", &folder], 1),
+        (&["tail", &no_h5], 1),
+        (&["sweep", &no_h5], 1),
+        (&["convert", &no_h5, "-o", &output], 1),
+        (&["convert", &no_log, "-o", &output], 1),
+        (&["inspect", &empty_h5], 1),
+        (&["inspect", &empty_parquet], 1),
+        (&["tail", &empty_h5], 1),
+        (&["sweep", &empty_h5], 1),
+        (&["sweep", &empty_log], 1),
+        (&["convert", &empty_log, "-o", &output], 1),
+        (&["convert", &empty_h5, "-o", &output], 1),
+        (&["inspect", &good_h5, "beef"], 1),
+        (&["tail", &good_h5, "beef"], 1),
+        // Wrong usage or bad input.
+        (&["inspect", &bad_h5], 2),
+        (&["inspect", &bad_parquet], 2),
+        (&["tail", &bad_h5], 2),
+        (&["tail", &bad_parquet], 2),
+        (&["sweep", &bad_h5], 2),
+        (&["convert", log.to_str().unwrap(), "-o", &bad_h5], 2),
+        (&["inspect", &folder, "beef"], 2),
+        (&["inspect", &good_h5], 0),
+        (&["tail", &good_h5], 0),
+        (&["sweep", &good_h5], 0),
+        // Who made an empty file may want to keep it.
+        (
+            &["convert", log.to_str().unwrap(), "-o", &empty_h5, "--json"],
+            2,
+        ),
+        (&["convert", log.to_str().unwrap(), "-o", &empty_parquet], 2),
+    ] {
+        let outcome = environment.run(arguments);
+        let told = [outcome.stderr.as_str(), outcome.stdout.as_str()].concat();
+        assert_eq!(outcome.code, code, "{arguments:?}: {told}");
+        assert!(code == 0 || !told.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_folder_of_files_and_tables_shows_both() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let folder = output(&environment, "columns");
+    for format in ["parquet", "h5"] {
+        environment.json(&[
+            "convert",
+            log.to_str().unwrap(),
+            "-o",
+            &folder,
+            "--format",
+            format,
+        ]);
+        let shown = environment.json(&["inspect", &folder]);
+        assert_eq!(shown["tables"].as_array().unwrap().len(), 4, "{shown}");
+    }
+    let shown = environment.json(&["inspect", &folder]);
+    assert_eq!(shown["totals"]["sessions"], 1);
+    let text = environment.run(&["inspect", &folder]).stdout;
+    assert!(text.contains(&claude_id(1)), "{text}");
+    assert!(text.contains("tool_calls"), "{text}");
+    let other = Environment::new();
+    other.json(&["sweep", &folder]);
+    assert_eq!(
+        other.json(&["sessions"])["sessions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}

@@ -2,29 +2,29 @@
 
 /// Bytes that are taken from the front.
 #[derive(Clone, Copy)]
-pub(super) struct ByteCursor<'a>(pub(super) &'a [u8]);
+pub(crate) struct ByteCursor<'a>(pub(crate) &'a [u8]);
 
 impl<'a> ByteCursor<'a> {
     /// Takes the next `count` bytes.
-    pub(super) fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
     /// Takes a little-endian number of up to eight bytes.
-    pub(super) fn take_number(&mut self, bytes: usize) -> Option<u64> {
+    pub(crate) fn take_number(&mut self, bytes: usize) -> Option<u64> {
         Some(little_endian(self.take_bytes(bytes)?))
     }
 
     /// Takes a number and returns it as a length.
-    pub(super) fn take_length(&mut self, bytes: usize) -> Option<usize> {
+    pub(crate) fn take_length(&mut self, bytes: usize) -> Option<usize> {
         usize::try_from(self.take_number(bytes)?).ok()
     }
 }
 
 /// Returns the number of up to eight bytes.
-pub(super) fn little_endian(bytes: &[u8]) -> u64 {
+pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .rev()

@@ -1,0 +1,194 @@
+//! Rows of sessions that the memory does not know: they are copied out of the file that is replaced.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+
+use ::parquet::column::reader::ColumnReader;
+use ::parquet::data_type::ByteArray;
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::metadata::RowGroupMetaData;
+use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::schema::types::SchemaDescriptor;
+
+use super::column_buffer::Value;
+use super::footer::{PartContent, SessionKey, content_checksum, read_footer};
+use super::part::PartWriter;
+use super::schema::{ColumnKind, ColumnSchema, Table};
+use crate::error::{Error, Result};
+use crate::files::open_regular_file;
+
+/// Copies the rows of these sessions from a file that Backstory wrote. One that is not as it was written is refused before anything of it
+/// is decoded.
+pub(super) fn copy_kept_rows(
+    path: &Path,
+    table: Table,
+    kept: &HashSet<&SessionKey>,
+    part: &mut PartWriter,
+) -> Result<()> {
+    let damaged = |what: String| Error::Damaged {
+        path: path.to_owned(),
+        place: format!("the table {}", table.name()),
+        what,
+    };
+    let (metadata, footer) = read_footer(path)?;
+    let content = PartContent::from_metadata(&metadata);
+    let sessions = content.map_or_else(Vec::new, |content| content.sessions);
+    let schema = table.parquet_schema().map_err(Error::parquet(path))?;
+    let mut body = open_regular_file(path)?.take(footer.start);
+    let mut hasher = blake3::Hasher::new();
+    std::io::copy(&mut body, &mut hasher).map_err(Error::io(path))?;
+    let checksum = content_checksum(&mut hasher, metadata.row_groups(), &sessions);
+    let columns = metadata.file_metadata().schema_descr().columns();
+    let has_schema = columns == SchemaDescriptor::new(schema).columns();
+    if footer.checksum != Some(checksum) || !has_schema {
+        return Err(damaged(
+            "its rows are not those that were written".to_string(),
+        ));
+    }
+    let file = open_regular_file(path)?;
+    let unreadable = |error: ParquetError| damaged(error.to_string());
+    let reader = SerializedFileReader::new(file).map_err(unreadable)?;
+    for number in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(number).map_err(unreadable)?;
+        let mut columns = read_columns(&*group, table).map_err(unreadable)?;
+        loop {
+            let row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
+            if row.len() < columns.len() {
+                break;
+            }
+            if let [Value::Text(agent), Value::Text(session), ..] = &row[..]
+                && kept.contains(&session_key(agent, session))
+            {
+                part.push_row(row)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
+    let text = |bytes: &ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
+    SessionKey {
+        agent: text(agent),
+        session: text(session),
+    }
+}
+
+/// Reads the values of all columns of a row group.
+fn read_columns(
+    group: &dyn RowGroupReader,
+    table: Table,
+) -> ParquetResult<Vec<std::vec::IntoIter<Value>>> {
+    let rows = row_count(group.metadata())?;
+    let columns = table.columns().iter().enumerate();
+    columns
+        .map(|(number, column)| {
+            let values = read_values(group.get_column_reader(number)?, column, rows)?;
+            match values.len() == rows {
+                true => Ok(values.into_iter()),
+                false => Err(wrong_column(column)),
+            }
+        })
+        .collect()
+}
+
+fn row_count(group: &RowGroupMetaData) -> ParquetResult<usize> {
+    usize::try_from(group.num_rows()).map_err(|error| ParquetError::General(error.to_string()))
+}
+
+fn wrong_column(column: &ColumnSchema) -> ParquetError {
+    ParquetError::General(format!("its column {} is not as expected", column.name))
+}
+
+/// Reads the values of a column, one for each row.
+fn read_values(
+    reader: ColumnReader,
+    column: &ColumnSchema,
+    rows: usize,
+) -> ParquetResult<Vec<Value>> {
+    let (mut definitions, mut repetitions) = (Vec::new(), Vec::new());
+    macro_rules! values_of {
+        ($reader:ident, $value:expr) => {{
+            let mut values = Vec::new();
+            let mut left = rows;
+            while left > 0 {
+                let (definitions, repetitions) = (&mut definitions, &mut repetitions);
+                let read = $reader.read_records(
+                    left,
+                    Some(definitions),
+                    Some(repetitions),
+                    &mut values,
+                )?;
+                match read.0 {
+                    0 => break,
+                    records => left = left.saturating_sub(records),
+                }
+            }
+            values.into_iter().map($value)
+        }};
+    }
+    let kind = column.kind;
+    match (reader, kind) {
+        (ColumnReader::ByteArrayColumnReader(mut reader), ColumnKind::TextList) => {
+            let texts = values_of!(reader, |text| text);
+            Ok(join_lists(texts, &definitions, &repetitions))
+        }
+        (ColumnReader::ByteArrayColumnReader(mut reader), ColumnKind::Name | ColumnKind::Text) => {
+            let values = values_of!(reader, Value::Text);
+            Ok(fill_nulls(values, column, &definitions))
+        }
+        (
+            ColumnReader::Int64ColumnReader(mut reader),
+            ColumnKind::Integer | ColumnKind::Timestamp,
+        ) => {
+            let values = values_of!(reader, Value::Integer);
+            Ok(fill_nulls(values, column, &definitions))
+        }
+        (ColumnReader::Int32ColumnReader(mut reader), ColumnKind::Date) => {
+            let values = values_of!(reader, Value::Date);
+            Ok(fill_nulls(values, column, &definitions))
+        }
+        (ColumnReader::BoolColumnReader(mut reader), ColumnKind::Boolean) => {
+            let values = values_of!(reader, Value::Boolean);
+            Ok(fill_nulls(values, column, &definitions))
+        }
+        _ => Err(wrong_column(column)),
+    }
+}
+
+/// Puts nulls between values where definition levels have them.
+fn fill_nulls(
+    mut values: impl Iterator<Item = Value>,
+    column: &ColumnSchema,
+    definitions: &[i16],
+) -> Vec<Value> {
+    if !column.nullable {
+        return values.collect();
+    }
+    let value = |level: &i16| match level {
+        0 => Some(Value::Null),
+        _ => values.next(),
+    };
+    definitions.iter().map_while(value).collect()
+}
+
+/// Joins the texts of each row: repetition level 0 begins a row, and definition level 0 is an empty list.
+fn join_lists(
+    mut texts: impl Iterator<Item = ByteArray>,
+    definitions: &[i16],
+    repetitions: &[i16],
+) -> Vec<Value> {
+    let mut lists: Vec<Vec<ByteArray>> = Vec::new();
+    for (definition, repetition) in definitions.iter().zip(repetitions) {
+        if *repetition == 0 {
+            lists.push(Vec::new());
+        }
+        if *definition > 0
+            && let Some(list) = lists.last_mut()
+        {
+            list.extend(texts.next());
+        }
+    }
+    lists.into_iter().map(Value::List).collect()
+}

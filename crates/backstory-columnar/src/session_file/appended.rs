@@ -1,0 +1,149 @@
+//! Rows that others appended to a session of ours. The package's hook does not know what a file has already: it appends the whole log once
+//! more, with an answer's tokens in each of its rows.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::columns::Columns;
+use super::read::{Session, usage_from};
+use super::schema::{MESSAGES, USAGE_FIELDS};
+use crate::error::Result;
+use crate::rows::TokenUsage;
+
+/// Tokens of the inputs that answers took. A conversation only grows: answers that took the same input are one answer.
+#[derive(Default)]
+pub(super) struct AnswerCounter {
+    /// Output tokens that were counted for an input.
+    outputs: HashMap<[i64; 3], i64>,
+}
+
+impl AnswerCounter {
+    fn input_of(usage: &TokenUsage) -> [i64; 3] {
+        [
+            usage.input_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        ]
+    }
+
+    /// Adds a row of ours, which has all tokens of its answer.
+    pub(super) fn add_answer(&mut self, usage: &TokenUsage) {
+        let input = Self::input_of(usage);
+        if input != [0; 3] {
+            self.outputs.insert(input, i64::MAX);
+        }
+    }
+
+    /// Returns the tokens of a row of others that were not counted before.
+    pub(super) fn count_row(&mut self, usage: &TokenUsage) -> TokenUsage {
+        let input = Self::input_of(usage);
+        if input == [0; 3] {
+            return *usage;
+        }
+        let Some(counted) = self.outputs.get_mut(&input) else {
+            self.outputs.insert(input, usage.output_tokens);
+            return *usage;
+        };
+        let output_tokens = usage.output_tokens.saturating_sub(*counted).max(0);
+        *counted = (*counted).max(usage.output_tokens);
+        TokenUsage {
+            output_tokens,
+            ..TokenUsage::default()
+        }
+    }
+}
+
+/// Rows that others appended to a session of ours.
+pub(crate) struct AppendedRows {
+    start: u64,
+    /// Tokens of each row that were not counted before; `None` for a row that the session had already.
+    usage: Vec<Option<TokenUsage>>,
+}
+
+impl AppendedRows {
+    /// Returns whether the session had a row already, which others appended again.
+    pub(crate) fn is_repeated(&self, row: u64) -> bool {
+        self.usage_of(row).is_some_and(|usage| usage.is_none())
+    }
+
+    fn usage_of(&self, row: u64) -> Option<Option<TokenUsage>> {
+        let place = usize::try_from(row.checked_sub(self.start)?).ok()?;
+        self.usage.get(place).copied()
+    }
+
+    /// Returns the tokens of an appended row that were not counted before; `None` for a row of ours.
+    pub(super) fn counted_usage(&self, row: u64) -> Option<TokenUsage> {
+        self.usage_of(row).flatten()
+    }
+
+    /// Number of rows that the session had already.
+    pub(super) fn repeated_count(&self) -> u64 {
+        self.usage.iter().filter(|usage| usage.is_none()).count() as u64
+    }
+
+    /// Rows of ours.
+    pub(super) fn own_rows(&self) -> Range<u64> {
+        0..self.start
+    }
+
+    /// Tokens of all appended rows that were not counted before.
+    pub(super) fn counted_total(&self) -> TokenUsage {
+        let mut total = TokenUsage::default();
+        self.usage
+            .iter()
+            .flatten()
+            .for_each(|usage| total.add_usage(usage));
+        total
+    }
+
+    /// Returns the last `count` rows without those that the session had already, as ranges.
+    pub(super) fn last_rows(&self, count: u64) -> Vec<Range<u64>> {
+        let end = self.start + self.usage.len() as u64;
+        let rows = (0..end).rev().filter(|row| !self.is_repeated(*row));
+        let mut rows: Vec<u64> = rows
+            .take(usize::try_from(count).unwrap_or(usize::MAX))
+            .collect();
+        rows.reverse();
+        let runs = rows.chunk_by(|before, after| before + 1 == *after);
+        let range = |run: &[u64]| Some(*run.first()?..run.last()? + 1);
+        runs.filter_map(range).collect()
+    }
+}
+
+impl Columns<'_> {
+    /// Finds the rows that others appended to rows of ours: those that have no number of an event.
+    pub(super) fn appended_rows(&self) -> Result<Option<AppendedRows>> {
+        let start = self.dataset_rows("seq")?;
+        let end = self.message_rows()?;
+        if start == 0 || start >= end {
+            return Ok(None);
+        }
+        let ids = self.read_texts("uuid", 0..end)?;
+        let usages = self.read_fields("usage", 0..end, USAGE_FIELDS)?;
+        let mut known = HashSet::new();
+        let mut answers = AnswerCounter::default();
+        let mut usage = Vec::new();
+        for ((row, id), values) in (0..).zip(&ids).zip(usages) {
+            let is_known = !known.insert(id) && !id.is_empty();
+            let values = usage_from(values);
+            if row < start {
+                answers.add_answer(&values);
+            } else if is_known {
+                usage.push(None);
+            } else {
+                usage.push(Some(answers.count_row(&values)));
+            }
+        }
+        Ok(Some(AppendedRows { start, usage }))
+    }
+}
+
+impl Session<'_> {
+    /// Finds the messages that others appended to messages of ours.
+    pub(crate) fn appended_rows(&self) -> Result<Option<AppendedRows>> {
+        match Columns::open(self, MESSAGES)? {
+            Some(columns) => columns.appended_rows(),
+            None => Ok(None),
+        }
+    }
+}

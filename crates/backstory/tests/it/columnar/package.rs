@@ -1,0 +1,111 @@
+//! The Python package writes to files of ours.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{output, turn};
+use crate::environment::{Environment, claude_id, claude_path};
+
+/// Has the package append a log to a session of a file. Returns false when there is no Python that has it.
+fn append_by_package(way: &str, file: &str, log: &Path) -> bool {
+    let Some(python) = std::env::var_os("BACKSTORY_TEST_PYTHON") else {
+        return false;
+    };
+    let program = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../backstory-columnar/tests/package_same_session.py");
+    let run = std::process::Command::new(python)
+        .args([program.as_path(), Path::new(way), Path::new(file), log])
+        .arg(claude_id(1))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{error}");
+    true
+}
+
+/// The second record of each answer, which has the same usage in agents' logs.
+fn with_second_records(turns: std::ops::RangeInclusive<u32>) -> String {
+    let turns = turns.map(|number| {
+        let turn = turn(number);
+        let answer = turn.lines().nth(1).unwrap();
+        let second = answer
+            .replace(&format!("\"a{number}\""), &format!("\"b{number}\""))
+            .replace(&format!("\"t{number}\""), &format!("\"s{number}\""));
+        // Each answer has read more than the one before.
+        let lines = format!("{turn}{second}\n");
+        lines.replace("\"input_tokens\":3", &format!("\"input_tokens\":{number}"))
+    });
+    turns.collect()
+}
+
+#[test]
+fn tokens_count_once_when_the_package_appends_the_same_session() {
+    for way in ["hook", "convert"] {
+        let environment = Environment::new();
+        let log = environment.write(&claude_path(1), with_second_records(1..=3));
+        let file = output(&environment, "all.h5");
+        let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+        environment.json(&convert);
+        let inspected = || environment.json(&["inspect", &file])["sessions"][claude_id(1)].clone();
+        let before = inspected();
+        assert_eq!(before["messages"], 12);
+        assert_eq!(before["tokens"]["input_tokens"], 6);
+        if !append_by_package(way, &file, &log) {
+            return;
+        }
+        let same = |what: &str| {
+            let after = inspected();
+            for field in ["messages", "tool_calls", "tokens", "artifacts"] {
+                assert_eq!(after[field], before[field], "{way}, {what}: {field}");
+            }
+        };
+        same("appended");
+        let tail = environment.json(&["tail", &file, "-n", "100"]);
+        let messages = tail["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), 12, "{way}");
+        let tokens = messages
+            .iter()
+            .map(|message| message["usage"]["input_tokens"].as_i64().unwrap());
+        assert_eq!(tokens.sum::<i64>(), 6, "{way}");
+
+        // The same in a store, whichever came first.
+        environment.sweep();
+        let expected = environment.json(&["usage", "session"]);
+        environment.json(&["sweep", &file]);
+        assert_eq!(environment.json(&["usage", "session"]), expected, "{way}");
+        let other = Environment::new();
+        other.json(&["sweep", &file]);
+        assert_eq!(
+            other.json(&["usage", "session"])["totals"],
+            expected["totals"],
+            "{way}"
+        );
+
+        // The log grows, and the package sees it before us.
+        let log = environment.write(&claude_path(1), with_second_records(1..=4));
+        append_by_package(way, &file, &log);
+        let grown = inspected();
+        assert_eq!(grown["messages"], 16, "{way}");
+        // The hook waits for the result of a call.
+        let calls = if way == "hook" { 7 } else { 8 };
+        assert_eq!(grown["tool_calls"], calls, "{way}");
+        assert_eq!(grown["tokens"]["input_tokens"], 10, "{way}");
+        assert_eq!(grown["tokens"]["output_tokens"], 20, "{way}");
+        let other = Environment::new();
+        other.json(&["sweep", &file]);
+        let totals = &other.json(&["usage", "session"])["totals"];
+        assert_eq!(totals["input"], json!(10), "{way}: {totals}");
+        assert_eq!(totals["output"], json!(20), "{way}: {totals}");
+
+        // And so do we.
+        environment.json(&convert);
+        let again = inspected();
+        for field in ["messages", "tokens"] {
+            assert_eq!(again[field], grown[field], "{way}: {field}");
+        }
+        assert_eq!(again["tool_calls"], 8, "{way}");
+        let tail = environment.json(&["tail", &file, "-n", "100"]);
+        assert_eq!(tail["messages"].as_array().unwrap().len(), 16, "{way}");
+    }
+}
