@@ -82,7 +82,10 @@ pub use backstory_store::{
     ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
     StreamRow, Tier, Verification, View, try_lock_file,
 };
-pub use capture::{Capture, Captures, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
+pub use capture::{
+    Capture, Captures, DrainLimits, DrainReport, ItemRecord, QueueRecord, Spool, WorkReport,
+    omitted_bytes,
+};
 pub use code::blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{
     BlamedLineRecord, BlamedLines, BrokenFile, CallEdge, CallGraph, CallList, CallRecord,
@@ -93,8 +96,8 @@ pub use code::{
     TurnChanges, call_graph, last_name, repository_around, scan_file, scan_folder,
 };
 pub use context::{
-    Context, ContextBuilder, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares,
-    Surroundings,
+    Context, ContextBuilder, ContextOptions, ContextScore, ContextTrial, Layer, LayerTokens,
+    Occasion, Shares, Surroundings,
 };
 pub use digest::{Digest, DigestRecord, FileChange, Outcome, Statement};
 pub use error::{Error, Result};
@@ -116,9 +119,10 @@ pub use observe::{
 };
 pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
-    Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
-    PatternKind, Patterns, Publication, Published, Seen, Share, Status, Unpublished, Verdict,
-    find_pattern, measure, publish, unpublish,
+    Catalogue, CatalogueRecord, Change, Entry, Evidence, EvidenceRecord, MeasuredPattern,
+    MeasuredSession, Measurement, MeasurementList, Pattern, PatternFilter, PatternKind,
+    PatternList, PatternRecord, Patterns, Publication, Published, Seen, Share, Status, Unpublished,
+    Verdict, find_pattern, measure, publish, unpublish,
 };
 pub use random::random_key;
 pub use read::{
@@ -127,26 +131,27 @@ pub use read::{
     TurnReplies, TurnTelemetry, UsageCounts, UsageRecord,
 };
 pub use search::{
-    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, Query,
-    RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer, SearchFilter, SearchHit,
-    SearchOptions, Snippet,
+    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, ModeScore,
+    ModeScores, Query, RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer,
+    SearchFilter, SearchHit, SearchOptions, Snippet,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
     make_plugin, set_up, tear_down,
 };
 pub use summarize::{
-    Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
-    DryCompress, Endpoint, Evaluation, ModelScores, Price, Retry, SessionSummary, Summaries,
-    TierScores,
+    Better, CompressOptions, CompressProgress, CompressRecord, CompressReport, CompressScope,
+    CompressState, CompressStateRecord, DryCompress, Endpoint, Evaluation, EvaluationRecord,
+    LatencyRecord, ModelRecord, ModelScores, PendingItems, Price, Retry, SessionSummary, Summaries,
+    TierRecord, TierScores,
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
 pub use tokens::count_tokens;
 pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use upkeep::forget::{
-    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
-    RewrittenFile,
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
+    Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
 };
 pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use upkeep::{Upkeep, WithDamage};

@@ -34,7 +34,7 @@ use crate::tokens::count_tokens;
 
 pub use self::here::Surroundings;
 pub use self::layer::{Layer, Shares};
-pub use self::measure::ContextTrial;
+pub use self::measure::{ContextScore, ContextTrial};
 
 /// How many sessions are told of, and how many are looked through for those.
 const SESSIONS: usize = 30;

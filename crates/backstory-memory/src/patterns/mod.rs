@@ -15,6 +15,7 @@ mod file;
 mod filter;
 mod measure;
 mod publish;
+mod record;
 mod withdraw;
 
 pub use catalogue::{Catalogue, find_pattern};
@@ -22,6 +23,9 @@ pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
 pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
 pub use publish::{Published, Unpublished, publish, unpublish};
+pub use record::{
+    CatalogueRecord, EvidenceRecord, MeasuredPattern, MeasurementList, PatternList, PatternRecord,
+};
 pub(crate) use withdraw::{EntryChange, published_block, published_files, rewrite_block};
 
 /// A problem or success that recurs across sessions.
@@ -63,7 +67,7 @@ impl Pattern {
 }
 
 /// Whether a pattern is to be avoided or to be done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PatternKind {
     /// What keeps going wrong.

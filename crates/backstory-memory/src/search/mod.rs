@@ -45,7 +45,7 @@ pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use scope::SearchFilter;
-pub use score::{RetrievalScore, RetrievalSummary, ScoredQuery};
+pub use score::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery};
 pub use snippet::Snippet;
 
 /// So many events are ranked for each session that is asked for.

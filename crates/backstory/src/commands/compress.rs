@@ -4,16 +4,16 @@ use std::io::Write;
 use std::time::Duration;
 
 use backstory_memory::{
-    CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, Memory,
-    MetCap, Retry, Spending,
+    CompressOptions, CompressReport, CompressScope, CompressStateRecord, DryCompress, Endpoint,
+    Memory, Retry,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::CompressArgs;
 use crate::config::With;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, rfc3339, stdout,
+    BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -101,6 +101,25 @@ pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
     }
 }
 
+/// The state of summaries with what is configured about them.
+#[derive(Serialize)]
+struct ConfiguredState<'a> {
+    compressor: &'static str,
+    /// Whether there is an API key.
+    key: bool,
+    observations: &'a [String],
+    summaries: &'a [String],
+    cap: DailyCap,
+    #[serde(flatten)]
+    state: CompressStateRecord,
+}
+
+#[derive(Serialize)]
+struct DailyCap {
+    tokens: u64,
+    usd: Option<f64>,
+}
+
 fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
     let state = memory.summaries().state(now())?;
@@ -109,20 +128,18 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     let is_built_in = compress.with == With::BuiltIn;
     let name = if is_built_in { "built-in" } else { "anthropic" };
     if arguments.json {
-        let caps = compress.caps();
-        return print_json(&json!({
-            "compressor": name,
-            "key": has_key,
-            "observations": compress.observations.0,
-            "summaries": compress.summaries.0,
-            "raw": state.raw,
-            "compressed": state.observed,
-            "summarised": state.summarised,
-            "pending": pending_json(&state),
-            "today": spending_json(&state.spent),
-            "cap": { "tokens": caps.tokens, "usd": compress.daily_usd.0 },
-            "since": rfc3339(state.since),
-        }));
+        let cap = DailyCap {
+            tokens: compress.caps().tokens,
+            usd: compress.daily_usd.0,
+        };
+        return print_json(&ConfiguredState {
+            compressor: name,
+            key: has_key,
+            observations: &compress.observations.0,
+            summaries: &compress.summaries.0,
+            cap,
+            state: state.record(),
+        });
     }
     let mut out = stdout();
     match (is_built_in, has_key) {
@@ -173,7 +190,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
             "  today: {} of {} tokens, ${:.4}{usd}",
             grouped(state.spent.tokens()),
             grouped(compress.daily_tokens),
-            usd_of(&state.spent),
+            state.spent.usd(),
         )?;
         if state.since.is_none() {
             writeln!(
@@ -188,12 +205,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
 
 fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
     if arguments.json {
-        return print_json(&json!({
-            "observations": dry.observations,
-            "summaries": dry.summaries,
-            "most": spending_json(&dry.most),
-            "fitting_today": dry.fitting,
-        }));
+        return print_json(dry);
     }
     let mut out = stdout();
     writeln!(
@@ -202,7 +214,7 @@ fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
         counted(dry.observations, "item"),
         counted(dry.summaries, "session"),
         grouped(dry.most.tokens()),
-        usd_of(&dry.most),
+        dry.most.usd(),
         grouped(dry.fitting),
     )?;
     writeln!(out, "nothing was sent")?;
@@ -217,18 +229,7 @@ fn print_run(
 ) -> Result<(), Error> {
     let left = memory.summaries().state(now())?;
     if arguments.json {
-        return print_json(&json!({
-            "observed": report.observed,
-            "summarised": report.summarised,
-            "untelling": report.untelling,
-            "skipped": report.skipped,
-            "late": report.late,
-            "capped": report.capped.map(MetCap::name),
-            "problem": report.problem,
-            "requests": report.requests,
-            "took": spending_json(&report.took),
-            "pending": pending_json(&left),
-        }));
+        return print_json(&report.record(&left));
     }
     let mut out = stdout();
     writeln!(
@@ -238,7 +239,7 @@ fn print_run(
         counted(report.summarised, "session"),
         counted(report.requests, "request"),
         grouped(report.took.tokens()),
-        usd_of(&report.took),
+        report.took.usd(),
     )?;
     for (reason, items) in &report.skipped {
         writeln!(
@@ -262,21 +263,4 @@ fn print_run(
     }
     out.flush()?;
     Ok(())
-}
-
-fn pending_json(state: &CompressState) -> Value {
-    json!({ "observations": state.pending_observations, "summaries": state.pending_summaries })
-}
-
-fn spending_json(spent: &Spending) -> Value {
-    json!({
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "tokens": spent.tokens(),
-        "usd": usd_of(spent),
-    })
-}
-
-fn usd_of(spent: &Spending) -> f64 {
-    spent.micro_usd as f64 / 1e6
 }

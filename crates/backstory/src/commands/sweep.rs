@@ -9,10 +9,9 @@ use backstory_memory::{
     Problem, Progress, Sources, dry_import, log_event, retention,
 };
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 
 use super::embed::embed;
-use super::retain::{print_retention, report_json as retention_json, retain_options};
+use super::retain::{print_retention, retain_options};
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
@@ -167,7 +166,7 @@ fn print_either(
     arguments: &SweepArgs,
 ) -> Result<(), Error> {
     if arguments.json {
-        return print_json(&report_json(report));
+        return print_json(report);
     }
     print_report(&setting.store, report, arguments.dry_run)?;
     if report.discovered == 0 && arguments.paths.is_empty() {
@@ -225,30 +224,6 @@ pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>)
         retain: retain_options(setting),
         ..ImportOptions::new(sources)
     }
-}
-
-pub(super) fn report_json(report: &ImportReport) -> Value {
-    let problems = report
-        .problems
-        .iter()
-        .map(|problem| json!({"path": problem.path, "reason": problem.reason}));
-    json!({
-        "discovered": report.discovered,
-        "ingested": report.ingested,
-        "skipped_unchanged": report.skipped_unchanged,
-        "analyzed": report.analyzed,
-        "events": report.events,
-        "replayed": report.replayed,
-        "skipped_records": report.skipped_records,
-        "redactions": report.redactions,
-        "bytes_read": report.bytes_read,
-        "seconds": report.seconds,
-        "code_seconds": report.code_seconds,
-        "problems": problems.collect::<Vec<_>>(),
-        "index_problem": report.index_problem,
-        "backfill_bytes_left": report.backfill_bytes_left,
-        "retention": retention_json(&report.retention),
-    })
 }
 
 pub(super) fn print_report(

@@ -9,7 +9,7 @@ use backstory_memory::{ImportOptions, Memory};
 use notify::{RecursiveMode, Watcher};
 
 use super::retain::retain_options;
-use super::sweep::{catch_up, embed_new, options, report_json};
+use super::sweep::{catch_up, embed_new, options};
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{DIM, counted, local_time, print_json_line, short_bytes, stdout};
@@ -64,7 +64,7 @@ fn sweep(memory: &Memory, options: &ImportOptions, json: bool) -> Result<(), Err
         return Ok(());
     }
     if json {
-        return print_json_line(&report_json(&report));
+        return print_json_line(&report);
     }
     let mut out = stdout();
     let files = counted(report.ingested, "file");
