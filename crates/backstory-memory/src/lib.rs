@@ -51,6 +51,7 @@ mod setup;
 mod summarize;
 mod temporary;
 mod text;
+mod time_text;
 mod tokens;
 #[cfg(test)]
 mod trial;
@@ -133,7 +134,8 @@ pub use read::{
 pub use search::{
     Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, ModeScore,
     ModeScores, Query, RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer,
-    SearchFilter, SearchHit, SearchOptions, Snippet,
+    SearchFilter, SearchHit, SearchOptions, SearchRequest, Snippet, parse_meta_filters,
+    project_filter,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
@@ -147,6 +149,7 @@ pub use summarize::{
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
+pub use time_text::parse_time;
 pub use tokens::count_tokens;
 pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use upkeep::forget::{

@@ -29,6 +29,7 @@ use self::files::{MAPPED, RankedFile, ranked_files};
 use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
+use crate::event_log::{EventType, LogEvent};
 use crate::hidden::harmless;
 use crate::tokens::count_tokens;
 
@@ -103,6 +104,18 @@ impl Context {
     pub fn included_layers(&self) -> Vec<&'static str> {
         let layers = self.layers.iter().filter(|layer| layer.items > 0);
         layers.map(|layer| layer.layer.name()).collect()
+    }
+}
+
+impl Context {
+    /// Returns the event of a context that was built: what it took of its budget, never its text.
+    pub fn budget_event(&self, at: TimeMs) -> LogEvent {
+        let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
+            .with("total_tokens", self.tokens)
+            .with("budget", self.budget)
+            .with("layers_included", self.included_layers());
+        event.tokens_out = Some(self.tokens as u64);
+        event
     }
 }
 

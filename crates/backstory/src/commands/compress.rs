@@ -3,10 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use backstory_memory::{
-    CompressOptions, CompressReport, CompressScope, CompressStateRecord, DryCompress, Endpoint,
-    Memory, Retry,
-};
+use backstory_memory::{CompressReport, CompressScope, CompressStateRecord, DryCompress, Memory};
 use serde::Serialize;
 
 use crate::cli::CompressArgs;
@@ -30,7 +27,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     } else {
         setting.memory_to_write()?
     };
-    let mut options = options(setting);
+    let mut options = setting.compress_options();
     options.limit = arguments.limit;
     options.scope = CompressScope {
         session: match &arguments.session {
@@ -45,7 +42,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     if arguments.dry_run {
         return print_dry(&memory.summaries().dry_run(&options)?, arguments);
     }
-    let Some(endpoint) = endpoint(setting)? else {
+    let Some(endpoint) = setting.endpoint()? else {
         return Err(Error::usage("there is no API key")
             .hint("set ANTHROPIC_API_KEY, or `backstory config set compress.api_key KEY`"));
     };
@@ -72,32 +69,6 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
             format!("the API could not be asked: {problem}"),
         )
         .hint("what was not written of stays pending; run the same command again later")),
-    }
-}
-
-/// Where to send, if there is a key.
-pub(crate) fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
-    let Some((key, url)) = setting.api() else {
-        return Ok(None);
-    };
-    let timeout = Duration::from_secs(setting.config.compress.timeout_seconds.clamp(1, 600));
-    Ok(Some(Endpoint::new(&url, &key, timeout)?))
-}
-
-pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
-    let compress = &setting.config.compress;
-    CompressOptions {
-        observations: compress.observations.0.clone(),
-        summaries: compress.summaries.0.clone(),
-        caps: compress.caps(),
-        prices: compress.prices(),
-        scope: CompressScope::default(),
-        limit: 0,
-        within: None,
-        waits: true,
-        retry: Retry::default(),
-        now: &now,
-        sleep: &std::thread::sleep,
     }
 }
 

@@ -6,7 +6,7 @@ use backstory_memory::{ItemFilter, ItemState, Memory, QueueRecord, omitted_bytes
 use serde_json::json;
 
 use super::damage::report_damage;
-use super::sweep::{drain_spool, options};
+use super::sweep::drain_spool;
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
 use crate::naming::short_id;
@@ -35,7 +35,7 @@ pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error>
         Some(QueueAction::Run) => {
             let report = memory
                 .captures()
-                .work(&options(setting, &[], None), now())?;
+                .work(&setting.import_options(&[], None), now())?;
             if arguments.json {
                 return print_json(&report);
             }

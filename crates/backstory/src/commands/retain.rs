@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{Memory, RetainOptions, RetainReport, container_of_log};
+use backstory_memory::{Memory, RetainReport, container_of_log};
 use serde_json::json;
 
 use crate::cli::RetainArgs;
@@ -11,7 +11,7 @@ use crate::naming::short_id;
 use crate::output::{
     RED, YELLOW, counted, local_time, print_json, print_table, short_bytes, stdout, table, talk,
 };
-use crate::setting::{Setting, now};
+use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error> {
     if let Some(session) = &arguments.restore {
@@ -23,7 +23,7 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
             return pin(setting, session, pinned, arguments.json);
         }
     }
-    let options = retain_options(setting);
+    let options = setting.retain_options();
     let memory = match arguments.dry_run {
         true => setting.memory_untouched()?,
         false => setting.memory_to_write()?,
@@ -89,14 +89,6 @@ fn restore(setting: &Setting, session: &str, json: bool) -> Result<(), Error> {
         files.join(", ")
     ));
     Ok(())
-}
-
-/// What the configuration says is kept, as of now.
-pub(super) fn retain_options(setting: &Setting) -> RetainOptions {
-    RetainOptions {
-        caps: setting.config.retention.caps(),
-        now: now(),
-    }
 }
 
 /// What retention did, for people; nothing when there is nothing to say.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{
-    Damage, DrainReport, EventType, ImportOptions, ImportReport, LogAgent, LogEvent, Memory,
-    Problem, Progress, Sources, dry_import, log_event, retention,
+    Damage, DrainReport, EventType, ImportOptions, ImportReport, LogEvent, Memory, Problem,
+    Progress, Sources, dry_import, log_event, retention,
 };
 use indicatif::ProgressBar;
 
 use super::embed::embed;
-use super::retain::{print_retention, retain_options};
+use super::retain::print_retention;
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
@@ -196,34 +196,9 @@ pub(crate) fn embed_new(setting: &Setting, memory: &Memory) -> Result<(), Error>
     Ok(())
 }
 
-/// What to sweep: the paths given, or all that is configured.
-pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
-    let mut sources = if paths.is_empty() {
-        Sources::known(&setting.places())
-    } else {
-        // The store and `doctor` name them whichever folder one is in.
-        let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        Sources::paths(paths.iter().map(whole))
-    };
-    if paths.is_empty() {
-        sources
-            .roots
-            .retain(|(agent, _)| setting.config.is_enabled(agent));
-        for known in LogAgent::all() {
-            let name = known.agent.name;
-            let extra = setting.config.sources.get(name);
-            let extra = extra.filter(|source| source.enabled);
-            let extra = extra.iter().flat_map(|source| source.roots.iter());
-            let extra = extra.map(|root| (name, root.clone()));
-            sources.roots.extend(extra);
-        }
-    }
-    sources.agent = agent.map(str::to_string);
-    ImportOptions {
-        redact: setting.config.redact == Redact::On,
-        retain: retain_options(setting),
-        ..ImportOptions::new(sources)
-    }
+/// Options of an import of the paths given, or of all that is configured.
+fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
+    setting.import_options(paths, agent)
 }
 
 pub(super) fn print_report(

@@ -11,11 +11,9 @@ use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
+use super::question::SearchQuestion;
 use super::round::{Round, Scope};
 use super::shared::Shared;
-use crate::commands::context::{budget_event, options, redactor};
-use crate::commands::damage::find_damage;
-use crate::commands::search;
 use crate::error::{Error, ErrorKind};
 use crate::setting::{Setting, now};
 
@@ -79,10 +77,8 @@ impl<'a> Answers<'a> {
 
     fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
         let memory = self.memory.reader(&self.shared.setting)?;
-        let question = search::SearchQuestion::parse(&request.parameters)?;
-        // As it is now: the worker lives longer than a configuration.
-        let configured = || self.shared.setting.renewed().ok()?.config.model;
-        match search::answer(memory, &self.shared.setting.store, configured, &question)? {
+        let question = SearchQuestion::parse(&request.parameters)?;
+        match question.answer(memory, &self.shared.setting)? {
             Some(answer) => in_order(answer),
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }
@@ -94,17 +90,17 @@ impl<'a> Answers<'a> {
             return Err(Refusal::new(400, "cwd must say for which folder"));
         };
         let setting = self.shared.setting.renewed()?;
-        let redactor = redactor(&setting);
+        let redactor = setting.redactor();
         let here = Surroundings::of(Path::new(folder));
         let agent = parameter(request, "agent");
         let budget = parameter(request, "budget").map(str::parse).transpose();
         let budget = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
-        let mut options = options(&setting, agent, budget, here, redactor.as_ref());
+        let mut options = setting.context_options(agent, budget, here, redactor.as_ref());
         options.prompt = parameter(request, "prompt");
         let memory = self.memory.reader(&setting)?;
         let started = Instant::now();
         let context = memory.context().build(&options).map_err(Error::from)?;
-        let event = budget_event(&context, now()).taking(started.elapsed());
+        let event = context.budget_event(now()).taking(started.elapsed());
         log_event(&setting.store, &event);
         let damage = memory.upkeep().take_damage();
         memory.upkeep().note_damage(&damage);
@@ -129,7 +125,8 @@ fn summarize(setting: &Setting, session: &str) -> Result<WithDamage<DigestRecord
     Round::start(setting, Scope::Everything)?.finish();
     let memory = setting.memory()?;
     let digest = memory.sessions().find(session)?.digest()?;
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
+    let rows = AnswerRows::SessionWithNotes(digest.session.id);
+    let damage = memory.upkeep().find_damage(&rows)?;
     memory.upkeep().note_damage(&damage);
     Ok(WithDamage::new(digest.record(&memory, now())?, &damage))
 }

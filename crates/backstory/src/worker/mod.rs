@@ -12,6 +12,7 @@ mod http;
 mod life;
 mod place;
 mod pool;
+mod question;
 mod round;
 mod serve;
 mod share;

@@ -133,7 +133,7 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     let memory = setting.memory_to_write()?;
     let mut bytes_read = 0;
     if scope == Scope::Everything {
-        let mut options = sweep::options(setting, &[], None);
+        let mut options = setting.import_options(&[], None);
         options.workers = 1;
         bytes_read = memory.import(&options, &mut |_| {})?.bytes_read;
     }

@@ -13,7 +13,6 @@ use backstory_memory::{
 use serde_json::{Value, json};
 
 use self::capture::Capturing;
-use super::sweep::options;
 use crate::cli::DoctorArgs;
 use crate::error::{Error, ErrorKind, RENEW_KEYS};
 use crate::output::{
@@ -68,7 +67,7 @@ struct Examination<'a> {
 
 impl<'a> Examination<'a> {
     fn make(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
-        let sources = options(setting, &[], None).sources;
+        let sources = setting.import_options(&[], None).sources;
         let mut found = Examination {
             setting,
             sources,
