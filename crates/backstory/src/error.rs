@@ -220,6 +220,23 @@ impl From<backstory_memory::Error> for Error {
     }
 }
 
+#[cfg(unix)]
+impl From<backstory_server::Error> for Error {
+    fn from(error: backstory_server::Error) -> Self {
+        use backstory_server::Error as Server;
+        let message = error.to_string();
+        let internal = |hint: &str| Error::new(ErrorKind::Internal, message.clone()).hint(hint);
+        match error {
+            Server::Memory(error) => error.into(),
+            Server::Stays => internal("`backstory worker status` tells its process"),
+            Server::OtherStays => internal("`backstory worker stop` ends it"),
+            Server::NoSocket(_) => internal(
+                "set XDG_RUNTIME_DIR or TMPDIR to a folder of yours with a short path; all works without a worker, only slower",
+            ),
+        }
+    }
+}
+
 #[cfg(feature = "columnar")]
 impl From<backstory_columnar::Error> for Error {
     fn from(error: backstory_columnar::Error) -> Self {

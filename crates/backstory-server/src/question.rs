@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use backstory_memory::{Memory, Mode, SearchAnswer, SearchRequest, log_event};
-use jiff::tz::TimeZone;
 
-use crate::error::Error;
-use crate::setting::{Setting, now};
+use crate::host::{Host, Refusal};
 
 /// What a client of the worker wants to know.
 #[derive(Default)]
@@ -21,12 +19,11 @@ pub(super) struct SearchQuestion {
 
 impl SearchQuestion {
     /// Reads parameters, which are named like the options.
-    pub(super) fn parse(parameters: &[(String, String)]) -> Result<Self, Error> {
+    pub(super) fn parse(parameters: &[(String, String)]) -> Result<Self, Refusal> {
         let mut question = SearchQuestion::default();
         for (name, value) in parameters {
-            question.set(name, value).map_err(|wrong| {
-                Error::usage(wrong).hint("parameters are named like the options of `search`")
-            })?;
+            let set = question.set(name, value);
+            set.map_err(|wrong| Refusal::new(400, &wrong))?;
         }
         Ok(question)
     }
@@ -66,18 +63,19 @@ impl SearchQuestion {
     pub(super) fn answer(
         mut self,
         memory: &Memory,
-        setting: &Setting,
-    ) -> Result<Option<SearchAnswer>, Error> {
+        host: &dyn Host,
+    ) -> Result<Option<SearchAnswer>, Refusal> {
         let started = Instant::now();
         // As it is configured now: the worker lives longer than a configuration.
-        let configured = || setting.renewed().ok()?.config.model;
-        self.request.model = self.model.take().unwrap_or_else(configured);
-        let (query, options) = self.request.resolve(memory, now(), &TimeZone::system())?;
-        let found = memory.search().run(&query, &options)?;
+        let model = self.model.take();
+        self.request.model = model.unwrap_or_else(|| host.configured_model());
+        let resolved = self.request.resolve(memory, host.now(), &host.zone());
+        let found = resolved.and_then(|(query, options)| memory.search().run(&query, &options));
+        let found = found.map_err(|error| host.refuse(error))?;
         let mut answer = SearchAnswer::new(memory, &found);
         if !self.for_search {
-            let event = answer.query_event(false, now()).with("by", "worker");
-            log_event(&setting.store, &event.taking(started.elapsed()));
+            let event = answer.query_event(false, host.now()).with("by", "worker");
+            log_event(host.store(), &event.taking(started.elapsed()));
             let answer = answer.without_terminal_parts();
             return Ok(Some(answer.taking(started.elapsed())));
         }
