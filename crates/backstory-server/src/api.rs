@@ -153,6 +153,6 @@ impl OpenMemory {
             None => host.open_memory()?,
         };
         let found = identity(&database).unwrap_or_default();
-        Ok(&mut self.memory.insert((found, memory)).1)
+        Ok(&self.memory.insert((found, memory)).1)
     }
 }

@@ -38,7 +38,7 @@ pub trait Host: Send + Sync + 'static {
     fn refuse(&self, error: backstory_memory::Error) -> Refusal;
 }
 
-/// What context is asked for.
+/// Request for context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextRequest {
@@ -52,12 +52,12 @@ pub struct ContextRequest {
     pub prompt: Option<String>,
 }
 
-/// Why there is no answer.
+/// Reason that there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Status of HTTP.
     pub status: u16,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 

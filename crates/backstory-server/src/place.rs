@@ -33,7 +33,7 @@ pub struct Info {
     pub version: String,
     /// Its socket.
     pub socket: PathBuf,
-    /// When it started, RFC 3339.
+    /// Time of its start, RFC 3339.
     pub started_at: String,
 }
 
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-/// Where a store's captures may wait when its own folder cannot be written to; none of these is made here.
+/// Returns the folders where a store's captures may wait when its own cannot be written to; none of these is made here.
 pub fn spools(store: &Path, runtime_homes: Vec<PathBuf>) -> Vec<PathBuf> {
     let folder = std::fs::canonicalize(store);
     let hash = hash(folder.as_deref().unwrap_or(store));

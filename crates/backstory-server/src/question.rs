@@ -7,13 +7,13 @@ use backstory_memory::{Memory, Mode, SearchAnswer, SearchRequest, log_event};
 
 use crate::host::{Host, Refusal};
 
-/// What a client of the worker wants to know.
+/// Search that a client of the worker asks for.
 #[derive(Default)]
 pub(super) struct SearchQuestion {
     request: SearchRequest,
     /// The model to compare with: that of the worker's configuration, none, or one by its name.
     model: Option<Option<String>>,
-    /// Whether it is `search` that asks: it shows people more than stands in the document, and makes anew what is lost.
+    /// True if it is `search` that asks: it shows people more than stands in the document, and makes anew what is lost.
     for_search: bool,
 }
 

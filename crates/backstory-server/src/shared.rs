@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::place::Known;
 use crate::host::Host;
 
-/// What the worker's threads share.
+/// State that the worker's threads share.
 pub(crate) struct Shared {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) presence: Presence,

@@ -45,7 +45,7 @@ pub struct ItemRecord {
     pub event: Option<Seq>,
     /// Number of bytes that were not kept.
     pub omitted_bytes: Option<u64>,
-    /// Whether it is damaged.
+    /// True if it is damaged.
     pub damaged: bool,
 }
 

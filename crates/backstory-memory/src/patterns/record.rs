@@ -37,7 +37,7 @@ pub struct PatternRecord<'a> {
     pub sessions: &'a [String],
     /// Their agents.
     pub agents: &'a [String],
-    /// Whether more than one agent has it.
+    /// True if more than one agent has it.
     pub cross_agent: bool,
     /// Projects that it occurred in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct PatternRecord<'a> {
     pub status: &'static str,
     /// Events that it rests on, the oldest first.
     pub evidence: Vec<EvidenceRecord<'a>>,
-    /// What was decided; null when nothing was, left out of lists.
+    /// The decision; null when there is none, left out of lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Option<&'a Entry>>,
 }
@@ -74,7 +74,7 @@ pub struct EvidenceRecord<'a> {
     /// Time.
     #[serde(with = "rfc3339_time")]
     pub timestamp: Option<TimeMs>,
-    /// What it says.
+    /// Text of the event.
     pub text: &'a str,
 }
 
@@ -165,7 +165,7 @@ impl<'a> From<&'a Evidence> for EvidenceRecord<'a> {
     }
 }
 
-/// What people decided about patterns.
+/// Decisions of people about patterns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CatalogueRecord<'a> {
     /// The decisions.

@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Query {
-    /// What was typed, all of it: the form that other programs give and get.
+    /// The whole text as it was typed: the form that other programs give and get.
     pub typed: String,
     /// What was typed, without its filters.
     pub text: String,

@@ -36,7 +36,7 @@ pub struct SearchRequest {
     pub people: bool,
     /// Values of the agent's own record, as `KEY=VALUE`.
     pub meta: Vec<String>,
-    /// Who speaks, or a kind of event.
+    /// Role of the speaker, or a kind of event.
     pub role: Option<String>,
     /// Tool.
     pub tool: Option<String>,
@@ -44,7 +44,7 @@ pub struct SearchRequest {
     pub file: Option<String>,
     /// Session, by the beginning of its id.
     pub session: Option<String>,
-    /// Whether headless sessions count as much as others.
+    /// True if headless sessions count as much as others.
     pub all: bool,
     /// Maximum number of hits; 0 is no limit.
     pub limit: usize,

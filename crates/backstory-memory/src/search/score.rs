@@ -54,7 +54,7 @@ pub struct RetrievalSummary {
     pub p95_ms: f64,
 }
 
-/// How queries did in one mode.
+/// Scores of queries in one mode.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModeScore<'a> {
     /// The mode.
@@ -67,7 +67,7 @@ pub struct ModeScore<'a> {
     pub each: Option<&'a [ScoredQuery]>,
 }
 
-/// How queries did in several modes.
+/// Scores of queries in several modes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModeScores<'a> {
     /// The modes.

@@ -18,7 +18,7 @@ pub struct PendingItems {
     pub summaries: u64,
 }
 
-/// How far models are.
+/// State of summaries by models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompressStateRecord {
     /// Prompts and tool uses that no model wrote of.
@@ -36,7 +36,7 @@ pub struct CompressStateRecord {
     pub since: Option<TimeMs>,
 }
 
-/// What a run did, and what it left.
+/// Result of a run, and the items that it left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompressRecord<'a> {
     /// Prompts and tool uses of which a model wrote.
@@ -51,7 +51,7 @@ pub struct CompressRecord<'a> {
     pub late: &'a BTreeMap<&'static str, u64>,
     /// The cap that was met.
     pub capped: Option<MetCap>,
-    /// Why it ended early, if the other side is to blame.
+    /// Reason that it ended early, if the other side is to blame.
     pub problem: Option<&'static str>,
     /// Number of requests.
     pub requests: u64,
@@ -111,11 +111,11 @@ pub struct EvaluationRecord<'a> {
 /// Comparison of models at one thing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TierRecord<'a> {
-    /// What they are asked for.
+    /// Kind of text that they are asked for.
     pub tier: Tier,
     /// The models.
     pub models: Vec<ModelRecord<'a>>,
-    /// Who is better at what.
+    /// The better model in each dimension.
     pub better: &'a [Better],
 }
 
@@ -128,7 +128,7 @@ pub struct ModelRecord<'a> {
     pub items: u64,
     /// Share of what it names that stands in the source.
     pub faithfulness: Option<f64>,
-    /// How many times shorter it is.
+    /// Number of times that it is shorter than its source.
     pub compression: Option<f64>,
     /// Share of the files and functions that it names.
     pub coverage: Option<f64>,

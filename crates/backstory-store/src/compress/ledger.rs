@@ -79,7 +79,7 @@ impl Spending {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// What they cost, in dollars.
+    /// Cost in dollars.
     pub fn usd(&self) -> f64 {
         self.micro_usd as f64 / 1e6
     }
@@ -166,7 +166,7 @@ pub enum Reserved {
 pub struct Scores {
     /// Which share of what it names stands in what it is about.
     pub faithfulness: Option<f64>,
-    /// How many times shorter it is.
+    /// Number of times that it is shorter than its source.
     pub compression: Option<f64>,
     /// Which share of the files and functions it names.
     pub coverage: Option<f64>,

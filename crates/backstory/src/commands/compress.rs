@@ -76,7 +76,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
 #[derive(Serialize)]
 struct ConfiguredState<'a> {
     compressor: &'static str,
-    /// Whether there is an API key.
+    /// True if there is an API key.
     key: bool,
     observations: &'a [String],
     summaries: &'a [String],

@@ -26,7 +26,7 @@ pub(crate) fn place_of(setting: &Setting) -> Place {
     Place::new(&setting.store, runtime_homes(geteuid().as_raw()))
 }
 
-/// Where a store's captures may wait when its own folder cannot be written to; none of these is made here.
+/// Returns the folders where a store's captures may wait when its own cannot be written to; none of these is made here.
 pub(crate) fn spools(store: &Path) -> Vec<PathBuf> {
     backstory_server::spools(store, runtime_homes(geteuid().as_raw()))
 }

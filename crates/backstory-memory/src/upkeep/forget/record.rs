@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::{ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget, RewrittenFile};
 use crate::serde_text::rfc3339_time;
 
-/// What was forgotten, or would be.
+/// Sessions that were forgotten or would be.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ForgetRecord {
     /// The sessions.
     pub sessions: Vec<ForgottenSession>,
-    /// Whether nothing was changed.
+    /// True if nothing was changed.
     pub dry_run: bool,
-    /// What an interrupted run had begun and this one finished.
+    /// Sessions that an interrupted run had begun to forget and this one finished.
     pub resumed: Option<Box<ForgetRecord>>,
     /// By how many bytes the files on disk became smaller.
     pub freed_bytes: u64,

@@ -111,7 +111,7 @@ fn by_regex(memory: &Memory, request: &SearchRequest) -> Result<Answer, Error> {
     Ok(answer?)
 }
 
-/// What was typed, as the library understands it.
+/// Returns the request that was typed.
 fn request(setting: &Setting, arguments: &SearchArgs) -> SearchRequest {
     let filter = arguments.filter.clone();
     SearchRequest {
