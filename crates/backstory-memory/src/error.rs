@@ -123,6 +123,18 @@ pub enum Error {
     /// A regular expression that does not parse.
     #[error("invalid regular expression: {0}")]
     InvalidRegex(String),
+    /// A filter behind a minus.
+    #[error("a filter cannot be excluded: -{0}")]
+    ExcludedFilter(String),
+    /// A filter by the agent's own record that is not `KEY=VALUE`.
+    #[error("invalid --meta {0:?}: use KEY=VALUE, e.g. git.branch=main")]
+    InvalidMeta(String),
+    /// A key that the agent's own record cannot have.
+    #[error("invalid metadata key {0:?}")]
+    InvalidMetaKey(String),
+    /// A text that is no time.
+    #[error("{0:?} is no time")]
+    InvalidTime(String),
     /// Nothing to search for.
     #[error("there is nothing to search for")]
     EmptyQuery,

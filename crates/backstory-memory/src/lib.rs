@@ -89,6 +89,7 @@ mod setup;
 mod summarize;
 mod temporary;
 mod text;
+mod time_text;
 #[cfg(test)]
 mod trial;
 pub mod trusted;
@@ -120,7 +121,10 @@ pub use backstory_store::{
     ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
     StreamRow, Tier, Verification, View, try_lock_file,
 };
-pub use capture::{Capture, Captures, DrainLimits, DrainReport, Spool, WorkReport, omitted_bytes};
+pub use capture::{
+    Capture, Captures, DrainLimits, DrainReport, ItemRecord, QueueRecord, Spool, WorkReport,
+    omitted_bytes,
+};
 pub use catch_up::{CatchUp, CatchUpReport};
 pub use code::blame::{Blame, BlamedLine, BlamedTurn};
 pub use code::{
@@ -132,8 +136,8 @@ pub use code::{
     TurnChanges, call_graph, last_name, repository_around, scan_file, scan_folder,
 };
 pub use context::{
-    Context, ContextBuilder, ContextOptions, ContextTrial, Layer, LayerTokens, Occasion, Shares,
-    Surroundings,
+    Context, ContextBuilder, ContextOptions, ContextScore, ContextTrial, Layer, LayerTokens,
+    Occasion, Shares, Surroundings,
 };
 pub use derive::{EventSink, FollowReport};
 pub use digest::{Digest, DigestRecord, FileChange, Outcome, SessionSummary, Statement};
@@ -156,9 +160,10 @@ pub use observe::{
 };
 pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
-    Catalogue, Change, Entry, Evidence, MeasuredSession, Measurement, Pattern, PatternFilter,
-    PatternKind, Patterns, Publication, Published, Seen, Share, Status, Unpublished, Verdict,
-    find_pattern, measure, publish, unpublish,
+    Catalogue, CatalogueRecord, Change, Entry, Evidence, EvidenceRecord, MeasuredPattern,
+    MeasuredSession, Measurement, MeasurementList, Pattern, PatternFilter, PatternKind,
+    PatternList, PatternRecord, Patterns, Publication, Published, Seen, Share, Status, Unpublished,
+    Verdict, find_pattern, measure, publish, unpublish,
 };
 pub use random::random_key;
 pub use read::{
@@ -168,24 +173,28 @@ pub use read::{
 };
 pub use redaction::redact_name;
 pub use search::{
-    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, Query,
-    RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer, SearchFilter, SearchHit,
-    SearchOptions, Snippet,
+    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, ModeScore,
+    ModeScores, Query, RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer,
+    SearchFilter, SearchHit, SearchOptions, SearchRequest, Snippet, parse_meta_filters,
+    project_filter,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,
     make_plugin, set_up, tear_down,
 };
 pub use summarize::{
-    Better, CompressOptions, CompressProgress, CompressReport, CompressScope, CompressState,
-    DryCompress, Endpoint, Evaluation, ModelScores, Price, Retry, Summaries, TierScores,
+    Better, CompressOptions, CompressProgress, CompressRecord, CompressReport, CompressScope,
+    CompressState, CompressStateRecord, DryCompress, Endpoint, Evaluation, EvaluationRecord,
+    LatencyRecord, ModelRecord, ModelScores, PendingItems, Price, Retry, Summaries, TierRecord,
+    TierScores,
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
+pub use time_text::parse_time;
 pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
 pub use upkeep::forget::{
-    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Proof, ResumedForget,
-    RewrittenFile,
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
+    Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
 };
 pub use upkeep::retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 pub use upkeep::{Upkeep, WithDamage};

@@ -1,10 +1,13 @@
 //! Whether a store is sound, computed from what is there.
 
+use serde::Serialize;
+
 use crate::error::Result;
 use crate::open::Store;
 
 /// What was found.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(into = "HealthRecord")]
 pub struct Health {
     /// What SQLite's own check complains of; empty when nothing.
     pub damage: Vec<String>,
@@ -22,6 +25,47 @@ pub struct Health {
     pub stored_bytes: u64,
     /// Attachments.
     pub attachments: u64,
+}
+
+/// [`Health`] as JSON has it.
+#[derive(Serialize)]
+struct HealthRecord {
+    sound: bool,
+    damage: Vec<String>,
+    orphans: Vec<Orphans>,
+    sessions: u64,
+    events: u64,
+    source_files: u64,
+    skipped_records: u64,
+    stored_bytes: u64,
+    attachments: u64,
+}
+
+/// Things of a kind that point nowhere.
+#[derive(Serialize)]
+struct Orphans {
+    kind: String,
+    count: u64,
+}
+
+impl From<Health> for HealthRecord {
+    fn from(health: Health) -> Self {
+        let sound = health.is_sound();
+        let orphans = health.orphans.into_iter();
+        HealthRecord {
+            sound,
+            damage: health.damage,
+            orphans: orphans
+                .map(|(kind, count)| Orphans { kind, count })
+                .collect(),
+            sessions: health.sessions,
+            events: health.events,
+            source_files: health.source_files,
+            skipped_records: health.skipped_records,
+            stored_bytes: health.stored_bytes,
+            attachments: health.attachments,
+        }
+    }
 }
 
 impl Health {

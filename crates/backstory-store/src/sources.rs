@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use backstory_event::{SessionName, StreamId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use serde::{Deserialize, Serialize};
 
 use crate::backfill::READ_VERSION;
 use crate::error::Result;
@@ -74,7 +75,7 @@ pub struct Cursor {
 }
 
 /// A record that could not be read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SkippedRow {
     /// The source file.
     pub path: String,

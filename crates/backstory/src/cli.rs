@@ -206,7 +206,7 @@ impl From<Mode> for backstory_memory::Mode {
 }
 
 /// Which sessions.
-#[derive(Debug, Default, PartialEq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct FilterArgs {
     /// Only of this agent.
     #[arg(long, value_parser = agent::any_agent())]

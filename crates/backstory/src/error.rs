@@ -171,6 +171,10 @@ impl From<backstory_memory::Error> for Error {
             Memory::Model(_) => Error::usage(message).hint("`backstory model list` shows the models, `backstory model --help` how to add one"),
             Memory::Vectors(_) => Error::new(ErrorKind::Internal, message).hint("`backstory embed` makes them anew"),
             Memory::InvalidRegex(_) => Error::usage(message).hint("quote it for the shell, and put a backslash before ( [ . * and the like to mean them"),
+            Memory::ExcludedFilter(_) => Error::usage(message).hint("a minus leaves out turns with a word or \"quoted words\""),
+            Memory::InvalidMeta(_) => Error::usage(message),
+            Memory::InvalidMetaKey(_) => Error::usage(message).hint("keys are names joined by dots, e.g. meta.git.branch:main"),
+            Memory::InvalidTime(_) => Error::usage(message).hint("write 12h, 3d, 2w, 2026-01-31 or 2026-01-31T10:00:00Z"),
             Memory::EmptyQuery => Error::usage(message).hints([
                 "give some words, as in `backstory search websocket auth`".to_string(),
                 "`backstory sessions` lists sessions by filters alone, such as `--branch main` or `--meta KEY=VALUE`".to_string(),
@@ -215,6 +219,23 @@ impl From<backstory_memory::Error> for Error {
             }),
             Memory::Compress { hint, .. } => Error::usage(message).hint(hint),
             Memory::Worker => Error::new(ErrorKind::Internal, message),
+        }
+    }
+}
+
+#[cfg(unix)]
+impl From<backstory_server::Error> for Error {
+    fn from(error: backstory_server::Error) -> Self {
+        use backstory_server::Error as Server;
+        let message = error.to_string();
+        let internal = |hint: &str| Error::new(ErrorKind::Internal, message.clone()).hint(hint);
+        match error {
+            Server::Memory(error) => error.into(),
+            Server::Stays => internal("`backstory worker status` tells its process"),
+            Server::OtherStays => internal("`backstory worker stop` ends it"),
+            Server::NoSocket(_) => internal(
+                "set XDG_RUNTIME_DIR or TMPDIR to a folder of yours with a short path; all works without a worker, only slower",
+            ),
         }
     }
 }

@@ -25,7 +25,6 @@ pub(crate) use self::call::Call;
 use self::log::{capture_event, logged_paths, summary_event};
 use self::tell::tell;
 use self::watchdog::{Watchdog, new_redactor};
-use crate::commands::sweep::options as sweep_options;
 use crate::config::Redact;
 use crate::setting::{Setting, now, own_session};
 
@@ -269,7 +268,7 @@ fn read_log_or_files(
         }
         (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
             let agent = capture.input.agent.name;
-            let mut options = sweep_options(setting, &[], Some(agent));
+            let mut options = setting.import_options(&[], Some(agent));
             options.workers = 1;
             // When it does not say which, few of all the agent's logs will have grown.
             if let Some(log) = capture.input.transcript.as_deref().map(PathBuf::from) {

@@ -9,6 +9,7 @@ mod config;
 mod error;
 mod hook;
 mod naming;
+mod options;
 mod output;
 mod printer;
 mod setting;

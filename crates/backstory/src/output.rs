@@ -192,34 +192,11 @@ pub(crate) fn print_table(out: &mut impl Write, table: &Table) -> Result<(), Err
 
 /// Parses a time that a person typed: `2w` ago, a date in their zone, or a whole RFC 3339 time.
 pub(crate) fn parse_time(text: &str, now: TimeMs) -> Result<TimeMs, Error> {
-    let wrong = || {
-        Error::usage(format!("{text:?} is no time"))
-            .hint("write 12h, 3d, 2w, 2026-01-31 or 2026-01-31T10:00:00Z")
-    };
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(TimeMs::new(time.as_millisecond()));
-    }
-    if let Ok(date) = text.parse::<jiff::civil::Date>() {
-        let midnight = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
-        return Ok(TimeMs::new(midnight.timestamp().as_millisecond()));
-    }
-    let (number, unit) = text.split_at(
-        text.find(|character: char| !character.is_ascii_digit())
-            .ok_or_else(wrong)?,
-    );
-    let hours: i64 = match unit {
-        "h" => 1,
-        "d" => 24,
-        "w" => 24 * 7,
-        "m" => 24 * 30,
-        "y" => 24 * 365,
-        _ => return Err(wrong()),
-    };
-    let number: i64 = number.parse().map_err(|_| wrong())?;
-    number
-        .checked_mul(hours * 3_600_000)
-        .map(|age| now.minus_ms(age))
-        .ok_or_else(wrong)
+    Ok(backstory_memory::parse_time(
+        text,
+        now,
+        &TimeZone::system(),
+    )?)
 }
 
 /// Prints a line.
@@ -241,18 +218,5 @@ mod tests {
         assert_eq!(short_number(999), "999");
         assert_eq!(short_number(12_345), "12.3k");
         assert_eq!(short_bytes(2_500_000), "2.5 MB");
-    }
-
-    #[test]
-    fn times_that_people_type() {
-        let now = TimeMs::new(1_800_000_000_000);
-        assert_eq!(parse_time("2d", now).unwrap(), now.minus_ms(2 * 86_400_000));
-        assert_eq!(
-            parse_time("2026-01-31T10:00:00Z", now).unwrap(),
-            TimeMs::new(1_769_853_600_000)
-        );
-        for wrong in ["", "d", "soon", "3x", "99999999999999999999d"] {
-            assert!(parse_time(wrong, now).is_err(), "{wrong}");
-        }
     }
 }

@@ -36,7 +36,7 @@ pub struct Detector {
 }
 
 /// Kind of a pattern: to be avoided, or to be done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PatternKind {
     /// Something that keeps going wrong.

@@ -4,6 +4,7 @@
 //! whoever calls it. What was captured is shown with the session (`live.rs`) until the session's log tells the same.
 
 mod live;
+mod queue_record;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use crate::redaction::redacted_project;
 pub(crate) use self::live::{is_omission, untold_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
+pub use queue_record::{ItemRecord, QueueRecord};
 
 /// Longer strings of tools are cut in the middle: the log has them whole.
 const LONGEST_STRING: usize = 16 << 10;

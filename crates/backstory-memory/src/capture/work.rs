@@ -9,6 +9,7 @@ use backstory_store::{
     Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
     ToldEvent, try_lock_file,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::Captures;
 use crate::Memory;
@@ -33,7 +34,7 @@ const REMEMBERED_MS: i64 = 7 * 24 * 3600 * 1000;
 const FIRST_WAIT_MS: i64 = 2_000;
 
 /// What was done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkReport {
     /// Items that are done.
     pub done: u64,

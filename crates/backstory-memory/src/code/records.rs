@@ -39,9 +39,9 @@ pub struct ChangeRecord<'a> {
     pub project: &'a str,
     /// Path below that.
     pub file: &'a str,
-    /// What became of the file.
+    /// Change of the file.
     pub change: SymbolChangeKind,
-    /// What became of its symbols.
+    /// Changes of its symbols.
     pub symbols: &'a [ChangedSymbol],
 }
 
@@ -162,7 +162,7 @@ pub struct MappedFile<'a> {
     pub path: String,
     /// The language.
     pub language: &'static str,
-    /// Whether it does not parse as a whole.
+    /// True if it does not parse as a whole.
     pub has_errors: bool,
     #[serde(flatten)]
     snapshot: SnapshotRecord,
@@ -198,7 +198,7 @@ pub struct MappedSymbol<'a> {
 pub struct SkippedFile {
     /// The path, as the caller shows it.
     pub path: String,
-    /// Why.
+    /// Reason.
     pub reason: &'static str,
 }
 
@@ -266,9 +266,9 @@ pub struct CallRecord<'a> {
     pub callee: &'a str,
     /// Qualified name of the callee.
     pub resolved: Option<&'a str>,
-    /// How the callee was found.
+    /// Way in which the callee was found.
     pub resolution: &'static str,
-    /// Why it was not found.
+    /// Reason that it was not found.
     pub reason: Option<&'static str>,
     /// The file of the call, as the caller shows it.
     pub file: Option<String>,
@@ -276,11 +276,11 @@ pub struct CallRecord<'a> {
     pub line: usize,
     /// The file of the callee, as the caller shows it.
     pub target_file: Option<String>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     pub confidence: f64,
-    /// How often it was seen to happen.
+    /// Number of times that it was seen to happen.
     pub seen: u64,
-    /// Whether the file that it leads to has no such symbol.
+    /// True if the file that it leads to has no such symbol.
     pub contradicted: bool,
     #[serde(flatten)]
     snapshot: SnapshotRecord,

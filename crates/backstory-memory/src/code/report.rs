@@ -42,7 +42,7 @@ pub struct CodeReport {
 pub struct BrokenFile {
     /// The file.
     pub file: String,
-    /// When it was last seen.
+    /// Time when it was last seen.
     #[serde(rename = "timestamp", serialize_with = "always_rfc3339")]
     pub at: TimeMs,
 }

@@ -25,6 +25,33 @@ pub struct ContextTrial {
     pub told: Vec<String>,
 }
 
+/// Sessions that were looked at, and how many would have been told of a file that they touched.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContextScore<'a> {
+    /// Number of sessions.
+    pub sessions: usize,
+    /// Number of those that would have been told.
+    pub told: usize,
+    /// Share of those in percent.
+    pub share: f64,
+    /// The sessions; left out when they are not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each: Option<&'a [ContextTrial]>,
+}
+
+impl<'a> ContextScore<'a> {
+    /// Counts trials.
+    pub fn new(trials: &'a [ContextTrial]) -> Self {
+        let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
+        ContextScore {
+            sessions: trials.len(),
+            told,
+            share: 100.0 * told as f64 / trials.len().max(1) as f64,
+            each: None,
+        }
+    }
+}
+
 impl ContextBuilder<'_> {
     /// Replays the newest sessions of people: what each would have been told of what was over when it began. Projects of one name count
     /// as one if that is given.

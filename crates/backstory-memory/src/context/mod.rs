@@ -30,11 +30,12 @@ use self::files::{MAPPED, RankedFile, ranked_files};
 use self::past::Past;
 use crate::Memory;
 use crate::error::Result;
+use crate::event_log::{EventType, LogEvent};
 use crate::hidden::harmless;
 
 pub use self::here::Surroundings;
 pub use self::layer::{Layer, Shares};
-pub use self::measure::ContextTrial;
+pub use self::measure::{ContextScore, ContextTrial};
 
 /// How many sessions are told of, and how many are looked through for those.
 const SESSIONS: usize = 30;
@@ -103,6 +104,18 @@ impl Context {
     pub fn included_layers(&self) -> Vec<&'static str> {
         let layers = self.layers.iter().filter(|layer| layer.items > 0);
         layers.map(|layer| layer.layer.name()).collect()
+    }
+}
+
+impl Context {
+    /// Returns the event of a context that was built: what it took of its budget, never its text.
+    pub fn budget_event(&self, at: TimeMs) -> LogEvent {
+        let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
+            .with("total_tokens", self.tokens)
+            .with("budget", self.budget)
+            .with("layers_included", self.included_layers());
+        event.tokens_out = Some(self.tokens as u64);
+        event
     }
 }
 

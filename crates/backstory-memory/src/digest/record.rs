@@ -21,7 +21,7 @@ pub struct DigestRecord {
     pub goal_events: Vec<Seq>,
     /// Reasons for the outcome.
     pub reasons: Vec<Statement>,
-    /// What was done.
+    /// Things that were done.
     pub done: Vec<Statement>,
     /// Files that were changed.
     pub files: Vec<FileChange>,
@@ -29,7 +29,7 @@ pub struct DigestRecord {
     pub errors: Vec<Statement>,
     /// Decisions and corrections of the user.
     pub decisions: Vec<Statement>,
-    /// What is left to do.
+    /// Things left to do.
     pub next_steps: Vec<Statement>,
     /// Seconds between the first and the last event.
     pub duration_seconds: Option<i64>,

@@ -12,6 +12,8 @@ use backstory_event::TimeMs;
 use backstory_redact::Redactor;
 use backstory_store::{Fingerprint, Store};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::path_text::path_text;
 use crate::redaction::{shown_path, stored_path};
@@ -111,7 +113,7 @@ impl Found {
 }
 
 /// Something that could not be looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The file or folder, without secrets.
     pub path: PathBuf,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use backstory_event::EventKey;
 use backstory_redact::Redactor;
 use backstory_store::{ContentHash, Counts, Cursor, Store, lock_file, try_lock_file};
+use serde::Serialize;
 
 use crate::Memory;
 use crate::code::FileScan;
@@ -77,7 +78,7 @@ pub struct Progress {
 }
 
 /// What a sweep did.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ImportReport {
     /// Source files found.
     pub discovered: u64,
@@ -102,18 +103,23 @@ pub struct ImportReport {
     /// How much of that went into what was done to source files.
     pub code_seconds: f64,
     /// What each pass did and how long it took, in their order.
+    #[serde(skip)]
     pub passes: Vec<ImportPass>,
     /// Events whose edits were at hand when code history was made of them.
+    #[serde(skip)]
     pub edits_at_hand: u64,
     /// Events whose edits had to be read back for that.
+    #[serde(skip)]
     pub edits_read_back: u64,
     /// Source files that were parsed, those of the last sessions.
+    #[serde(skip)]
     pub scans: Vec<FileScan>,
     /// What was done to keep within the caps, and what the store takes on disk now.
     pub retention: RetainReport,
     /// Files and folders that could not be looked at.
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
+    #[serde(skip)]
     pub agents: Vec<(&'static str, u64, u64)>,
     /// Stored bytes that an older version read and that later sweeps will read again, for what that version did not store.
     pub backfill_bytes_left: u64,

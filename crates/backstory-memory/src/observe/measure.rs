@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use backstory_analysis::count_tokens;
 use backstory_event::Seq;
 use backstory_store::{EventRange, SessionFilter};
+use serde::Serialize;
 
 use super::{Compressor, EXTRACT, Uses, faith, is_telling};
 use crate::Summaries;
@@ -15,7 +16,8 @@ use crate::read::visit_stored;
 const MOST_TOLD: usize = 20;
 
 /// How the built-in compressor did.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(into = "ScoreRecord")]
 pub struct ObservationScore {
     /// Prompts, and tool uses that were answered.
     pub uses: u64,
@@ -31,6 +33,66 @@ pub struct ObservationScore {
     pub unfounded: Vec<(String, Seq, String)>,
     /// How long compressing took, reading apart.
     pub took: Duration,
+}
+
+/// [`ObservationScore`] with its ratios, as JSON has it.
+#[derive(Serialize)]
+struct ScoreRecord {
+    uses: u64,
+    observations: u64,
+    raw_tokens: u64,
+    title_tokens: u64,
+    summary_tokens: u64,
+    detail_tokens: u64,
+    ratio: f64,
+    named: u64,
+    unfounded: Vec<Unfounded>,
+    uses_per_second: f64,
+}
+
+/// Something that an observation names and its source does not have.
+#[derive(Serialize)]
+struct Unfounded {
+    session: String,
+    event: Seq,
+    what: String,
+}
+
+impl From<ObservationScore> for ScoreRecord {
+    fn from(score: ObservationScore) -> Self {
+        let [title_tokens, summary_tokens, detail_tokens] = score.tokens;
+        let (ratio, uses_per_second) = (score.ratio(summary_tokens), score.per_second());
+        let unfounded = score.unfounded.into_iter();
+        let unfounded = unfounded.map(|(session, event, what)| Unfounded {
+            session,
+            event,
+            what,
+        });
+        ScoreRecord {
+            uses: score.uses,
+            observations: score.observations,
+            raw_tokens: score.raw_tokens,
+            title_tokens,
+            summary_tokens,
+            detail_tokens,
+            ratio,
+            named: score.named,
+            unfounded: unfounded.collect(),
+            uses_per_second,
+        }
+    }
+}
+
+impl ObservationScore {
+    /// Returns how many times shorter than their sources texts of so many tokens are.
+    pub fn ratio(&self, tokens: u64) -> f64 {
+        self.raw_tokens as f64 / tokens.max(1) as f64
+    }
+
+    /// Returns the number of observations made in a second.
+    pub fn per_second(&self) -> f64 {
+        self.observations as f64 / self.took.as_secs_f64().max(1e-9)
+    }
 }
 
 impl Summaries<'_> {

@@ -29,7 +29,7 @@ pub struct ObservationRecord {
     /// Time of the prompt or of the answer of the tool.
     #[serde(with = "rfc3339_time")]
     pub timestamp: Option<TimeMs>,
-    /// What was observed.
+    /// Kind of thing that was observed.
     pub kind: ObservationKind,
     /// The tool; null for a prompt.
     pub tool: Option<String>,
@@ -57,7 +57,7 @@ pub struct ObservationRecord {
     pub compression_time_ms: Option<f64>,
     /// Tokens of each size.
     pub tokens: SizeTokens,
-    /// What made it.
+    /// Name of the compressor that made it.
     pub compressor: String,
 }
 

@@ -1,12 +1,13 @@
 //! A file of the catalogue, as it is read.
 
 use backstory_event::TimeMs;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
 
 use super::PatternKind;
+use crate::serde_text::rfc3339_time;
 
 /// What people decided about a pattern.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Entry {
     /// The pattern.
     pub id: String,
@@ -39,7 +40,7 @@ pub struct Entry {
 }
 
 /// What people decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It is true and worth telling.
@@ -62,7 +63,7 @@ impl Status {
 }
 
 /// What was known of a pattern when it was decided.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Seen {
     /// How often.
@@ -74,32 +75,32 @@ pub struct Seen {
     /// In which domains.
     pub domains: Vec<String>,
     /// When first, in unix milliseconds.
-    #[serde(deserialize_with = "time")]
+    #[serde(with = "rfc3339_time")]
     pub first: Option<TimeMs>,
     /// When last.
-    #[serde(deserialize_with = "time")]
+    #[serde(with = "rfc3339_time")]
     pub last: Option<TimeMs>,
     /// Some of its occurrences, as `SESSION#TURN`.
     pub citations: Vec<String>,
 }
 
 /// A file that tells agents of a pattern.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Publication {
     /// The file, as people know it: `shop/AGENTS.md`.
     pub target: String,
     /// The project whose sessions read it; all read it when there is none.
     pub project: Option<String>,
     /// Since when, in unix milliseconds.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, with = "rfc3339_time")]
     pub at: Option<TimeMs>,
 }
 
 /// What happened to an entry.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct Change {
     /// When, in unix milliseconds.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, with = "rfc3339_time")]
     pub at: Option<TimeMs>,
     /// What: approved, rejected, edited, merged, published, unpublished.
     pub change: String,
@@ -111,13 +112,4 @@ pub struct Change {
     pub pattern: Option<String>,
     /// The file of a publication.
     pub target: Option<String>,
-}
-
-/// A time, as in `2026-01-31T10:00:00Z`.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeMs>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let time: jiff::Timestamp = text.parse().map_err(|_| {
-        serde::de::Error::custom(format!("{text:?} is no time like 2026-01-31T10:00:00Z"))
-    })?;
-    Ok(Some(TimeMs::new(time.as_millisecond())))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use backstory_event::TimeMs;
+use serde::{Deserialize, Serialize};
 
 /// Of the normal distribution, for 95 %.
 const Z: f64 = 1.959_963_984_540_054;
@@ -23,7 +24,7 @@ pub struct MeasuredSession {
 }
 
 /// How often a pattern occurs without and with being told of.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The agent; `None` is all of them.
     pub agent: Option<String>,
@@ -36,7 +37,7 @@ pub struct Measurement {
 }
 
 /// In how many sessions a pattern occurs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// How many sessions there were.
     pub sessions: u64,
@@ -53,7 +54,8 @@ pub struct Share {
 }
 
 /// What a measurement means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Fewer sessions have it since.
     Fewer,

@@ -14,6 +14,7 @@ mod file;
 mod filter;
 mod measure;
 mod publish;
+mod record;
 mod withdraw;
 
 pub use backstory_analysis::detectors::PatternKind;
@@ -22,6 +23,9 @@ pub use entry::{Change, Entry, Publication, Seen, Status};
 pub use filter::PatternFilter;
 pub use measure::{MeasuredSession, Measurement, Share, Verdict, measure};
 pub use publish::{Published, Unpublished, publish, unpublish};
+pub use record::{
+    CatalogueRecord, EvidenceRecord, MeasuredPattern, MeasurementList, PatternList, PatternRecord,
+};
 pub(crate) use withdraw::{EntryChange, published_block, published_files, rewrite_block};
 
 /// A problem or success that recurs across sessions.

@@ -38,11 +38,11 @@ pub struct SessionRecord<U = UsageRecord> {
     pub models: Vec<String>,
     /// Tokens of all its messages.
     pub usage: U,
-    /// How it ended: `success`, `partial`, `failed`, `abandoned` or `unknown`.
+    /// Outcome: `success`, `partial`, `failed`, `abandoned` or `unknown`.
     pub outcome: String,
-    /// Whether it is never evicted.
+    /// True if it is never evicted.
     pub pinned: bool,
-    /// Whether text of it was evicted.
+    /// True if text of it was evicted.
     pub evicted: bool,
     /// Time of the eviction, RFC 3339.
     pub evicted_at: Option<String>,
@@ -52,7 +52,7 @@ pub struct SessionRecord<U = UsageRecord> {
     pub parent_kind: Option<String>,
     /// Last event of the parent that its history goes on from.
     pub parent_seq: Option<Seq>,
-    /// Whether it is a headless session.
+    /// True if it is a headless session.
     pub machine: bool,
     /// Time of its last hook event, RFC 3339.
     pub captured_at: Option<String>,
@@ -60,7 +60,7 @@ pub struct SessionRecord<U = UsageRecord> {
     pub closed_at: Option<String>,
     /// Shell command that continues it in its agent.
     pub resume: Option<String>,
-    /// What it is doing.
+    /// Status.
     pub status: SessionStatus,
     /// Last version of the agent.
     pub agent_version: Option<String>,

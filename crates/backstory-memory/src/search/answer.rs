@@ -18,11 +18,11 @@ pub struct SearchAnswer {
     pub hits: Vec<SearchHit>,
     /// Duration of the search in milliseconds.
     pub took_ms: f64,
-    /// What was searched by in the end.
+    /// Mode that was used in the end.
     pub mode: Mode,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Whether people have been told that there are models, if that is known.
+    /// True if people have been told that there are models, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_of_models: Option<bool>,
 }
@@ -40,7 +40,7 @@ pub struct SearchHit {
     pub event: Seq,
     /// Score, comparable within one answer only.
     pub score: f32,
-    /// Whether the session is about what was asked.
+    /// True if the session is about what was asked.
     pub confident: bool,
     /// Root of the project.
     pub project: Option<String>,
@@ -48,7 +48,7 @@ pub struct SearchHit {
     pub branch: Option<String>,
     /// Time of the event, RFC 3339.
     pub timestamp: Option<String>,
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: String,
     /// Kind of event.
     pub kind: String,
@@ -56,7 +56,7 @@ pub struct SearchHit {
     pub snippet: String,
     /// Title of the session.
     pub title: Option<String>,
-    /// Whether it is a headless session.
+    /// True if it is a headless session.
     pub machine: bool,
     /// Other turns of the session that fit, the best first.
     pub more_turns: Vec<TurnNo>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_event::{Seq, SessionId};
 use backstory_store::{IndexError, Lag, LagOrder, Store, TextIndex, try_lock_file};
+use serde::{Deserialize, Serialize};
 
 use crate::Search;
 use crate::derive::{FULLTEXT, FullText, Progress, Runner};
@@ -115,11 +116,12 @@ impl Search<'_> {
 }
 
 /// How the full-text index is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IndexHealth {
     /// What is wrong with it, if anything is.
     pub damage: Option<String>,
     /// Events that are searched beside it.
+    #[serde(rename = "fresh_events")]
     pub fresh: u64,
     /// What it takes on disk.
     pub bytes: u64,

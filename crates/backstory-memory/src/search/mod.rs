@@ -13,6 +13,7 @@ mod meaning;
 mod query;
 mod rank;
 mod regex;
+mod request;
 mod scan;
 mod scope;
 mod score;
@@ -44,8 +45,9 @@ pub(crate) use meaning::OpenModel;
 pub(crate) use query::Need;
 pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
+pub use request::{SearchRequest, parse_meta_filters, project_filter};
 pub use scope::SearchFilter;
-pub use score::{RetrievalScore, RetrievalSummary, ScoredQuery};
+pub use score::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery};
 pub use snippet::Snippet;
 
 /// So many events are ranked for each session that is asked for.

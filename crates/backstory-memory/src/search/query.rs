@@ -6,6 +6,7 @@
 //! else looks like an operator but has nothing to work on is an ordinary word or is passed over.
 
 use backstory_store::words;
+use serde::{Deserialize, Serialize};
 
 /// The fields that filter, by their names on the command line.
 pub const FIELDS: [&str; 9] = [
@@ -16,8 +17,11 @@ pub const FIELDS: [&str; 9] = [
 const MOST_BYTES: usize = 64 << 10;
 
 /// A query, parsed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct Query {
+    /// The whole text as it was typed: the form that other programs give and get.
+    pub typed: String,
     /// What was typed, without its filters.
     pub text: String,
     /// What is looked for.
@@ -61,10 +65,25 @@ pub enum Atom {
     Phrase(Vec<String>),
 }
 
+impl From<String> for Query {
+    fn from(text: String) -> Self {
+        Query::parse(&text)
+    }
+}
+
+impl From<Query> for String {
+    fn from(query: Query) -> Self {
+        query.typed
+    }
+}
+
 impl Query {
     /// Reads what a person typed.
     pub fn parse(text: &str) -> Query {
-        let mut query = Query::default();
+        let mut query = Query {
+            typed: text.to_string(),
+            ..Query::default()
+        };
         let mut joined = Joined::Side;
         for token in tokens(text) {
             match token {

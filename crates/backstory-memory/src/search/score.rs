@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::Mode;
+
 /// Gathers how queries did.
 #[derive(Debug, Clone, Default)]
 pub struct RetrievalScore {
@@ -50,6 +52,26 @@ pub struct RetrievalSummary {
     pub p50_ms: f64,
     /// Nineteen of twenty took no longer.
     pub p95_ms: f64,
+}
+
+/// Scores of queries in one mode.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeScore<'a> {
+    /// The mode.
+    pub mode: Mode,
+    /// All queries together.
+    #[serde(flatten)]
+    pub summary: RetrievalSummary,
+    /// Each query; left out when they are not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub each: Option<&'a [ScoredQuery]>,
+}
+
+/// Scores of queries in several modes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeScores<'a> {
+    /// The modes.
+    pub modes: Vec<ModeScore<'a>>,
 }
 
 impl RetrievalScore {

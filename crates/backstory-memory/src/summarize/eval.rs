@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_event::{Seq, SessionId};
 use backstory_store::{Compression, CompressionState, EventRange, Scores, Spending, Tier};
+use serde::Serialize;
 
 use super::score::scores;
 use crate::Summaries;
@@ -59,7 +60,7 @@ impl ModelScores {
 }
 
 /// The best at something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Better {
     /// At what.
     pub dimension: &'static str,

@@ -8,6 +8,7 @@ mod anthropic;
 mod eval;
 mod log;
 mod offer;
+mod record;
 mod score;
 mod state;
 mod summary;
@@ -29,6 +30,10 @@ use crate::error::{Error, Result};
 
 pub use self::anthropic::{Endpoint, Price, Retry};
 pub use self::eval::{Better, Evaluation, ModelScores, TierScores};
+pub use self::record::{
+    CompressRecord, CompressStateRecord, EvaluationRecord, LatencyRecord, ModelRecord,
+    PendingItems, TierRecord,
+};
 pub(crate) use self::score::scores;
 pub use self::state::{CompressState, DryCompress};
 

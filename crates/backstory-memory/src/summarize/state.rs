@@ -3,6 +3,7 @@
 use backstory_event::{Seq, TimeMs};
 use backstory_redact::Redactor;
 use backstory_store::Spending;
+use serde::Serialize;
 
 use super::offer::pending;
 use super::summary::{told, unsummarised};
@@ -32,7 +33,7 @@ pub struct CompressState {
 }
 
 /// What a run would send, without sending it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DryCompress {
     /// Prompts and tool uses.
     pub observations: u64,
@@ -41,6 +42,7 @@ pub struct DryCompress {
     /// The most that they can take if each is answered at once.
     pub most: Spending,
     /// How many items fit into what is left of today for sure.
+    #[serde(rename = "fitting_today")]
     pub fitting: u64,
 }
 

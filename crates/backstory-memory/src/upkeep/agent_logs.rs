@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use backstory_agents::{AGENTS, Agent, LogLifetime, Places};
 use backstory_event::TimeMs;
 use backstory_store::Store;
+use serde::Serialize;
 
 use crate::Memory;
 use crate::error::Result;
@@ -24,7 +25,7 @@ pub struct Retention {
 }
 
 /// What was found of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentFiles {
     /// The agent.
     pub agent: &'static str,
@@ -39,6 +40,7 @@ pub struct AgentFiles {
     /// How many of them were forgotten, and are not read again.
     pub forgotten: u64,
     /// When the oldest of those that are not kept was last written, in unix milliseconds.
+    #[serde(skip)]
     pub oldest_unkept_at: Option<TimeMs>,
 }
 

@@ -34,6 +34,12 @@ impl Upkeep<'_> {
         Ok(())
     }
 
+    /// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
+    pub fn find_damage(&self, rows: &AnswerRows<'_>) -> Result<Vec<Damage>> {
+        self.verify_answer(rows)?;
+        Ok(self.take_damage())
+    }
+
     /// Damage that was met since the last call, while events were read.
     pub fn take_damage(&self) -> Vec<Damage> {
         self.memory.store.take_damage()

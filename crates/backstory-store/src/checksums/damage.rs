@@ -7,6 +7,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::scope::Scope;
+use serde::{Serialize, Serializer};
+
 use crate::error::{Error, Result};
 use crate::settings::is_key;
 
@@ -17,6 +19,81 @@ pub struct Damage {
     pub piece: DamagedPiece,
     /// The source file that it was read from, if it was.
     pub path: Option<String>,
+}
+
+/// [`Damage`] as JSON has it: its kind, where it is, and the same in words.
+#[derive(Default, Serialize)]
+struct DamageRecord<'a> {
+    piece: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    text: String,
+}
+
+impl Serialize for Damage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let path = Some(self.path.as_deref());
+        let text = self.to_string();
+        let record = match &self.piece {
+            DamagedPiece::Bytes { start, length, .. } => DamageRecord {
+                piece: "bytes",
+                path,
+                start: Some(*start),
+                length: Some(*length),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Session { session, what, .. } => DamageRecord {
+                piece: what,
+                session: Some(Some(session)),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Journal(start) => DamageRecord {
+                piece: "journal",
+                path,
+                start: Some(*start),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Attachment(id) => DamageRecord {
+                piece: "attachment",
+                id: Some(*id),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Capture { item, session } => DamageRecord {
+                piece: "capture",
+                id: Some(*item),
+                session: Some(session.as_deref()),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Setting(name) => DamageRecord {
+                piece: "setting",
+                name: Some(name),
+                text,
+                ..DamageRecord::default()
+            },
+            DamagedPiece::Rows { what, .. } => DamageRecord {
+                piece: what,
+                path,
+                text,
+                ..DamageRecord::default()
+            },
+        };
+        record.serialize(serializer)
+    }
 }
 
 /// A piece of the store that is not what was written.

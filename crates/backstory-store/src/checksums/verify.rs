@@ -10,9 +10,10 @@ use crate::journal::first_damaged_byte;
 use crate::open::Store;
 use crate::settings::{damaged_settings, setting_damage};
 use backstory_event::{SessionId, StreamId};
+use serde::Serialize;
 
 /// What a verification found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// Damaged pieces.
     pub damage: Vec<Damage>,

@@ -6,6 +6,7 @@
 
 use backstory_event::{Seq, SessionId, TimeMs, UnknownNumber, impl_sql_enum};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use serde::{Deserialize, Serialize};
 
 use crate::blocks::Packer;
 use crate::checksums::{Scope, damage};
@@ -15,11 +16,13 @@ use crate::open::Store;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// What a model is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Tier {
     /// What a tool use did.
+    #[serde(rename = "observations")]
     Observation,
     /// What a session was about.
+    #[serde(rename = "summaries")]
     Summary,
 }
 
@@ -59,7 +62,8 @@ impl CompressionState {
 impl_sql_enum!(CompressionState, "state of a model request");
 
 /// Tokens and money, in millionths of a dollar.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "SpendingRecord")]
 pub struct Spending {
     /// Tokens that went in.
     pub input_tokens: u64,
@@ -74,6 +78,31 @@ impl Spending {
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
+
+    /// Cost in dollars.
+    pub fn usd(&self) -> f64 {
+        self.micro_usd as f64 / 1e6
+    }
+}
+
+/// [`Spending`] with its sum and in dollars, as JSON has it.
+#[derive(Serialize)]
+struct SpendingRecord {
+    input_tokens: u64,
+    output_tokens: u64,
+    tokens: u64,
+    usd: f64,
+}
+
+impl From<Spending> for SpendingRecord {
+    fn from(spent: Spending) -> Self {
+        SpendingRecord {
+            input_tokens: spent.input_tokens,
+            output_tokens: spent.output_tokens,
+            tokens: spent.tokens(),
+            usd: spent.usd(),
+        }
+    }
 }
 
 /// What may be spent in a day.
@@ -86,11 +115,13 @@ pub struct SpendingCaps {
 }
 
 /// A cap that a request would pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MetCap {
     /// That of tokens.
+    #[serde(rename = "daily_tokens")]
     Tokens,
     /// That of money.
+    #[serde(rename = "daily_usd")]
     Money,
 }
 
@@ -135,7 +166,7 @@ pub enum Reserved {
 pub struct Scores {
     /// Which share of what it names stands in what it is about.
     pub faithfulness: Option<f64>,
-    /// How many times shorter it is.
+    /// Number of times that it is shorter than its source.
     pub compression: Option<f64>,
     /// Which share of the files and functions it names.
     pub coverage: Option<f64>,

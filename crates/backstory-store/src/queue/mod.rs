@@ -9,6 +9,7 @@ mod told;
 use backstory_event::{Seq, SessionId, TimeMs, UnknownNumber, impl_sql_enum};
 use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
+use serde::{Deserialize, Serialize};
 
 pub use self::capture::{Captured, NewItem, ToldSession};
 pub(crate) use self::told::Untold;
@@ -25,7 +26,8 @@ pub const MOST_ATTEMPTS: u32 = 6;
 const MOST_DEATHS: u32 = 20;
 
 /// What an item is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ItemKind {
     /// What a person asked.
     Prompt,
@@ -59,7 +61,8 @@ impl ItemKind {
 impl_sql_enum!(ItemKind, "kind of captured event");
 
 /// How far an item is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ItemState {
     /// To be done.
     Pending,
@@ -158,7 +161,8 @@ impl ItemContent<'_> {
 }
 
 /// Which items to list, the newest first.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ItemFilter {
     /// In this state.
     pub state: Option<ItemState>,

@@ -3,17 +3,14 @@
 use std::io::Write;
 use std::time::Duration;
 
-use backstory_memory::{
-    CompressOptions, CompressReport, CompressScope, CompressState, DryCompress, Endpoint, Memory,
-    MetCap, Retry, Spending,
-};
-use serde_json::{Value, json};
+use backstory_memory::{CompressReport, CompressScope, CompressStateRecord, DryCompress, Memory};
+use serde::Serialize;
 
 use crate::cli::CompressArgs;
 use crate::config::With;
 use crate::error::{Error, ErrorKind};
 use crate::output::{
-    BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, rfc3339, stdout,
+    BOLD, DIM, YELLOW, counted, grouped, parse_time, print_json, progress_bar, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -30,7 +27,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     } else {
         setting.memory_to_write()?
     };
-    let mut options = options(setting);
+    let mut options = setting.compress_options();
     options.limit = arguments.limit;
     options.scope = CompressScope {
         session: match &arguments.session {
@@ -45,7 +42,7 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     if arguments.dry_run {
         return print_dry(&memory.summaries().dry_run(&options)?, arguments);
     }
-    let Some(endpoint) = endpoint(setting)? else {
+    let Some(endpoint) = setting.endpoint()? else {
         return Err(Error::usage("there is no API key")
             .hint("set ANTHROPIC_API_KEY, or `backstory config set compress.api_key KEY`"));
     };
@@ -75,30 +72,23 @@ pub(super) fn run(setting: &Setting, arguments: &CompressArgs) -> Result<(), Err
     }
 }
 
-/// Where to send, if there is a key.
-pub(crate) fn endpoint(setting: &Setting) -> Result<Option<Endpoint>, Error> {
-    let Some((key, url)) = setting.api() else {
-        return Ok(None);
-    };
-    let timeout = Duration::from_secs(setting.config.compress.timeout_seconds.clamp(1, 600));
-    Ok(Some(Endpoint::new(&url, &key, timeout)?))
+/// The state of summaries with what is configured about them.
+#[derive(Serialize)]
+struct ConfiguredState<'a> {
+    compressor: &'static str,
+    /// True if there is an API key.
+    key: bool,
+    observations: &'a [String],
+    summaries: &'a [String],
+    cap: DailyCap,
+    #[serde(flatten)]
+    state: CompressStateRecord,
 }
 
-pub(crate) fn options(setting: &Setting) -> CompressOptions<'static> {
-    let compress = &setting.config.compress;
-    CompressOptions {
-        observations: compress.observations.0.clone(),
-        summaries: compress.summaries.0.clone(),
-        caps: compress.caps(),
-        prices: compress.prices(),
-        scope: CompressScope::default(),
-        limit: 0,
-        within: None,
-        waits: true,
-        retry: Retry::default(),
-        now: &now,
-        sleep: &std::thread::sleep,
-    }
+#[derive(Serialize)]
+struct DailyCap {
+    tokens: u64,
+    usd: Option<f64>,
 }
 
 fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
@@ -109,20 +99,18 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
     let is_built_in = compress.with == With::BuiltIn;
     let name = if is_built_in { "built-in" } else { "anthropic" };
     if arguments.json {
-        let caps = compress.caps();
-        return print_json(&json!({
-            "compressor": name,
-            "key": has_key,
-            "observations": compress.observations.0,
-            "summaries": compress.summaries.0,
-            "raw": state.raw,
-            "compressed": state.observed,
-            "summarised": state.summarised,
-            "pending": pending_json(&state),
-            "today": spending_json(&state.spent),
-            "cap": { "tokens": caps.tokens, "usd": compress.daily_usd.0 },
-            "since": rfc3339(state.since),
-        }));
+        let cap = DailyCap {
+            tokens: compress.caps().tokens,
+            usd: compress.daily_usd.0,
+        };
+        return print_json(&ConfiguredState {
+            compressor: name,
+            key: has_key,
+            observations: &compress.observations.0,
+            summaries: &compress.summaries.0,
+            cap,
+            state: state.record(),
+        });
     }
     let mut out = stdout();
     match (is_built_in, has_key) {
@@ -173,7 +161,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
             "  today: {} of {} tokens, ${:.4}{usd}",
             grouped(state.spent.tokens()),
             grouped(compress.daily_tokens),
-            usd_of(&state.spent),
+            state.spent.usd(),
         )?;
         if state.since.is_none() {
             writeln!(
@@ -188,12 +176,7 @@ fn tell(setting: &Setting, arguments: &CompressArgs) -> Result<(), Error> {
 
 fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
     if arguments.json {
-        return print_json(&json!({
-            "observations": dry.observations,
-            "summaries": dry.summaries,
-            "most": spending_json(&dry.most),
-            "fitting_today": dry.fitting,
-        }));
+        return print_json(dry);
     }
     let mut out = stdout();
     writeln!(
@@ -202,7 +185,7 @@ fn print_dry(dry: &DryCompress, arguments: &CompressArgs) -> Result<(), Error> {
         counted(dry.observations, "item"),
         counted(dry.summaries, "session"),
         grouped(dry.most.tokens()),
-        usd_of(&dry.most),
+        dry.most.usd(),
         grouped(dry.fitting),
     )?;
     writeln!(out, "nothing was sent")?;
@@ -217,18 +200,7 @@ fn print_run(
 ) -> Result<(), Error> {
     let left = memory.summaries().state(now())?;
     if arguments.json {
-        return print_json(&json!({
-            "observed": report.observed,
-            "summarised": report.summarised,
-            "untelling": report.untelling,
-            "skipped": report.skipped,
-            "late": report.late,
-            "capped": report.capped.map(MetCap::name),
-            "problem": report.problem,
-            "requests": report.requests,
-            "took": spending_json(&report.took),
-            "pending": pending_json(&left),
-        }));
+        return print_json(&report.record(&left));
     }
     let mut out = stdout();
     writeln!(
@@ -238,7 +210,7 @@ fn print_run(
         counted(report.summarised, "session"),
         counted(report.requests, "request"),
         grouped(report.took.tokens()),
-        usd_of(&report.took),
+        report.took.usd(),
     )?;
     for (reason, items) in &report.skipped {
         writeln!(
@@ -262,21 +234,4 @@ fn print_run(
     }
     out.flush()?;
     Ok(())
-}
-
-fn pending_json(state: &CompressState) -> Value {
-    json!({ "observations": state.pending_observations, "summaries": state.pending_summaries })
-}
-
-fn spending_json(spent: &Spending) -> Value {
-    json!({
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "tokens": spent.tokens(),
-        "usd": usd_of(spent),
-    })
-}
-
-fn usd_of(spent: &Spending) -> f64 {
-    spent.micro_usd as f64 / 1e6
 }

@@ -4,16 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_event::TimeMs;
-use backstory_memory::{
-    Context, ContextOptions, EventType, LogEvent, Memory, Occasion, Surroundings, log_event,
-    random_key,
-};
-use backstory_redact::Redactor;
+use backstory_memory::{Memory, Surroundings, log_event};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
-use crate::config::{Redact, limits_of};
 use crate::error::{Error, ErrorKind};
 use crate::output::{harmless, stdout, talk};
 use crate::setting::{Setting, now};
@@ -26,7 +20,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     // Git looks at the folder while the memory is opened.
     let here = folder.as_deref().map(Surroundings::of);
     let memory = setting.memory()?;
-    let redactor = redactor(setting);
+    let redactor = setting.redactor();
     let agent = arguments.agent.as_deref();
     let here = match here {
         Some(here) => here,
@@ -35,7 +29,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
             arguments.project.as_deref().unwrap_or(Path::new("")),
         )?,
     };
-    let mut options = options(setting, agent, arguments.budget, here, redactor.as_ref());
+    let mut options = setting.context_options(agent, arguments.budget, here, redactor.as_ref());
     options.prompt = arguments.prompt.as_deref();
     options.calls = arguments.calls;
     if let Some(session) = &arguments.before {
@@ -49,7 +43,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     }
     let started = Instant::now();
     let context = memory.context().build(&options)?;
-    let event = budget_event(&context, now()).taking(started.elapsed());
+    let event = context.budget_event(now()).taking(started.elapsed());
     log_event(&setting.store, &event);
     let damage = memory.upkeep().take_damage();
     if arguments.json {
@@ -76,48 +70,6 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
         layers.join(", ")
     ));
     report_damage(&memory, &damage)
-}
-
-/// What an agent in some surroundings would be told, by the configuration unless a budget is given.
-pub(crate) fn options<'a>(
-    setting: &Setting,
-    agent: Option<&str>,
-    budget: Option<usize>,
-    here: Surroundings,
-    redactor: Option<&'a Redactor>,
-) -> ContextOptions<'a> {
-    let context = &setting.config.context;
-    let limits = limits_of(agent);
-    let now = now();
-    ContextOptions {
-        here,
-        session: None,
-        occasion: Occasion::Start,
-        prompt: None,
-        calls: false,
-        redactor,
-        tokens: budget.unwrap_or(context.tokens).min(limits.tokens),
-        characters: limits.characters,
-        shares: context.shares,
-        before: now,
-        now,
-        nonce: random_key(),
-    }
-}
-
-/// Returns a redactor, unless secrets are to be kept.
-pub(crate) fn redactor(setting: &Setting) -> Option<Redactor> {
-    (setting.config.redact == Redact::On).then(|| Redactor::new(random_key()))
-}
-
-/// The event of a context that was made: what it took of its budget, never its text.
-pub(crate) fn budget_event(context: &Context, at: TimeMs) -> LogEvent {
-    let mut event = LogEvent::new(EventType::ContextTokenBudget, at)
-        .with("total_tokens", context.tokens)
-        .with("budget", context.budget)
-        .with("layers_included", context.included_layers());
-    event.tokens_out = Some(context.tokens as u64);
-    event
 }
 
 /// A project that is not on this disk, by its name.

@@ -6,10 +6,9 @@ use serde::Serialize;
 use crate::error::{Error, ErrorKind};
 use crate::output::print_json;
 
-/// Verifies the rows that an answer is made of, and returns their damage together with what was met while it was made.
-pub(crate) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<Damage>, Error> {
-    memory.upkeep().verify_answer(rows)?;
-    Ok(memory.upkeep().take_damage())
+/// Returns the damage of the rows that an answer is made of, together with what was met while it was made.
+pub(super) fn find_damage(memory: &Memory, rows: &AnswerRows<'_>) -> Result<Vec<Damage>, Error> {
+    Ok(memory.upkeep().find_damage(rows)?)
 }
 
 /// Prints an answer for machines, with its damage.

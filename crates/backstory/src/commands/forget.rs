@@ -4,15 +4,15 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use backstory_memory::{
-    Forget, ForgetPlaces, ForgetPlan, ForgetReport, Leftover, Memory, ResumedForget, SessionHead,
+    Forget, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, Leftover, Memory, ResumedForget,
+    SessionHead,
 };
-use serde_json::{Value, json};
 
 use super::sessions::project_filter;
 use super::sweep::drain_spool;
 use crate::cli::ForgetArgs;
 use crate::error::{Error, ErrorKind};
-use crate::output::{counted, one_line, print_json, rfc3339, say, short_bytes, stdout, talk, warn};
+use crate::output::{counted, one_line, print_json, say, short_bytes, stdout, talk, warn};
 use crate::setting::Setting;
 use crate::shell;
 
@@ -40,7 +40,7 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
                 return Err(error);
             };
             if arguments.json {
-                print_json(&report_json(&[], None, Some(resumed)))?;
+                print_json(&ForgetRecord::new(&[], None, Some(resumed)))?;
             }
             // The command of the interrupted run, run again: all that it was to forget is gone now.
             let is_same = is_same_request(arguments, &asked_before, resumed);
@@ -62,7 +62,11 @@ pub(super) fn run(setting: &Setting, arguments: &ForgetArgs) -> Result<(), Error
     };
     let report = memory.upkeep().forget(&sessions, &places, &allowed)?;
     let printed = if arguments.json {
-        print_json(&report_json(&sessions, Some(&report), resumed.as_ref()))
+        print_json(&ForgetRecord::new(
+            &sessions,
+            Some(&report),
+            resumed.as_ref(),
+        ))
     } else {
         print_report(&sessions, &report)
     };
@@ -266,13 +270,7 @@ fn ask(question: &str) -> Result<bool, Error> {
 
 fn print_plan(sessions: &[SessionHead], plan: &ForgetPlan, json: bool) -> Result<(), Error> {
     if json {
-        let mut value = report_json(sessions, None, None);
-        value["catalogue"] = json!(plan.catalogue);
-        value["published"] = json!(plan.published);
-        value["missing"] = json!(plan.missing);
-        value["left"] = plan.refused.iter().map(left_json).collect();
-        value["agent_logs"] = json!(plan.agent_logs);
-        return print_json(&value);
+        return print_json(&ForgetRecord::planned(sessions, plan));
     }
     let mut out = stdout();
     for session in sessions {
@@ -379,48 +377,4 @@ fn line(session: &SessionHead) -> String {
         session.agent,
         one_line(session.title.as_deref().unwrap_or("untitled"))
     )
-}
-
-fn left_json(left: &Leftover) -> Value {
-    json!({"path": left.path, "reason": left.reason})
-}
-
-fn report_json(
-    sessions: &[SessionHead],
-    report: Option<&ForgetReport>,
-    resumed: Option<&ResumedForget>,
-) -> Value {
-    let resumed =
-        resumed.map(|resumed| report_json(&resumed.sessions, Some(&resumed.report), None));
-    let sessions = sessions.iter().map(|session| {
-        json!({
-            "session": session.session,
-            "agent": session.agent,
-            "title": session.title,
-            "ended_at": rfc3339(session.ended_at),
-        })
-    });
-    json!({
-        "sessions": sessions.collect::<Vec<_>>(),
-        "dry_run": report.is_none() && resumed.is_none(),
-        "resumed": resumed,
-        "freed_bytes": report.map_or(0, |report| report.freed_bytes),
-        "agent_logs": report.map(|report| &report.agent_logs),
-        "left": report.map(|report| report.left.iter().map(left_json).collect::<Vec<_>>()),
-        "missing": report.map(|report| &report.missing),
-        "rewritten": report.map(|report| report.rewritten.iter().map(|file| json!({
-            "place": file.place.name(),
-            "path": file.path,
-            "removed": file.is_removed,
-        })).collect::<Vec<_>>()),
-        "final_usage_bytes": report.map(|report| report.final_usage_bytes),
-        "proof": report.map(|report| json!({
-            "files_searched": report.proof.files_searched,
-            "blocks_searched": report.proof.blocks_searched,
-            "strings": report.proof.strings,
-            "found": report.proof.remains.len(),
-            "remains": report.proof.remains,
-            "unsearched": report.proof.unsearched.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        })),
-    })
 }

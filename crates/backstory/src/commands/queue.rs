@@ -1,21 +1,17 @@
 //! `queue`: what hooks captured, and what is to be done about it.
 
-use std::collections::HashMap;
 use std::io::Write;
 
-use backstory_event::TimeMs;
-use backstory_memory::{
-    Item, ItemFilter, ItemState, Memory, SessionHead, SessionId, omitted_bytes,
-};
-use serde_json::{Map, Value, json};
+use backstory_memory::{ItemFilter, ItemState, Memory, QueueRecord, omitted_bytes};
+use serde_json::json;
 
 use super::damage::report_damage;
-use super::sweep::{drain_spool, options};
+use super::sweep::drain_spool;
 use crate::cli::{QueueAction, QueueArgs};
 use crate::error::{Error, ErrorKind};
 use crate::naming::short_id;
 use crate::output::{
-    BOLD, DIM, GREEN, RED, counted, grouped, local_time, one_line, print_json, rfc3339, say, stdout,
+    BOLD, DIM, GREEN, RED, counted, grouped, local_time, one_line, print_json, say, stdout,
 };
 use crate::setting::{Setting, now};
 
@@ -39,11 +35,9 @@ pub(super) fn run(setting: &Setting, arguments: &QueueArgs) -> Result<(), Error>
         Some(QueueAction::Run) => {
             let report = memory
                 .captures()
-                .work(&options(setting, &[], None), now())?;
+                .work(&setting.import_options(&[], None), now())?;
             if arguments.json {
-                return print_json(
-                    &json!({"done": report.done, "raw": report.raw, "later": report.later}),
-                );
+                return print_json(&report);
             }
             let (done, raw, later) = (
                 grouped(report.done),
@@ -69,16 +63,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         .heads(found.iter().filter_map(|item| item.session))?;
     let counts = memory.captures().item_counts()?;
     if arguments.json {
-        let counts: Map<String, Value> = ItemState::ALL
-            .iter()
-            .zip(counts)
-            .map(|(state, count)| (state.name().to_string(), count.into()))
-            .collect();
-        let items: Vec<Value> = found
-            .iter()
-            .map(|item| item_json(item, &sessions))
-            .collect();
-        print_json(&json!({"counts": counts, "items": items}))?;
+        print_json(&QueueRecord::new(&found, &sessions, counts))?;
         return report_damage(memory, &memory.upkeep().take_damage());
     }
     let mut out = stdout();
@@ -116,24 +101,6 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
     }
     out.flush()?;
     report_damage(memory, &memory.upkeep().take_damage())
-}
-
-fn item_json(item: &Item, sessions: &HashMap<SessionId, SessionHead>) -> Value {
-    let session = item.session.and_then(|row| sessions.get(&row));
-    json!({
-        "id": item.id,
-        "kind": item.kind.name(),
-        "state": item.state.name(),
-        "session": session.map(|session| &session.session),
-        "agent": session.map(|session| &session.agent),
-        "timestamp": rfc3339(Some(item.at)),
-        "attempts": item.attempts,
-        "last_error": item.last_error,
-        "not_before": (item.not_before > TimeMs::ZERO).then(|| rfc3339(Some(item.not_before))),
-        "event": item.seq,
-        "omitted_bytes": omitted_bytes(item),
-        "damaged": item.damage.is_some(),
-    })
 }
 
 fn items(count: u64) -> String {

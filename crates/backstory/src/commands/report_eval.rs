@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{Better, ModelScores, TierScores};
-use serde_json::{Value, json};
+use backstory_memory::TierScores;
 
 use crate::cli::ReportArgs;
 use crate::error::{Error, ErrorKind};
@@ -22,8 +21,7 @@ pub(super) fn run(setting: &Setting, arguments: &ReportArgs) -> Result<(), Error
         );
     }
     if arguments.json {
-        let tiers = evaluation.tiers.iter().map(tier_json);
-        return print_json(&json!({ "tiers": tiers.collect::<Vec<Value>>() }));
+        return print_json(&evaluation.record());
     }
     let mut out = stdout();
     for tier in &evaluation.tiers {
@@ -31,31 +29,6 @@ pub(super) fn run(setting: &Setting, arguments: &ReportArgs) -> Result<(), Error
     }
     out.flush()?;
     Ok(())
-}
-
-fn tier_json(tier: &TierScores) -> Value {
-    let better = |better: &Better| json!({ "dimension": better.dimension, "model": better.model, "items": better.items });
-    json!({
-        "tier": tier.tier.name(),
-        "models": tier.models.iter().map(model_json).collect::<Vec<Value>>(),
-        "better": tier.better.iter().map(better).collect::<Vec<Value>>(),
-    })
-}
-
-fn model_json(model: &ModelScores) -> Value {
-    json!({
-        "model": model.model,
-        "items": model.items,
-        "faithfulness": model.scores.faithfulness,
-        "compression": model.scores.compression,
-        "coverage": model.scores.coverage,
-        "latency_ms": { "p50": model.latency_p50, "p95": model.latency_p95 },
-        "input_tokens": model.took.input_tokens,
-        "output_tokens": model.took.output_tokens,
-        "usd": model.took.micro_usd as f64 / 1e6,
-        "usd_per_1000": model.usd_per_1000(),
-        "failures": model.failures,
-    })
 }
 
 fn print_tier(out: &mut impl Write, tier: &TierScores) -> Result<(), Error> {

@@ -2,17 +2,16 @@
 
 use std::io::Write;
 
-use backstory_memory::{Eviction, Memory, Pass, RetainOptions, RetainReport, container_of_log};
-use serde_json::{Value, json};
+use backstory_memory::{Memory, RetainReport, container_of_log};
+use serde_json::json;
 
 use crate::cli::RetainArgs;
 use crate::error::Error;
 use crate::naming::short_id;
 use crate::output::{
-    RED, YELLOW, counted, local_time, print_json, print_table, rfc3339, short_bytes, stdout, table,
-    talk,
+    RED, YELLOW, counted, local_time, print_json, print_table, short_bytes, stdout, table, talk,
 };
-use crate::setting::{Setting, now};
+use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error> {
     if let Some(session) = &arguments.restore {
@@ -24,7 +23,7 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
             return pin(setting, session, pinned, arguments.json);
         }
     }
-    let options = retain_options(setting);
+    let options = setting.retain_options();
     let memory = match arguments.dry_run {
         true => setting.memory_untouched()?,
         false => setting.memory_to_write()?,
@@ -34,7 +33,7 @@ pub(super) fn run(setting: &Setting, arguments: &RetainArgs) -> Result<(), Error
         false => memory.upkeep().retain(&options)?,
     };
     if arguments.json {
-        return print_json(&report_json(&report));
+        return print_json(&report);
     }
     let mut out = stdout();
     if arguments.dry_run && !report.evictions.is_empty() {
@@ -90,41 +89,6 @@ fn restore(setting: &Setting, session: &str, json: bool) -> Result<(), Error> {
         files.join(", ")
     ));
     Ok(())
-}
-
-/// What the configuration says is kept, as of now.
-pub(super) fn retain_options(setting: &Setting) -> RetainOptions {
-    RetainOptions {
-        caps: setting.config.retention.caps(),
-        now: now(),
-    }
-}
-
-/// What retention did, for machines.
-pub(super) fn report_json(report: &RetainReport) -> Value {
-    let evicted: serde_json::Map<String, Value> = Pass::ALL
-        .iter()
-        .map(|pass| (pass.name().to_string(), report.evicted(*pass).into()))
-        .collect();
-    let session = |eviction: &Eviction| {
-        json!({
-            "session": eviction.session,
-            "agent": eviction.agent,
-            "active_at": rfc3339(eviction.at),
-            "bytes": eviction.bytes,
-            "pass": eviction.pass.name(),
-            "analyzed": eviction.analysed,
-        })
-    };
-    json!({
-        "freed_bytes": report.freed_bytes,
-        "final_usage_bytes": report.final_usage_bytes,
-        "evicted": evicted,
-        "data_loss": report.lost().next().is_some(),
-        "distilled_bytes": report.distilled_bytes,
-        "alerts": report.alerts,
-        "sessions": report.evictions.iter().map(session).collect::<Vec<_>>(),
-    })
 }
 
 /// What retention did, for people; nothing when there is nothing to say.

@@ -6,7 +6,7 @@ use std::path::Path;
 use backstory_agents::sample;
 use backstory_memory::{ImportOptions, Memory, Places, SessionFilter, Sources};
 
-use super::sweep::{print_report, report_json};
+use super::sweep::print_report;
 use crate::cli::SweepArgs;
 use crate::error::Error;
 use crate::naming::short_id;
@@ -31,7 +31,7 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     };
     let report = memory.import(&ImportOptions::new(Sources::known(&places)), &mut |_| {})?;
     if arguments.json {
-        return print_json(&report_json(&report));
+        return print_json(&report);
     }
     print_report(&store, &report, false)?;
     let newest = memory.sessions().list(&SessionFilter {

@@ -1,9 +1,10 @@
 //! `sessions`.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
-use backstory_memory::{AnswerRows, MetaEquals, SessionFilter, SessionId, SessionList, SessionRow};
+use backstory_memory::{
+    AnswerRows, SessionFilter, SessionId, SessionList, SessionRow, parse_meta_filters,
+};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::{FilterArgs, SessionsArgs};
@@ -73,7 +74,7 @@ pub(super) fn session_filter(asked: &FilterArgs) -> Result<SessionFilter, Error>
         until: time(&asked.until)?,
         parent: None,
         people_only: asked.people,
-        meta_equals: meta_filters(&asked.meta)?,
+        meta_equals: parse_meta_filters(&asked.meta)?,
         limit: 0,
     })
 }
@@ -102,36 +103,5 @@ fn cells(row: &SessionRow, id: String) -> [String; 8] {
 
 /// A folder as the project's root would be written, or a name as it is.
 pub(super) fn project_filter(text: &str) -> String {
-    project_filter_from(text, None)
-}
-
-/// The same, as someone in another folder than ours would mean it.
-pub(super) fn project_filter_from(text: &str, folder: Option<&Path>) -> String {
-    if text == "." || text.contains(['/', '\\']) {
-        let path = folder.unwrap_or(Path::new("")).join(text);
-        let path = std::path::absolute(&path).unwrap_or(path);
-        return backstory_memory::project_root(&path)
-            .to_string_lossy()
-            .into_owned();
-    }
-    text.to_string()
-}
-
-/// Reads the values of `--meta`.
-pub(super) fn meta_filters(typed: &[String]) -> Result<Vec<MetaEquals>, Error> {
-    let filter = |typed: &String| match typed.split_once('=') {
-        Some((key, value)) => meta_filter(key, value),
-        None => Err(Error::usage(format!(
-            "invalid --meta {typed:?}: use KEY=VALUE, e.g. git.branch=main"
-        ))),
-    };
-    typed.iter().map(filter).collect()
-}
-
-/// Reads a filter by the agent's own record of a session.
-pub(super) fn meta_filter(key: &str, value: &str) -> Result<MetaEquals, Error> {
-    MetaEquals::new(key, value).ok_or_else(|| {
-        Error::usage(format!("invalid metadata key {key:?}"))
-            .hint("keys are names joined by dots, e.g. meta.git.branch:main")
-    })
+    backstory_memory::project_filter(text, None)
 }

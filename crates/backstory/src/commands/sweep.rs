@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use backstory_memory::{
-    CatchUp, CatchUpReport, Damage, DrainReport, ImportOptions, ImportReport, LogAgent, Memory,
-    Problem, Progress, Sources, dry_import, retention,
+    CatchUp, CatchUpReport, Damage, DrainReport, ImportOptions, ImportReport, Memory, Problem,
+    Progress, Sources, dry_import, retention,
 };
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 
 use super::embed::{embedding_bar, show_embedding};
-use super::retain::{print_retention, report_json as retention_json, retain_options};
+use super::retain::print_retention;
 use crate::cli::SweepArgs;
 use crate::config::Redact;
 use crate::error::Error;
@@ -147,7 +146,7 @@ fn print_either(
     arguments: &SweepArgs,
 ) -> Result<(), Error> {
     if arguments.json {
-        return print_json(&report_json(report));
+        return print_json(report);
     }
     print_report(&setting.store, report, arguments.dry_run)?;
     if report.discovered == 0 && arguments.paths.is_empty() {
@@ -158,58 +157,9 @@ fn print_either(
     Ok(())
 }
 
-/// What to sweep: the paths given, or all that is configured.
-pub(crate) fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
-    let mut sources = if paths.is_empty() {
-        Sources::known(&setting.places())
-    } else {
-        // The store and `doctor` name them whichever folder one is in.
-        let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        Sources::paths(paths.iter().map(whole))
-    };
-    if paths.is_empty() {
-        sources
-            .roots
-            .retain(|(agent, _)| setting.config.is_enabled(agent));
-        for known in LogAgent::all() {
-            let name = known.agent.name;
-            let extra = setting.config.sources.get(name);
-            let extra = extra.filter(|source| source.enabled);
-            let extra = extra.iter().flat_map(|source| source.roots.iter());
-            let extra = extra.map(|root| (name, root.clone()));
-            sources.roots.extend(extra);
-        }
-    }
-    sources.agent = agent.map(str::to_string);
-    ImportOptions {
-        redact: setting.config.redact == Redact::On,
-        retain: retain_options(setting),
-        ..ImportOptions::new(sources)
-    }
-}
-
-pub(super) fn report_json(report: &ImportReport) -> Value {
-    let problems = report
-        .problems
-        .iter()
-        .map(|problem| json!({"path": problem.path, "reason": problem.reason}));
-    json!({
-        "discovered": report.discovered,
-        "ingested": report.ingested,
-        "skipped_unchanged": report.skipped_unchanged,
-        "analyzed": report.analyzed,
-        "events": report.events,
-        "replayed": report.replayed,
-        "skipped_records": report.skipped_records,
-        "redactions": report.redactions,
-        "bytes_read": report.bytes_read,
-        "seconds": report.seconds,
-        "code_seconds": report.code_seconds,
-        "problems": problems.collect::<Vec<_>>(),
-        "index_problem": report.index_problem,
-        "backfill_bytes_left": report.backfill_bytes_left,
-        "retention": retention_json(&report.retention),
-    })
+/// Options of an import of the paths given, or of all that is configured.
+fn options(setting: &Setting, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
+    setting.import_options(paths, agent)
 }
 
 pub(super) fn print_report(

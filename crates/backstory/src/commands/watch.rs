@@ -8,8 +8,7 @@ use std::time::Duration;
 use backstory_memory::{ImportOptions, Memory};
 use notify::{RecursiveMode, Watcher};
 
-use super::retain::retain_options;
-use super::sweep::{catch_up, options, report_json};
+use super::sweep::catch_up;
 use crate::cli::WatchArgs;
 use crate::error::{Error, ErrorKind};
 use crate::output::{DIM, counted, local_time, print_json_line, short_bytes, stdout, warn};
@@ -21,7 +20,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 
 pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error> {
-    let mut options = options(setting, &[], arguments.agent.as_deref());
+    let mut options = setting.import_options(&[], arguments.agent.as_deref());
     let memory = Memory::open(&setting.store)?;
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -46,7 +45,7 @@ pub(super) fn run(setting: &Setting, arguments: &WatchArgs) -> Result<(), Error>
                 watched.push(root.clone());
             }
         }
-        options.retain = retain_options(setting);
+        options.retain = setting.retain_options();
         sweep(&memory, &options, arguments.json)?;
         if let Some(problem) = catch_up(setting, &memory)?.model_problem {
             warn(&problem);
@@ -65,7 +64,7 @@ fn sweep(memory: &Memory, options: &ImportOptions, json: bool) -> Result<(), Err
         return Ok(());
     }
     if json {
-        return print_json_line(&report_json(&report));
+        return print_json_line(&report);
     }
     let mut out = stdout();
     let files = counted(report.ingested, "file");

@@ -7,8 +7,6 @@ use backstory_memory::hook::Happening;
 use backstory_memory::{Capture, Context, EventType, LogEvent, Occasion, count_tokens};
 use backstory_redact::Redactor;
 
-use crate::commands::context::budget_event;
-
 /// Number of paths of a tool use that are logged.
 const MAX_PATHS: usize = 20;
 /// Size of the longest path that is logged. A longer one is left out: half of it could be half of a secret.
@@ -82,7 +80,7 @@ pub(super) fn context_events(
                 .failed(Some(error.as_str())),
         ],
         Ok(context) => {
-            let made = budget_event(context, at).taking(took);
+            let made = context.budget_event(at).taking(took);
             let mut inject = inject
                 .with("layers", context.included_layers())
                 .with("tokens", context.tokens)

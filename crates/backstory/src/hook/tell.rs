@@ -10,7 +10,6 @@ use backstory_memory::{Agent, Context, LogEvent, Occasion, Surroundings, escape_
 use serde_json::Value;
 
 use super::log::context_events;
-use crate::commands::context::{options, redactor};
 use crate::setting::{Setting, now};
 
 /// Says what the agent should know now, and returns what is to be logged of that.
@@ -69,9 +68,9 @@ fn context(
     let memory = setting
         .memory()
         .map_err(|error| error.message().to_string())?;
-    let redactor = redactor(setting);
+    let redactor = setting.redactor();
     let agent = input.agent.name;
-    let mut options = options(setting, Some(agent), None, here, redactor.as_ref());
+    let mut options = setting.context_options(Some(agent), None, here, redactor.as_ref());
     options.occasion = occasion;
     let session = input.session.as_deref();
     options.session = session.map(|session| SessionName::new(agent, session));

@@ -6,18 +6,14 @@
 
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::api::Opened;
+use backstory_server::{Host, OpenMemory, Presence};
+
 use super::share::share;
-use super::shared::Shared;
 use super::start::own_program;
 use backstory_memory::CatchUp;
 
-use crate::commands::sweep;
 use crate::error::Error;
 use crate::setting::{Setting, now};
 
@@ -26,40 +22,33 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Between two processes that work off the queue: while an agent works, there is always something.
 const BETWEEN: Duration = Duration::from_secs(3);
 
-/// Begins the rounds; they end when the worker leaves.
-pub(super) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
-    let shared = Arc::clone(shared);
-    std::thread::Builder::new()
-        .name("rounds".to_string())
-        .spawn(move || go(&shared))
-}
-
-fn go(shared: &Shared) {
-    let mut memory = Opened::default();
+/// Works on its own for as long as the worker stays.
+pub(super) fn run_rounds(host: &dyn Host, setting: &Setting, presence: &Presence) {
+    let mut memory = OpenMemory::default();
     let mut running: Option<Round> = None;
     // What was written while there was no worker is taken in first.
     let (mut next_sweep, mut next_look) = (Instant::now(), Instant::now());
-    while !shared.wait(PAUSE) && shared.lock.is_there() {
+    while !presence.wait(PAUSE) && presence.has_store() {
         match running.as_mut().map(Round::found) {
             Some(None) => {}
             Some(Some(found)) => {
                 if found {
-                    shared.worked.store(true, Ordering::Relaxed);
+                    presence.note_work();
                 }
                 running = None;
                 next_look = Instant::now() + BETWEEN;
             }
             // Failing to start, it is tried again.
             None if Instant::now() >= next_sweep => {
-                running = Round::start(&shared.setting, Scope::Everything).ok();
+                running = Round::start(setting, Scope::Everything).ok();
                 // As it is configured now.
-                let renewed = shared.setting.renewed();
-                let config = &renewed.as_ref().unwrap_or(&shared.setting).config;
+                let renewed = setting.renewed();
+                let config = &renewed.as_ref().unwrap_or(setting).config;
                 let minutes = config.cadence.minutes();
                 next_sweep = Instant::now() + Duration::from_secs(60 * minutes);
             }
-            None if Instant::now() >= next_look && has_work(&shared.setting, &mut memory) => {
-                running = Round::start(&shared.setting, Scope::Queue).ok();
+            None if Instant::now() >= next_look && has_work(host, setting, &mut memory) => {
+                running = Round::start(setting, Scope::Queue).ok();
             }
             None => {}
         }
@@ -67,11 +56,11 @@ fn go(shared: &Shared) {
 }
 
 /// Whether hooks left something to do.
-fn has_work(setting: &Setting, memory: &mut Opened) -> bool {
+fn has_work(host: &dyn Host, setting: &Setting, memory: &mut OpenMemory) -> bool {
     let queued = memory
-        .reader(setting)
-        .and_then(|memory| Ok(memory.captures().has_work(now())?));
-    queued.unwrap_or(false) || !setting.spool().is_empty()
+        .reader(host)
+        .is_ok_and(|memory| memory.captures().has_work(now()).unwrap_or(false));
+    queued || !setting.spool().is_empty()
 }
 
 /// What is done in a round.
@@ -135,14 +124,14 @@ pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     let memory = setting.memory_to_write()?;
     let mut bytes_read = 0;
     if scope == Scope::Everything {
-        let mut options = sweep::options(setting, &[], None);
+        let mut options = setting.import_options(&[], None);
         options.workers = 1;
         bytes_read = memory.import(&options, &mut |_| {})?.bytes_read;
     }
     let caught_up = memory.catch_up(
         &CatchUp {
             spool: &setting.spool(),
-            import: &sweep::options(setting, &[], None),
+            import: &setting.import_options(&[], None),
             model: setting.config.model.as_deref(),
             now: now(),
         },

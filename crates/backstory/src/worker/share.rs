@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use backstory_memory::{EventType, LogEvent, Memory, Retry, log_event};
 
-use crate::commands::compress::{endpoint, options};
 use crate::config::With;
 use crate::setting::{Setting, now};
 
@@ -21,10 +20,10 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
     {
         return 0;
     }
-    let Ok(Some(endpoint)) = endpoint(setting) else {
+    let Ok(Some(endpoint)) = setting.endpoint() else {
         return 0;
     };
-    let mut options = options(setting);
+    let mut options = setting.compress_options();
     options.limit = SHARE_ITEMS;
     options.within = Some(SHARE_TIME);
     options.waits = false;

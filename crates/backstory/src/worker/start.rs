@@ -2,34 +2,30 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use backstory_memory::{Memory, try_lock_file};
-use nix::sys::signal::Signal;
-use nix::sys::socket::{Backlog, listen};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{close, setsid};
 
-use super::life::{Held, LEAVE_WITHIN, LOOK_AGAIN, health, signal, tell_to_leave};
-use super::place::{Info, Place};
-use super::{compare_versions, serve, version};
+use backstory_server::{
+    Info, LEAVE_WITHIN, LOOK_AGAIN, Place, TakenOver, bind, catch_signals, compare_versions,
+    health, serve, take_over, version,
+};
+
+use super::host::ProgramHost;
+use super::place_of;
 use crate::error::{Error, ErrorKind};
 use crate::output::rfc3339;
 use crate::setting::{Setting, now};
 
-/// After this a worker that was asked nicely gets a signal.
-const ASKED_NICELY: Duration = Duration::from_secs(6);
-/// A worker that was killed has let go of everything after this at the latest.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A worker in the background answers after this at the latest.
 const START_WITHIN: Duration = Duration::from_secs(5);
 /// Hooks start no second worker so soon after the last.
 const START_AGAIN: Duration = Duration::from_secs(1);
-/// So many clients may wait to be let in, if the system allows: more than come at once.
-const BACKLOG: i32 = 1024;
 
 /// Serves in this process until there is a reason to leave. Calls `begun` with who serves: this process, or another that does
 /// already and is not older.
@@ -44,9 +40,9 @@ pub(crate) fn start(
     }
     umask(Mode::from_bits_truncate(0o077));
     // Before anybody is told that there is a worker to be signaled.
-    let signals = serve::catch_signals()?;
+    let signals = catch_signals()?;
     drop(Memory::open(&setting.store)?);
-    let place = Place::of(&setting);
+    let place = place_of(&setting);
     let held = match take_over(&place)? {
         TakenOver::Ours(held) => held,
         TakenOver::Theirs(info) => return begun(&info, false),
@@ -60,9 +56,8 @@ pub(crate) fn start(
     };
     place.write_info(&info)?;
     begun(&info, true)?;
-    Ok(serve::serve(
-        &held, listener, &signals, info, setting, idle,
-    )?)
+    let host = Arc::new(ProgramHost::new(setting));
+    Ok(serve(&held, listener, &signals, info, host, idle)?)
 }
 
 /// Lets go of all that whoever started us may wait for: the terminal, the folder, and files that it left open for us.
@@ -80,72 +75,9 @@ fn detach() -> io::Result<()> {
     Ok(())
 }
 
-enum TakenOver {
-    Ours(Held),
-    Theirs(Info),
-}
-
-/// Becomes the worker, unless there is one that is not older. An older one is asked to leave.
-fn take_over(place: &Place) -> Result<TakenOver, Error> {
-    let started = Instant::now();
-    let mut asked = false;
-    let mut signaled = false;
-    loop {
-        if let Some(held) = Held::take(place)? {
-            return Ok(TakenOver::Ours(held));
-        }
-        // Nothing is told while one starts, and while one leaves.
-        if let Some(info) = place.read_info() {
-            let is_older = compare_versions(&info.version, version()).is_lt();
-            // One that was just killed holds the lock for a moment longer.
-            if !is_older && (health(&info).is_some() || started.elapsed() > GONE_WITHIN) {
-                return Ok(TakenOver::Theirs(info));
-            }
-            if is_older && !asked {
-                asked = tell_to_leave(&info);
-            }
-            if is_older && !signaled && (!asked || started.elapsed() > ASKED_NICELY) {
-                signal(&info, Signal::SIGTERM);
-                signaled = true;
-            }
-        }
-        if started.elapsed() > LEAVE_WITHIN {
-            return Err(
-                Error::new(ErrorKind::Internal, "another worker does not leave")
-                    .hint("`backstory worker stop` ends it"),
-            );
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-/// Opens the socket at the first place that can be used.
-fn bind(place: &Place) -> Result<(UnixListener, PathBuf), Error> {
-    let mut failed = None;
-    for path in place.sockets() {
-        // Of one that was killed before it could tell where it is.
-        let _ = std::fs::remove_file(&path);
-        match UnixListener::bind(&path) {
-            Ok(listener) => {
-                if let Ok(backlog) = Backlog::new(BACKLOG) {
-                    // Fewer than wanted are better than none.
-                    let _ = listen(&listener, backlog);
-                }
-                return Ok((listener, path));
-            }
-            Err(error) => failed = Some(format!("{}: {error}", path.display())),
-        }
-    }
-    let reason = failed.unwrap_or_else(|| "no folder is private and has a short path".to_string());
-    Err(
-        Error::new(ErrorKind::Internal, format!("the worker has no place for its socket: {reason}"))
-            .hint("set XDG_RUNTIME_DIR or TMPDIR to a folder of yours with a short path; all works without a worker, only slower"),
-    )
-}
-
 /// Starts a worker in the background and waits until it answers; gives who answers, and whether that is a new one.
 pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
-    let place = Place::of(setting);
+    let place = place_of(setting);
     let before = place.read_info();
     let older = before
         .as_ref()
@@ -157,7 +89,7 @@ pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
         // It ends well when there is a worker already.
         let ended = child.try_wait()?;
         // By its name as it is now: it may have been made only by the worker.
-        let found = Place::of(setting).read_info();
+        let found = place_of(setting).read_info();
         if let Some(info) = found
             && compare_versions(&info.version, version()).is_ge()
             && health(&info).is_some()
@@ -176,7 +108,7 @@ pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
 /// Starts a worker in the background if there is none, and does not wait for it. For hooks: takes about a millisecond, tells
 /// nothing, and of many at once only one starts a process. Gives whether it did.
 pub(crate) fn start_detached(setting: &Setting) -> bool {
-    may_start(&Place::of(setting)) && spawn(setting).is_ok()
+    may_start(&place_of(setting)) && spawn(setting).is_ok()
 }
 
 /// Whether there is no worker, and none was started a moment ago. The lock's file tells when that was.
@@ -221,12 +153,14 @@ pub(super) fn own_program(setting: &Setting) -> io::Result<Command> {
 mod tests {
     use std::fs::File;
 
+    use backstory_server::Held;
+
     use super::*;
 
     #[test]
     fn of_many_hooks_one_starts_a_worker() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::in_folder(folder.path());
+        let place = Place::new(folder.path(), Vec::new());
         let lock = || File::open(place.lock()).unwrap();
         assert!(may_start(&place), "the first one ever");
         assert!(!may_start(&place), "one was started just now");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod messages;
+mod round_trip;
 
 use std::collections::HashSet;
 use std::path::Path;

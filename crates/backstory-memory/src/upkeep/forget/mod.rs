@@ -9,6 +9,7 @@
 mod copies;
 mod outside;
 mod proof;
+mod record;
 mod sieve;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use crate::upkeep::disk_bytes;
 
 pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile};
 pub use proof::Proof;
+pub use record::{ForgetRecord, ForgottenSession, ProofRecord};
 
 /// Which sessions to forget; their subagents always go with them.
 #[derive(Debug, Clone, Copy)]

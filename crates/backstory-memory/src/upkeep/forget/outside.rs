@@ -95,7 +95,8 @@ impl Intent {
 }
 
 /// Kind of a file or folder that repeats what sessions said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ForgetPlace {
     /// The database.
     Database,
@@ -106,10 +107,12 @@ pub enum ForgetPlace {
     /// A file of the pattern catalogue.
     Catalogue,
     /// A file that agents read, with a published block.
+    #[serde(rename = "published file")]
     PublishedFile,
     /// A capture that waits.
     Spool,
     /// A file of the event log.
+    #[serde(rename = "event log")]
     EventLog,
 }
 
@@ -129,13 +132,14 @@ impl ForgetPlace {
 }
 
 /// A file or folder that was written anew or removed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RewrittenFile {
     /// Kind.
     pub place: ForgetPlace,
     /// The file or folder.
     pub path: PathBuf,
     /// Whether it was removed.
+    #[serde(rename = "removed")]
     pub is_removed: bool,
 }
 

@@ -8,15 +8,18 @@ mod round;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use backstory_event::TimeMs;
 use backstory_store::{Evictable, lock_file};
+use serde::{Deserialize, Serialize};
 
 use self::plan::Plan;
 use crate::Upkeep;
 use crate::error::{Error, Result};
 use crate::path_text::file_of_log;
+use crate::serde_text::rfc3339_time;
 use crate::upkeep::disk_bytes;
 
 /// Bounds of what is kept; those that are `None` bound nothing.
@@ -42,7 +45,8 @@ pub struct RetainOptions {
 }
 
 /// Why a session goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// It is old.
     MaxAge,
@@ -67,24 +71,27 @@ impl Pass {
 }
 
 /// A session that went, or would go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
     /// The session.
     pub session: String,
     /// Its agent.
     pub agent: String,
     /// When it was active last, as far as that can be told.
+    #[serde(rename = "active_at", with = "rfc3339_time")]
     pub at: Option<TimeMs>,
     /// About how many bytes it takes.
     pub bytes: u64,
     /// Why.
     pub pass: Pass,
     /// Whether its digest has all its events; else they are lost.
+    #[serde(rename = "analyzed")]
     pub analysed: bool,
 }
 
 /// What was done to keep within the caps.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(into = "RetainRecord")]
 pub struct RetainReport {
     /// By how many bytes the files on disk became smaller.
     pub freed_bytes: u64,
@@ -96,6 +103,34 @@ pub struct RetainReport {
     pub distilled_bytes: u64,
     /// What the user should know.
     pub alerts: Vec<String>,
+}
+
+/// [`RetainReport`] with counts, as JSON has it.
+#[derive(Serialize)]
+struct RetainRecord {
+    freed_bytes: u64,
+    final_usage_bytes: u64,
+    evicted: BTreeMap<Pass, u64>,
+    data_loss: bool,
+    distilled_bytes: u64,
+    alerts: Vec<String>,
+    sessions: Vec<Eviction>,
+}
+
+impl From<RetainReport> for RetainRecord {
+    fn from(report: RetainReport) -> Self {
+        let passes = Pass::ALL.into_iter();
+        let data_loss = report.lost().next().is_some();
+        RetainRecord {
+            evicted: passes.map(|pass| (pass, report.evicted(pass))).collect(),
+            data_loss,
+            freed_bytes: report.freed_bytes,
+            final_usage_bytes: report.final_usage_bytes,
+            distilled_bytes: report.distilled_bytes,
+            alerts: report.alerts,
+            sessions: report.evictions,
+        }
+    }
 }
 
 impl RetainReport {

@@ -32,7 +32,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     };
     let options = ImportOptions {
         redact,
-        ..sweep::options(setting, &arguments.logs, arguments.agent.as_deref())
+        ..setting.import_options(&arguments.logs, arguments.agent.as_deref())
     };
     let bar = sweep::Bar::new();
     let temporary = std::env::temp_dir();

@@ -144,7 +144,7 @@ impl Capturing {
             "agents": agents.collect::<Vec<_>>(),
             "queue": items,
             "spooled": self.spooled,
-            "refused": self.refused.iter().map(|problem| json!({"path": problem.path, "reason": problem.reason})).collect::<Vec<_>>(),
+            "refused": self.refused,
             "worker": self.worker.as_ref().map(|(pid, version)| json!({"pid": pid, "version": version})),
         })
     }

@@ -6,14 +6,13 @@ use std::io::Write;
 
 use backstory_memory::trusted::check_store_folder;
 use backstory_memory::{
-    Catalogue, Damage, DamagedPiece, EmbeddingState, Health, IndexHealth, LogDeletion, Memory,
-    Retention, SessionFilter, SkippedRow, Sources, UnreadLog, Verification, file_of_log,
-    log_deletions, retention,
+    Catalogue, DamagedPiece, EmbeddingState, Health, IndexHealth, LogDeletion, Memory, Retention,
+    SessionFilter, SkippedRow, Sources, UnreadLog, Verification, file_of_log, log_deletions,
+    retention,
 };
 use serde_json::{Value, json};
 
 use self::capture::Capturing;
-use super::sweep::options;
 use crate::cli::DoctorArgs;
 use crate::error::{Error, ErrorKind, RENEW_KEYS};
 use crate::output::{
@@ -68,7 +67,7 @@ struct Examination<'a> {
 
 impl<'a> Examination<'a> {
     fn make(setting: &'a Setting, arguments: &DoctorArgs) -> Self {
-        let sources = options(setting, &[], None).sources;
+        let sources = setting.import_options(&[], None).sources;
         let mut found = Examination {
             setting,
             sources,
@@ -284,53 +283,36 @@ impl<'a> Examination<'a> {
             self.sources.roots.iter().map(
                 |(agent, root)| json!({"agent": agent, "path": root, "exists": root.exists()}),
             );
-        let agents = self.retention.agents.iter().map(|found| {
-            json!({"agent": found.agent, "files": found.files, "bytes": found.bytes, "kept": found.kept,
-                "evicted": found.evicted, "forgotten": found.forgotten})
-        });
         let deletions = self.deletions.iter().map(|deletion| {
             json!({"agent": deletion.agent.name, "days": deletion.days, "days_left": self.days_left(deletion)})
         });
         let skipped = self.skipped.iter().map(|row| {
-            json!({"path": row.path, "line": row.line, "offset": row.offset, "length": row.length, "reason": without_position(&row.reason)})
+            let reason = without_position(&row.reason).to_string();
+            SkippedRow {
+                reason,
+                ..row.clone()
+            }
         });
         let unread = self.unread.iter().map(
             |log| json!({"path": log.path, "reason": log.reason, "since": rfc3339(Some(log.since))}),
         );
         let health = self.health.as_ref().map(|health| {
-            json!({
-                "sound": health.is_sound(),
-                "damage": health.damage,
-                "orphans": health.orphans.iter().map(|(kind, count)| json!({"kind": kind, "count": count})).collect::<Vec<_>>(),
-                "sessions": health.sessions,
-                "events": health.events,
-                "source_files": health.source_files,
-                "skipped_records": health.skipped_records,
-                "stored_bytes": health.stored_bytes,
-                "disk_bytes": self.disk_bytes,
-                "attachments": health.attachments,
-            })
+            let mut health = json!(health);
+            health["disk_bytes"] = self.disk_bytes.into();
+            health
         });
         let mut answer = json!({
             "ok": self.wrong.is_empty(),
             "wrong": self.wrong,
             "config": self.setting.config_path,
             "store": { "path": self.setting.store, "health": health, "problem": self.store_problem },
-            "checksums": self.verification.as_ref().map(|found| {
-                json!({
-                    "verified": found.verified,
-                    "unchecked": found.unchecked,
-                    "damage": found.damage.iter().map(damage_json).collect::<Vec<_>>(),
-                })
-            }),
-            "index": self.index.as_ref().map(|index| {
-                json!({"damage": index.damage, "fresh_events": index.fresh, "bytes": index.bytes})
-            }),
+            "checksums": self.verification,
+            "index": self.index,
             "model": self.model.as_ref().map(|(name, state)| {
                 json!({"name": name, "embedded": state.embedded, "pending": state.pending()})
             }),
             "roots": roots.collect::<Vec<_>>(),
-            "agents": agents.collect::<Vec<_>>(),
+            "agents": self.retention.agents,
             "unkept": self.retention.unkept,
             "days_left": self.urgent_deletions().map(|(_, days)| days).min(),
             "deletions": deletions.collect::<Vec<_>>(),
@@ -556,27 +538,5 @@ fn without_position(reason: &str) -> &str {
     match reason.rsplit_once(" at line ") {
         Some((before, position)) if is_position(position) => before,
         _ => reason,
-    }
-}
-
-fn damage_json(damage: &Damage) -> Value {
-    let text = damage.to_string();
-    let path = &damage.path;
-    match &damage.piece {
-        DamagedPiece::Bytes { start, length, .. } => {
-            json!({"piece": "bytes", "path": path, "start": start, "length": length, "text": text})
-        }
-        DamagedPiece::Session { session, what, .. } => {
-            json!({"piece": what, "session": session, "text": text})
-        }
-        DamagedPiece::Journal(start) => {
-            json!({"piece": "journal", "path": path, "start": start, "text": text})
-        }
-        DamagedPiece::Attachment(id) => json!({"piece": "attachment", "id": id, "text": text}),
-        DamagedPiece::Capture { item, session } => {
-            json!({"piece": "capture", "id": item, "session": session, "text": text})
-        }
-        DamagedPiece::Setting(name) => json!({"piece": "setting", "name": name, "text": text}),
-        DamagedPiece::Rows { what, .. } => json!({"piece": what, "path": path, "text": text}),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::ContextTrial;
-use serde_json::{Value, json};
+use backstory_memory::ContextScore;
 
 use crate::config::limits_of;
 use crate::error::Error;
@@ -27,14 +26,10 @@ pub(super) fn run(
         limits_of(None).characters,
         context.shares,
     )?;
-    let told = trials.iter().filter(|trial| !trial.told.is_empty()).count();
-    let share = 100.0 * told as f64 / trials.len().max(1) as f64;
+    let mut score = ContextScore::new(&trials);
     if json {
-        let mut value = json!({ "sessions": trials.len(), "told": told, "share": share });
-        if each {
-            value["each"] = trials.iter().map(trial_json).collect();
-        }
-        return print_json(&value);
+        score.each = each.then_some(&trials[..]);
+        return print_json(&score);
     }
     let mut out = stdout();
     if each {
@@ -51,18 +46,11 @@ pub(super) fn run(
     }
     writeln!(
         out,
-        "{told} of {} would have been told of a file that they touched: {share:.0} %",
-        counted(trials.len() as u64, "session")
+        "{} of {} would have been told of a file that they touched: {:.0} %",
+        score.told,
+        counted(trials.len() as u64, "session"),
+        score.share
     )?;
     out.flush()?;
     Ok(())
-}
-
-fn trial_json(trial: &ContextTrial) -> Value {
-    json!({
-        "session": trial.session,
-        "tokens": trial.tokens,
-        "touched": trial.touched,
-        "told": trial.told,
-    })
 }

@@ -2,34 +2,17 @@
 
 use std::io::Write;
 
-use serde_json::{Value, json};
-
 use crate::error::Error;
 use crate::output::{counted, grouped, one_line, print_json, stdout};
 use crate::setting::Setting;
 
 pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
     let score = setting.memory()?.summaries().score_observations()?;
-    let ratio = |tokens: u64| score.raw_tokens as f64 / tokens.max(1) as f64;
-    let rate = score.observations as f64 / score.took.as_secs_f64().max(1e-9);
-    let [titles, summaries, details] = score.tokens;
     if json {
-        let unfounded = score.unfounded.iter().map(
-            |(session, event, what)| json!({ "session": session, "event": event, "what": what }),
-        );
-        return print_json(&json!({
-            "uses": score.uses,
-            "observations": score.observations,
-            "raw_tokens": score.raw_tokens,
-            "title_tokens": titles,
-            "summary_tokens": summaries,
-            "detail_tokens": details,
-            "ratio": ratio(summaries),
-            "named": score.named,
-            "unfounded": unfounded.collect::<Vec<Value>>(),
-            "uses_per_second": rate,
-        }));
+        return print_json(&score);
     }
+    let ratio = |tokens: u64| score.ratio(tokens);
+    let [titles, summaries, details] = score.tokens;
     let mut out = stdout();
     writeln!(
         out,
@@ -53,7 +36,11 @@ pub(super) fn run(setting: &Setting, json: bool) -> Result<(), Error> {
     for (session, event, what) in &score.unfounded {
         writeln!(out, "  {session} event {event}: {}", one_line(what))?;
     }
-    writeln!(out, "{} observations a second", grouped(rate as u64))?;
+    writeln!(
+        out,
+        "{} observations a second",
+        grouped(score.per_second() as u64)
+    )?;
     out.flush()?;
     Ok(())
 }

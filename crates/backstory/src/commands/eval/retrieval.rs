@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use backstory_memory::trusted::read_regular_file;
-use backstory_memory::{Query, RetrievalScore, RetrievalSummary, SearchOptions};
+use backstory_memory::{
+    ModeScore, ModeScores, Query, RetrievalScore, RetrievalSummary, SearchOptions,
+};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::cli::Mode;
 use crate::error::Error;
@@ -61,11 +62,14 @@ pub(super) fn run(
         scores.push((mode, score));
     }
     if json {
-        let modes: Vec<Value> = scores
-            .iter()
-            .map(|(mode, score)| mode_json(*mode, score, each))
-            .collect();
-        return print_json(&json!({ "modes": modes }));
+        let modes = scores.iter().map(|(mode, score)| ModeScore {
+            mode: (*mode).into(),
+            summary: score.summary(),
+            each: each.then_some(&score.queries[..]),
+        });
+        return print_json(&ModeScores {
+            modes: modes.collect(),
+        });
     }
     let mut out = stdout();
     let mut summary = table(&[
@@ -107,15 +111,6 @@ fn print_each(out: &mut impl Write, mode: Mode, score: &RetrievalScore) -> Resul
     print_table(out, &each)?;
     writeln!(out)?;
     Ok(())
-}
-
-fn mode_json(mode: Mode, score: &RetrievalScore, each: bool) -> Value {
-    let mut value = serde_json::to_value(score.summary()).unwrap_or_default();
-    value["mode"] = json!(mode.name());
-    if each {
-        value["each"] = serde_json::to_value(&score.queries).unwrap_or_default();
-    }
-    value
 }
 
 fn cells(mode: Mode, summary: &RetrievalSummary) -> Vec<String> {

@@ -4,9 +4,7 @@ use std::io::Write;
 use std::process::Command;
 
 use backstory_memory::{Catalogue, Pattern, Status, find_pattern};
-use serde_json::{Value, json};
 
-use super::list::entry_json;
 use crate::error::Error;
 use crate::output::{one_line, print_json, print_table, stdout, table, talk};
 use crate::setting::{Setting, editor, now};
@@ -111,13 +109,7 @@ pub(super) fn merge(
 
 pub(super) fn list(catalogue: &Catalogue, json: bool) -> Result<(), Error> {
     if json {
-        let entries: Vec<Value> = catalogue.entries().iter().map(entry_json).collect();
-        let problems: Vec<Value> = catalogue
-            .problems()
-            .iter()
-            .map(|problem| json!({ "path": problem.path, "reason": problem.reason }))
-            .collect();
-        return print_json(&json!({ "catalogue": entries, "problems": problems }));
+        return print_json(&catalogue.entries_and_problems());
     }
     let mut out = stdout();
     if catalogue.entries().is_empty() {

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use backstory_memory::{Catalogue, Damage, Entry, Memory, Pattern, find_pattern};
-use serde_json::{Value, json};
+use backstory_memory::{
+    Catalogue, Damage, Entry, Memory, Pattern, PatternList, PatternRecord, find_pattern,
+};
 
 use crate::cli::PatternsListArgs;
 use crate::commands::damage::print_answer;
 use crate::error::Error;
 use crate::naming::cite_turn;
 use crate::output::{
-    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, rfc3339, stdout,
-    table,
+    BOLD, DIM, counted, harmless, local_time, one_line, print_json, print_table, stdout, table,
 };
 use crate::setting::Setting;
 
@@ -28,12 +28,7 @@ pub(super) fn run(
         patterns.truncate(arguments.limit);
     }
     if arguments.json {
-        let patterns: Vec<Value> = patterns
-            .iter()
-            .map(|pattern| pattern_json(pattern, catalogue.entry(&pattern.id)))
-            .collect();
-        let answer = json!({ "patterns": patterns });
-        return print_answer(answer, damage);
+        return print_answer(PatternList::new(&patterns, catalogue), damage);
     }
     let mut out = stdout();
     if patterns.is_empty() {
@@ -51,7 +46,7 @@ pub(super) fn run(
         ]);
         for pattern in &patterns {
             let entry = catalogue.entry(&pattern.id);
-            let (title, _) = said(pattern, entry);
+            let (title, _) = pattern.title_and_advice(entry);
             table.add_row([
                 one_line(&pattern.id),
                 pattern.kind.name().to_string(),
@@ -80,16 +75,15 @@ pub(super) fn show(
     let pattern = patterns.iter().find(|pattern| pattern.id == id);
     let entry = catalogue.entry(id);
     if json {
-        let mut value = match (pattern, entry) {
-            (Some(pattern), entry) => pattern_json(pattern, entry),
-            (None, entry) => entry.map(undetected_json).unwrap_or_default(),
+        let record = match (pattern, entry) {
+            (Some(pattern), entry) => Some(PatternRecord::detected(pattern, entry)),
+            (None, entry) => entry.map(PatternRecord::undetected),
         };
-        value["decided"] = entry.map(entry_json).unwrap_or_default();
-        return print_json(&value);
+        return print_json(&record.map(|record| record.with_decision(entry)));
     }
     let mut out = stdout();
     if let Some((title, advice)) = pattern
-        .map(|pattern| said(pattern, entry))
+        .map(|pattern| pattern.title_and_advice(entry))
         .or_else(|| entry.map(|entry| (entry.title.as_str(), entry.advice.as_str())))
     {
         writeln!(out, "{BOLD}{}{BOLD:#}", one_line(title))?;
@@ -171,100 +165,6 @@ fn print_decided(out: &mut impl Write, entry: &Entry) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is said of a pattern: by people if they said something.
-fn said<'a>(pattern: &'a Pattern, entry: Option<&'a Entry>) -> (&'a str, &'a str) {
-    entry.map_or((&pattern.title, &pattern.advice), |entry| {
-        (&entry.title, &entry.advice)
-    })
-}
-
 fn status(entry: Option<&Entry>) -> &'static str {
     entry.map_or("candidate", |entry| entry.status.name())
-}
-
-pub(super) fn pattern_json(pattern: &Pattern, entry: Option<&Entry>) -> Value {
-    let (title, advice) = said(pattern, entry);
-    let evidence = pattern.evidence.iter().map(|evidence| {
-        json!({
-            "session": evidence.session,
-            "agent": evidence.agent,
-            "turn": evidence.turn,
-            "event": evidence.event,
-            "timestamp": rfc3339(evidence.at),
-            "text": evidence.text,
-        })
-    });
-    json!({
-        "id": pattern.id,
-        "kind": pattern.kind.name(),
-        "detector": pattern.detector,
-        "title": title,
-        "advice": advice,
-        "frequency": pattern.frequency,
-        "sessions": pattern.sessions,
-        "agents": pattern.agents,
-        "cross_agent": pattern.agents.len() > 1,
-        "projects": pattern.projects,
-        "domains": pattern.domains,
-        "first_seen": rfc3339(pattern.first_seen),
-        "last_seen": rfc3339(pattern.last_seen),
-        "status": status(entry),
-        "evidence": evidence.collect::<Vec<_>>(),
-    })
-}
-
-/// A pattern that was decided about and is no longer found: its sessions may be gone from the store.
-fn undetected_json(entry: &Entry) -> Value {
-    json!({
-        "id": entry.id,
-        "kind": entry.kind.name(),
-        "title": entry.title,
-        "advice": entry.advice,
-        "frequency": 0,
-        "sessions": [],
-        "agents": [],
-        "cross_agent": false,
-        "first_seen": null,
-        "last_seen": null,
-        "status": entry.status.name(),
-        "evidence": [],
-    })
-}
-
-/// What was decided, for machines.
-pub(super) fn entry_json(entry: &Entry) -> Value {
-    let published = entry.published.iter().map(|published| {
-        json!({ "target": published.target, "project": published.project, "at": rfc3339(published.at) })
-    });
-    let history = entry.history.iter().map(|change| {
-        json!({
-            "at": rfc3339(change.at),
-            "change": change.change,
-            "title": change.title,
-            "advice": change.advice,
-            "pattern": change.pattern,
-            "target": change.target,
-        })
-    });
-    json!({
-        "id": entry.id,
-        "kind": entry.kind.name(),
-        "title": entry.title,
-        "advice": entry.advice,
-        "status": entry.status.name(),
-        "version": entry.version,
-        "merged": entry.merged,
-        "merged_into": entry.merged_into,
-        "seen": {
-            "frequency": entry.seen.frequency,
-            "sessions": entry.seen.sessions,
-            "agents": entry.seen.agents,
-            "domains": entry.seen.domains,
-            "first": rfc3339(entry.seen.first),
-            "last": rfc3339(entry.seen.last),
-            "citations": entry.seen.citations,
-        },
-        "published": published.collect::<Vec<_>>(),
-        "history": history.collect::<Vec<_>>(),
-    })
 }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use backstory_memory::{
-    Catalogue, Entry, MeasuredSession, Measurement, Pattern, Publication, SessionFilter, Share,
-    Verdict, measure,
+    Catalogue, Entry, MeasuredPattern, MeasuredSession, Measurement, MeasurementList, Pattern,
+    Publication, SessionFilter, Share, Verdict, measure,
 };
-use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::output::{local_time, one_line, print_json, print_table, rfc3339, stdout, table};
+use crate::output::{local_time, one_line, print_json, print_table, stdout, table};
 use crate::setting::Setting;
 
 /// A pattern in one place.
@@ -43,8 +42,8 @@ pub(super) fn run(
         }
     }
     if json {
-        let measured: Vec<Value> = measured.iter().map(measured_json).collect();
-        return print_json(&json!({ "measurements": measured }));
+        let measurements = measured.into_iter().map(Measured::into_record).collect();
+        return print_json(&MeasurementList { measurements });
     }
     let mut out = stdout();
     if measured.is_empty() {
@@ -147,30 +146,14 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn measured_json(measured: &Measured<'_>) -> Value {
-    let side = |share: &Share| {
-        json!({
-            "sessions": share.sessions,
-            "with_it": share.with_it,
-            "occurrences": share.occurrences,
-            "share": share.share,
-            "low": share.low,
-            "high": share.high,
-        })
-    };
-    let rows = measured.rows.iter().map(|row| {
-        json!({
-            "agent": row.agent,
-            "before": side(&row.before),
-            "after": side(&row.after),
-            "verdict": row.verdict.name(),
-        })
-    });
-    json!({
-        "id": measured.entry.id,
-        "title": measured.entry.title,
-        "target": measured.publication.target,
-        "published_at": rfc3339(measured.publication.at),
-        "rows": rows.collect::<Vec<_>>(),
-    })
+impl<'a> Measured<'a> {
+    fn into_record(self) -> MeasuredPattern<'a> {
+        MeasuredPattern {
+            id: &self.entry.id,
+            title: &self.entry.title,
+            target: &self.publication.target,
+            published_at: self.publication.at,
+            rows: self.rows,
+        }
+    }
 }

@@ -6,22 +6,18 @@ mod found;
 #[cfg(unix)]
 mod question;
 
-use std::path::Path;
 use std::time::Instant;
 
 use backstory_memory::{
-    Agent, Answer, EventType, LogEvent, Memory, Query, SearchAnswer, SearchFilter, SearchOptions,
-    log_event,
+    Answer, EventType, LogEvent, Memory, SearchAnswer, SearchRequest, log_event,
 };
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use self::found::print_text;
-#[cfg(unix)]
-pub(crate) use self::question::{SearchQuestion, answer};
-use super::sessions::{meta_filter, meta_filters, project_filter_from};
 use crate::cli::{Mode, SearchArgs};
 use crate::error::{Error, ErrorKind};
-use crate::output::{parse_time, print_json, progress_bar, talk, warn};
+use crate::output::{print_json, progress_bar, talk, warn};
 use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error> {
@@ -89,42 +85,25 @@ fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
 
 fn search_here(setting: &Setting, arguments: &SearchArgs) -> Result<(SearchAnswer, Answer), Error> {
     let memory = setting.memory()?;
-    let folder = std::env::current_dir().ok();
-    let model = setting.config.model.as_deref();
+    let request = request(setting, arguments);
     let found = match arguments.regex {
-        true => by_regex(&memory, model, arguments, folder.as_deref()),
-        false => by_query(&memory, model, arguments, folder.as_deref()),
-    }?;
+        true => by_regex(&memory, &request)?,
+        false => {
+            let (query, options) = request.resolve(&memory, now(), &TimeZone::system())?;
+            memory.search().run(&query, &options)?
+        }
+    };
     let mut answer = SearchAnswer::new(&memory, &found);
     answer.told_of_models = memory.upkeep().was_told("models").ok();
     Ok((answer, found))
 }
 
-/// Searches as someone in `folder` would.
-fn by_query(
-    memory: &Memory,
-    model: Option<&str>,
-    arguments: &SearchArgs,
-    folder: Option<&Path>,
-) -> Result<Answer, Error> {
-    let mut query = Query::parse(&arguments.query.join(" "));
-    let options = options(memory, model, arguments, &mut query, folder)?;
-    Ok(memory.search().run(&query, &options)?)
-}
-
-fn by_regex(
-    memory: &Memory,
-    model: Option<&str>,
-    arguments: &SearchArgs,
-    folder: Option<&Path>,
-) -> Result<Answer, Error> {
-    // Nothing in a regular expression is a filter.
-    let options = options(memory, model, arguments, &mut Query::parse(""), folder)?;
-    let pattern = arguments.query.join(" ");
+fn by_regex(memory: &Memory, request: &SearchRequest) -> Result<Answer, Error> {
+    let options = request.regex_options(memory, now(), &TimeZone::system())?;
     let bar = progress_bar("looking through [{bar:30}] {pos}/{len} sessions");
     let answer = memory
         .search()
-        .run_regex(&pattern, &options, &mut |done, all| {
+        .run_regex(&request.query, &options, &mut |done, all| {
             bar.set_length(all as u64);
             bar.set_position(done as u64);
         });
@@ -132,67 +111,28 @@ fn by_regex(
     Ok(answer?)
 }
 
-/// A filter as it was typed: the option, or what stands in the query, which is taken out of it.
-fn typed(query: &mut Query, name: &str, option: &Option<String>) -> Option<String> {
-    let at = query.filters.iter().position(|(field, _)| *field == name);
-    let in_query = at.map(|at| query.filters.remove(at).1);
-    option.clone().or(in_query)
-}
-
-/// What was typed, as the library understands it. A filter in the query counts like the option of that name.
-fn options(
-    memory: &Memory,
-    model: Option<&str>,
-    arguments: &SearchArgs,
-    query: &mut Query,
-    folder: Option<&Path>,
-) -> Result<SearchOptions, Error> {
-    if let Some(filter) = query.excluded_filters.first() {
-        let message = format!("a filter cannot be excluded: -{filter}");
-        let hint = "a minus leaves out turns with a word or \"quoted words\"";
-        return Err(Error::usage(message).hint(hint));
-    }
-    let mut meta_equals = meta_filters(&arguments.filter.meta)?;
-    for (key, value) in &query.meta {
-        meta_equals.push(meta_filter(key, value)?);
-    }
-    let mut typed = |name: &str, option: &Option<String>| typed(query, name, option);
-    let time = |text: Option<String>| text.map(|text| parse_time(&text, now())).transpose();
-    let agent = typed("agent", &arguments.filter.agent);
-    let known = |name: String| match Agent::find(&name) {
-        Some(agent) => Ok(agent.name.to_string()),
-        None => Err(backstory_memory::Error::UnknownAgent(name)),
-    };
-    let project = typed("project", &arguments.filter.project);
-    let session = typed("session", &arguments.session);
-    let filter = SearchFilter {
-        agent: agent.map(known).transpose()?,
-        project: project.map(|project| project_filter_from(&project, folder)),
-        branch: typed("branch", &arguments.filter.branch),
-        since: time(typed("since", &arguments.filter.since))?,
-        until: time(typed("until", &arguments.filter.until))?,
-        role: typed("role", &arguments.role),
-        tool: typed("tool", &arguments.tool),
-        file: typed("file", &arguments.file),
-        sessions: session
-            .map(|session| memory.sessions().row(&session).map(|row| vec![row.id]))
-            .transpose()?,
-        people_only: arguments.filter.people,
-        meta_equals,
-    };
-    Ok(SearchOptions {
-        each_turn: filter.sessions.is_some(),
-        filter,
-        own_project: folder.map(|folder| {
-            backstory_memory::project_root(folder)
-                .to_string_lossy()
-                .into_owned()
-        }),
-        machines_count: arguments.all,
-        limit: arguments.limit,
+/// Returns the request that was typed.
+fn request(setting: &Setting, arguments: &SearchArgs) -> SearchRequest {
+    let filter = arguments.filter.clone();
+    SearchRequest {
+        query: arguments.query.join(" "),
         mode: arguments.mode.into(),
-        model: model.map(str::to_string),
-    })
+        agent: filter.agent,
+        project: filter.project,
+        branch: filter.branch,
+        since: filter.since,
+        until: filter.until,
+        people: filter.people,
+        meta: filter.meta,
+        role: arguments.role.clone(),
+        tool: arguments.tool.clone(),
+        file: arguments.file.clone(),
+        session: arguments.session.clone(),
+        all: arguments.all,
+        limit: arguments.limit,
+        folder: std::env::current_dir().ok(),
+        model: setting.config.model.clone(),
+    }
 }
 
 /// Says that there is more to be had, the first time; `told` is whether that was, if it is known.

@@ -1,6 +1,6 @@
 //! HTTP/1.1, as much of it as a few short requests need: one for each connection, with a length that is known before.
 
-use super::version;
+use crate::version;
 
 /// No request is longer, head and body together.
 pub(super) const LONGEST_REQUEST: usize = 16 << 10;
@@ -30,11 +30,13 @@ pub(super) enum Parsed {
 
 /// What a worker answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Response {
-    pub(crate) status: u16,
+pub struct Response {
+    /// Status of HTTP.
+    pub status: u16,
     /// The worker's version.
-    pub(crate) version: String,
-    pub(crate) body: Vec<u8>,
+    pub version: String,
+    /// The JSON document.
+    pub body: Vec<u8>,
 }
 
 /// Reads a request.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -14,14 +14,14 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::api;
 use super::connection::{Connection, Progress};
 use super::http::{Request, response};
 use super::life::Held;
 use super::place::Info;
 use super::pool::Pool;
-use super::shared::Shared;
-use super::{api, round};
-use crate::setting::Setting;
+use super::shared::{Presence, Shared};
+use crate::host::Host;
 
 /// So many clients at once, if the system lets us have so many files.
 const MOST_CONNECTIONS: u64 = 1024;
@@ -55,7 +55,7 @@ struct Server {
 }
 
 /// Catches the signals that tell a worker to leave; each writes a byte to what this gives.
-pub(super) fn catch_signals() -> io::Result<UnixStream> {
+pub fn catch_signals() -> io::Result<UnixStream> {
     let (signals, raise) = UnixStream::pair()?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
@@ -65,12 +65,12 @@ pub(super) fn catch_signals() -> io::Result<UnixStream> {
 }
 
 /// Serves until there is a reason to leave: a signal, a request, nothing to do for `idle`, or a store that is gone.
-pub(super) fn serve(
+pub fn serve(
     held: &Held,
     listener: UnixListener,
     signals: &UnixStream,
     info: Info,
-    setting: Setting,
+    host: Arc<dyn Host>,
     idle: Duration,
 ) -> io::Result<()> {
     let (wakes, wake) = UnixStream::pair()?;
@@ -78,7 +78,8 @@ pub(super) fn serve(
         stream.set_nonblocking(true)?;
     }
     listener.set_nonblocking(true)?;
-    let shared = Arc::new(Shared::new(setting, held.known().clone()));
+    let presence = Presence::new(held.known().clone());
+    let shared = Arc::new(Shared { host, presence });
     let mut server = Server {
         info,
         connections: BTreeMap::new(),
@@ -92,22 +93,22 @@ pub(super) fn serve(
         leaving: false,
         tick: TICK,
     };
-    let rounds = round::start(&shared)?;
+    let rounds = start_rounds(&shared)?;
     let mut looked = Instant::now();
     while !server.leaving {
         server.turn(Some(&listener), signals, &wakes)?;
         if looked.elapsed() >= TICK {
             looked = Instant::now();
-            if shared.worked.swap(false, Ordering::Relaxed) {
+            if shared.presence.take_work() {
                 server.active = looked;
             }
-            server.leaving |= !shared.lock.is_there() || server.active.elapsed() >= idle;
+            server.leaving |= !shared.presence.has_store() || server.active.elapsed() >= idle;
         }
     }
     // From here on nobody finds us; what is in hand is finished, and then the lock goes.
     held.clean();
     drop(listener);
-    shared.leave();
+    shared.presence.leave();
     let until = Instant::now() + DRAIN;
     server.tick = DRAIN_TICK;
     server
@@ -117,6 +118,14 @@ pub(super) fn serve(
         server.turn(None, signals, &wakes)?;
     }
     Ok(())
+}
+
+/// Lets the program work on its own; it ends when the worker leaves.
+fn start_rounds(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    std::thread::Builder::new()
+        .name("rounds".to_string())
+        .spawn(move || shared.host.run_rounds(&shared.presence))
 }
 
 impl Server {

@@ -6,11 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use backstory_memory::trusted::{is_private_folder, read_own_file};
-use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
-
-use crate::setting::{Setting, runtime_homes};
 
 /// An address has room for 108 bytes on Linux, 104 on macOS, and some systems want less.
 const LONGEST_SOCKET: usize = 100;
@@ -20,35 +17,39 @@ const MAX_INFO_BYTES: u64 = 64 << 10;
 
 /// The files of one store's worker.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub struct Place {
     /// The store's folder.
     folder: PathBuf,
+    /// Folders for what lives only as long as a process.
+    runtime_homes: Vec<PathBuf>,
 }
 
 /// What a worker tells of itself in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-pub(crate) struct Info {
-    pub(crate) pid: i32,
-    pub(crate) version: String,
-    pub(crate) socket: PathBuf,
-    pub(crate) started_at: String,
+pub struct Info {
+    /// Its process.
+    pub pid: i32,
+    /// Its version.
+    pub version: String,
+    /// Its socket.
+    pub socket: PathBuf,
+    /// Time of its start, RFC 3339.
+    pub started_at: String,
 }
 
 impl Place {
-    /// The place of a store's worker; nothing is made.
-    pub(crate) fn of(setting: &Setting) -> Self {
+    /// The place of a store's worker; nothing is made. Sockets may lie in the runtime homes, the first one that is private.
+    pub fn new(store: &Path, runtime_homes: Vec<PathBuf>) -> Self {
         // The same store by another name has the same worker.
-        let folder = std::fs::canonicalize(&setting.store);
-        Place::in_folder(&folder.unwrap_or_else(|_| setting.store.clone()))
-    }
-
-    pub(super) fn in_folder(folder: &Path) -> Self {
+        let folder = std::fs::canonicalize(store);
         Place {
-            folder: folder.to_path_buf(),
+            folder: folder.unwrap_or_else(|_| store.to_path_buf()),
+            runtime_homes,
         }
     }
 
-    pub(super) fn lock(&self) -> PathBuf {
+    /// The file whose lock the worker holds.
+    pub fn lock(&self) -> PathBuf {
         self.folder.join("worker.lock")
     }
 
@@ -62,11 +63,11 @@ impl Place {
 
     /// Where a socket may be, the best place first. Only folders that nobody else can enter count: there are systems that do
     /// not look at the mode of a socket.
-    pub(super) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
         let own = is_private_folder(&self.folder).then(|| self.folder.join("worker.sock"));
         let hash = hash(&self.folder);
-        let elsewhere =
-            runtime_folders().map(move |folder| folder.join(format!("{hash:016x}.sock")));
+        let elsewhere = runtime_folders(&self.runtime_homes)
+            .map(move |folder| folder.join(format!("{hash:016x}.sock")));
         // What is no text cannot be told in JSON.
         own.into_iter()
             .chain(elsewhere)
@@ -75,13 +76,13 @@ impl Place {
     }
 
     /// What the worker told of itself, whether it still lives or not.
-    pub(crate) fn read_info(&self) -> Option<Info> {
+    pub fn read_info(&self) -> Option<Info> {
         let text = read_own_file(&self.info(), MAX_INFO_BYTES)?;
         serde_json::from_slice(&text).ok()
     }
 
     /// Tells who the worker is. Only who holds the lock may.
-    pub(super) fn write_info(&self, info: &Info) -> io::Result<()> {
+    pub fn write_info(&self, info: &Info) -> io::Result<()> {
         write_private(&self.pid(), format!("{}\n", info.pid).as_bytes())?;
         let text = serde_json::to_vec(info).map_err(io::Error::from)?;
         write_private(&self.info(), &text)
@@ -106,11 +107,11 @@ impl Place {
     }
 }
 
-/// Where a store's captures may wait when its own folder cannot be written to; none of these is made here.
-pub(crate) fn spools(store: &Path) -> Vec<PathBuf> {
+/// Returns the folders where a store's captures may wait when its own cannot be written to; none of these is made here.
+pub fn spools(store: &Path, runtime_homes: Vec<PathBuf>) -> Vec<PathBuf> {
     let folder = std::fs::canonicalize(store);
     let hash = hash(folder.as_deref().unwrap_or(store));
-    let homes = runtime_homes(geteuid().as_raw()).into_iter();
+    let homes = runtime_homes.into_iter();
     let spool = |home: PathBuf| PathBuf::from(format!("{}-{hash:016x}.spool", home.display()));
     homes.map(spool).collect()
 }
@@ -120,14 +121,12 @@ fn hash(folder: &Path) -> u64 {
     XxHash3_64::oneshot(folder.as_os_str().as_encoded_bytes())
 }
 
-fn runtime_folders() -> impl Iterator<Item = PathBuf> {
-    runtime_homes(geteuid().as_raw())
-        .into_iter()
-        .filter(|folder| {
-            // One that is there already is looked at like any other.
-            let _ = DirBuilder::new().mode(0o700).create(folder);
-            is_private_folder(folder)
-        })
+fn runtime_folders(homes: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    homes.iter().filter(|folder| {
+        // One that is there already is looked at like any other.
+        let _ = DirBuilder::new().mode(0o700).create(folder);
+        is_private_folder(folder)
+    })
 }
 
 /// Which file this is, whatever it is called.

@@ -27,13 +27,17 @@ const CONNECT_AGAIN: Duration = Duration::from_millis(1);
 const LONGEST_ANSWER: usize = 8 << 20;
 
 /// What to ask.
-pub(crate) struct Question<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) parameters: &'a [(&'a str, String)],
-    pub(crate) body: &'a [u8],
+pub struct Question<'a> {
+    /// Method of HTTP.
+    pub method: &'a str,
+    /// The route.
+    pub path: &'a str,
+    /// Parameters.
+    pub parameters: &'a [(&'a str, String)],
+    /// Body, in JSON.
+    pub body: &'a [u8],
     /// How long to wait for the answer, all in all.
-    pub(crate) within: Duration,
+    pub within: Duration,
 }
 
 impl Question<'_> {
@@ -50,7 +54,7 @@ impl Question<'_> {
 }
 
 /// Asks a worker; `None` when there is no whole answer in time, whatever the reason.
-pub(crate) fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
+pub fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
     let deadline = Instant::now() + question.within;
     let mut stream = connected(&worker.socket, deadline)?;
     let Question {

@@ -1,64 +1,34 @@
 //! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use backstory_memory::{
-    AnswerRows, DigestRecord, Memory, Surroundings, WithDamage, escape_json, log_event,
+    AnswerRows, DigestRecord, Memory, TimeMs, WithDamage, escape_json, log_event,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
-use super::round::{Round, Scope};
+use super::question::SearchQuestion;
 use super::shared::Shared;
-use crate::commands::context::{budget_event, options, redactor};
-use crate::commands::damage::find_damage;
-use crate::commands::search;
-use crate::error::{Error, ErrorKind};
-use crate::setting::{Setting, now};
+use crate::host::{ContextRequest, Host, Refusal};
 
 /// No answer is longer: who wants more asks the store itself.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Why there is no answer.
-struct Refusal {
-    status: u16,
-    reason: String,
-}
-
-impl Refusal {
-    fn new(status: u16, reason: &str) -> Self {
-        Refusal {
-            status,
-            reason: reason.to_string(),
-        }
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let status = match error.kind() {
-            ErrorKind::NotFound | ErrorKind::Silent => 404,
-            ErrorKind::Usage => 400,
-            ErrorKind::Internal | ErrorKind::Environment | ErrorKind::BrokenPipe => 500,
-        };
-        Refusal::new(status, error.message())
-    }
-}
-
 /// What a thread needs to answer.
 pub(super) struct Answers<'a> {
     shared: &'a Shared,
-    memory: Opened,
+    memory: OpenMemory,
 }
 
 impl<'a> Answers<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
         Answers {
             shared,
-            memory: Opened::default(),
+            memory: OpenMemory::default(),
         }
     }
 
@@ -78,60 +48,68 @@ impl<'a> Answers<'a> {
     }
 
     fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
-        let memory = self.memory.reader(&self.shared.setting)?;
-        let question = search::SearchQuestion::parse(&request.parameters)?;
-        // As it is now: the worker lives longer than a configuration.
-        let configured = || self.shared.setting.renewed().ok()?.config.model;
-        match search::answer(memory, &self.shared.setting.store, configured, &question)? {
+        let host = &*self.shared.host;
+        let memory = self.memory.reader(host)?;
+        let question = SearchQuestion::parse(&request.parameters)?;
+        match question.answer(memory, host)? {
             Some(answer) => in_order(answer),
             None => Err(Refusal::new(409, "the index or the vectors are lost")),
         }
     }
 
-    /// What a new session in a folder would be told.
+    /// The context of a new session in a folder.
     fn context(&mut self, request: &Request) -> Result<Value, Refusal> {
         let Some(folder) = parameter(request, "cwd") else {
             return Err(Refusal::new(400, "cwd must say for which folder"));
         };
-        let setting = self.shared.setting.renewed()?;
-        let redactor = redactor(&setting);
-        let here = Surroundings::of(Path::new(folder));
-        let agent = parameter(request, "agent");
+        let text = |name| parameter(request, name).map(str::to_string);
         let budget = parameter(request, "budget").map(str::parse).transpose();
-        let budget = budget.map_err(|_| Refusal::new(400, "the budget is no number"))?;
-        let mut options = options(&setting, agent, budget, here, redactor.as_ref());
-        options.prompt = parameter(request, "prompt");
-        let memory = self.memory.reader(&setting)?;
+        let asked = ContextRequest {
+            cwd: PathBuf::from(folder),
+            agent: text("agent"),
+            budget: budget.map_err(|_| Refusal::new(400, "the budget is no number"))?,
+            prompt: text("prompt"),
+        };
+        let host = &*self.shared.host;
+        let memory = self.memory.reader(host)?;
         let started = Instant::now();
-        let context = memory.context().build(&options).map_err(Error::from)?;
-        let event = budget_event(&context, now()).taking(started.elapsed());
-        log_event(&setting.store, &event);
+        let context = host.build_context(memory, &asked)?;
+        let event = context.budget_event(host.now()).taking(started.elapsed());
+        log_event(host.store(), &event);
         let damage = memory.upkeep().take_damage();
         memory.upkeep().note_damage(&damage);
         in_order(WithDamage::new(context, &damage))
     }
 
+    /// Imports what is new and summarizes a session.
     fn summarize(&mut self, request: &Request) -> Result<Value, Refusal> {
         let body: Option<Value> = serde_json::from_slice(&request.body).ok();
         let session = body.as_ref().and_then(|body| body["session"].as_str());
         let Some(session) = session else {
             return Err(Refusal::new(400, r#"the body must be {"session": "…"}"#));
         };
-        if !self.shared.lock.is_there() {
+        if !self.shared.presence.has_store() {
             return Err(Refusal::new(503, "the store is gone"));
         }
-        in_order(summarize(&self.shared.setting, session)?)
+        let host = &*self.shared.host;
+        host.import_everything()?;
+        let memory = host.open_memory()?;
+        let digest = digest(&memory, session, host.now());
+        in_order(digest.map_err(|error| host.refuse(error))?)
     }
 }
 
-/// Takes in what is new and tells what a session was about.
-fn summarize(setting: &Setting, session: &str) -> Result<WithDamage<DigestRecord>, Error> {
-    Round::start(setting, Scope::Everything)?.finish();
-    let memory = setting.memory()?;
+fn digest(
+    memory: &Memory,
+    session: &str,
+    now: TimeMs,
+) -> backstory_memory::Result<WithDamage<DigestRecord>> {
     let digest = memory.sessions().find(session)?.digest()?;
-    let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(digest.session.id))?;
+    let record = digest.record(memory, now)?;
+    let rows = AnswerRows::SessionWithNotes(digest.session.id);
+    let damage = memory.upkeep().find_damage(&rows)?;
     memory.upkeep().note_damage(&damage);
-    Ok(WithDamage::new(digest.record(&memory, now())?, &damage))
+    Ok(WithDamage::new(record, &damage))
 }
 
 /// Returns an answer with its keys in order.
@@ -157,14 +135,14 @@ pub(super) fn failure(status: u16, reason: &str) -> Vec<u8> {
 
 /// A memory that stays open, for as long as its database is the same file.
 #[derive(Default)]
-pub(super) struct Opened {
+pub struct OpenMemory {
     memory: Option<(Identity, Memory)>,
 }
 
-impl Opened {
-    /// The memory, to read it.
-    pub(super) fn reader(&mut self, setting: &Setting) -> Result<&Memory, Error> {
-        let database = setting.store.join("backstory.db");
+impl OpenMemory {
+    /// Returns the memory, to read it.
+    pub fn reader(&mut self, host: &dyn Host) -> Result<&Memory, Refusal> {
+        let database = host.store().join("backstory.db");
         let found = identity(&database);
         let known = self
             .memory
@@ -172,9 +150,9 @@ impl Opened {
             .filter(|(known, _)| Some(*known) == found);
         let memory = match known {
             Some((_, memory)) => memory,
-            None => setting.memory()?,
+            None => host.open_memory()?,
         };
         let found = identity(&database).unwrap_or_default();
-        Ok(&mut self.memory.insert((found, memory)).1)
+        Ok(&self.memory.insert((found, memory)).1)
     }
 }

@@ -10,20 +10,19 @@ use serde_json::Value;
 
 use super::client::{Question, ask};
 use super::place::{Info, Known, Place};
-use crate::error::{Error, ErrorKind};
-use crate::setting::Setting;
+use crate::error::{Error, Result};
 
 /// An older worker, or one that is told to stop, has so long to leave.
-pub(super) const LEAVE_WITHIN: Duration = Duration::from_secs(10);
+pub const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// A worker that was killed is gone after this at the latest.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 /// A worker is asked about itself, and told to leave, with so much patience.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 /// So often it is looked whether something has changed.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The lock of a store's worker. Dropping it takes away all that the worker leaves.
-pub(super) struct Held {
+pub struct Held {
     place: Place,
     _lock: File,
     known: Known,
@@ -31,7 +30,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Takes the lock, if nobody holds it, and cleans up after a worker that was killed.
-    pub(super) fn take(place: &Place) -> Result<Option<Self>, Error> {
+    pub fn take(place: &Place) -> Result<Option<Self>> {
         let taken = try_lock_file(&place.lock()).map_err(backstory_memory::Error::from)?;
         let Some(lock) = taken else {
             return Ok(None);
@@ -69,17 +68,16 @@ impl Drop for Held {
 }
 
 /// What a running worker is known to be.
-pub(crate) struct Running {
+pub struct Running {
     /// `None` while it starts or leaves.
-    pub(crate) info: Option<Info>,
+    pub info: Option<Info>,
     /// What it says of itself; `None` when it does not answer.
-    pub(crate) health: Option<Value>,
+    pub health: Option<Value>,
 }
 
 /// The worker of a store; `None` when there is none, and then nothing of it is left either.
-pub(crate) fn state(setting: &Setting) -> Result<Option<Running>, Error> {
-    let place = Place::of(setting);
-    if !place.lock().exists() || Held::take(&place)?.is_some() {
+pub fn state(place: &Place) -> Result<Option<Running>> {
+    if !place.lock().exists() || Held::take(place)?.is_some() {
         return Ok(None);
     }
     let info = place.read_info();
@@ -91,7 +89,7 @@ pub(crate) fn state(setting: &Setting) -> Result<Option<Running>, Error> {
 
 /// How a worker was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stopped {
+pub enum Stopped {
     /// There was none.
     NotRunning,
     /// It finished what it had in hand.
@@ -101,9 +99,8 @@ pub(crate) enum Stopped {
 }
 
 /// Stops the worker of a store.
-pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
-    let place = Place::of(setting);
-    if !place.lock().exists() || Held::take(&place)?.is_some() {
+pub fn stop(place: &Place) -> Result<Stopped> {
+    if !place.lock().exists() || Held::take(place)?.is_some() {
         return Ok(Stopped::NotRunning);
     }
     let started = Instant::now();
@@ -120,7 +117,7 @@ pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
                 killed = signal(&info, Signal::SIGKILL);
             }
         }
-        if Held::take(&place)?.is_some() || !place.lock().exists() {
+        if Held::take(place)?.is_some() || !place.lock().exists() {
             return Ok(if killed {
                 Stopped::Killed
             } else {
@@ -128,8 +125,7 @@ pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
             });
         }
         if started.elapsed() > LEAVE_WITHIN + DIES_WITHIN {
-            return Err(Error::new(ErrorKind::Internal, "the worker does not leave")
-                .hint("`backstory worker status` tells its process"));
+            return Err(Error::Stays);
         }
         std::thread::sleep(LOOK_AGAIN);
     }
@@ -142,7 +138,7 @@ pub(super) fn tell_to_leave(info: &Info) -> bool {
 }
 
 /// What a worker says of itself.
-pub(super) fn health(info: &Info) -> Option<Value> {
+pub fn health(info: &Info) -> Option<Value> {
     let answer = ask(info, &Question::plain("GET", "/health", ASK_WITHIN))?;
     serde_json::from_slice(&answer.body).ok()
 }

@@ -1,0 +1,196 @@
+//! Summaries as other programs see them: how far they are, and what a run did.
+
+use std::collections::BTreeMap;
+
+use backstory_event::TimeMs;
+use backstory_store::{MetCap, Spending, Tier};
+use serde::Serialize;
+
+use super::{Better, CompressReport, CompressState, Evaluation, ModelScores, TierScores};
+use crate::serde_text::rfc3339_time;
+
+/// Items that models are to write of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PendingItems {
+    /// Prompts and tool uses.
+    pub observations: u64,
+    /// Sessions.
+    pub summaries: u64,
+}
+
+/// State of summaries by models.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompressStateRecord {
+    /// Prompts and tool uses that no model wrote of.
+    pub raw: u64,
+    /// Those that one did.
+    pub compressed: u64,
+    /// Sessions that one wrote of.
+    pub summarised: u64,
+    /// Items that wait.
+    pub pending: PendingItems,
+    /// Tokens and money of today.
+    pub today: Spending,
+    /// Since when sessions are offered.
+    #[serde(with = "rfc3339_time")]
+    pub since: Option<TimeMs>,
+}
+
+/// Result of a run, and the items that it left.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CompressRecord<'a> {
+    /// Prompts and tool uses of which a model wrote.
+    pub observed: u64,
+    /// Sessions of which one did.
+    pub summarised: u64,
+    /// Prompts and tool uses that tell nothing.
+    pub untelling: u64,
+    /// Items that will never have an answer, by reason.
+    pub skipped: &'a BTreeMap<&'static str, u64>,
+    /// Items that wait for another time, by reason.
+    pub late: &'a BTreeMap<&'static str, u64>,
+    /// The cap that was met.
+    pub capped: Option<MetCap>,
+    /// Reason that it ended early, if the other side is to blame.
+    pub problem: Option<&'static str>,
+    /// Number of requests.
+    pub requests: u64,
+    /// Tokens and money of the run.
+    pub took: Spending,
+    /// Items that wait.
+    pub pending: PendingItems,
+}
+
+impl CompressState {
+    /// Returns the items that models are to write of.
+    pub fn pending(&self) -> PendingItems {
+        PendingItems {
+            observations: self.pending_observations,
+            summaries: self.pending_summaries,
+        }
+    }
+
+    /// Returns the state as other programs get it.
+    pub fn record(&self) -> CompressStateRecord {
+        CompressStateRecord {
+            raw: self.raw,
+            compressed: self.observed,
+            summarised: self.summarised,
+            pending: self.pending(),
+            today: self.spent,
+            since: self.since,
+        }
+    }
+}
+
+impl CompressReport {
+    /// Returns what the run did, and what it left by the state after it.
+    pub fn record(&self, after: &CompressState) -> CompressRecord<'_> {
+        CompressRecord {
+            observed: self.observed,
+            summarised: self.summarised,
+            untelling: self.untelling,
+            skipped: &self.skipped,
+            late: &self.late,
+            capped: self.capped,
+            problem: self.problem,
+            requests: self.requests,
+            took: self.took,
+            pending: after.pending(),
+        }
+    }
+}
+
+/// Comparison of models, as other programs get it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvaluationRecord<'a> {
+    /// One for each thing that models are asked for.
+    pub tiers: Vec<TierRecord<'a>>,
+}
+
+/// Comparison of models at one thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TierRecord<'a> {
+    /// Kind of text that they are asked for.
+    pub tier: Tier,
+    /// The models.
+    pub models: Vec<ModelRecord<'a>>,
+    /// The better model in each dimension.
+    pub better: &'a [Better],
+}
+
+/// Scores of a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelRecord<'a> {
+    /// The model.
+    pub model: &'a str,
+    /// Number of items that it wrote of.
+    pub items: u64,
+    /// Share of what it names that stands in the source.
+    pub faithfulness: Option<f64>,
+    /// Number of times that it is shorter than its source.
+    pub compression: Option<f64>,
+    /// Share of the files and functions that it names.
+    pub coverage: Option<f64>,
+    /// Latency of answers.
+    pub latency_ms: LatencyRecord,
+    /// Input tokens.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// Cost in dollars.
+    pub usd: f64,
+    /// Cost of a thousand items in dollars.
+    pub usd_per_1000: Option<f64>,
+    /// Requests in vain, by reason.
+    pub failures: &'a BTreeMap<String, u64>,
+}
+
+/// Latency of answers in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LatencyRecord {
+    /// Median.
+    pub p50: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+}
+
+impl Evaluation {
+    /// Returns the comparison as other programs get it.
+    pub fn record(&self) -> EvaluationRecord<'_> {
+        EvaluationRecord {
+            tiers: self.tiers.iter().map(TierRecord::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a TierScores> for TierRecord<'a> {
+    fn from(tier: &'a TierScores) -> Self {
+        TierRecord {
+            tier: tier.tier,
+            models: tier.models.iter().map(ModelRecord::from).collect(),
+            better: &tier.better,
+        }
+    }
+}
+
+impl<'a> From<&'a ModelScores> for ModelRecord<'a> {
+    fn from(model: &'a ModelScores) -> Self {
+        ModelRecord {
+            model: &model.model,
+            items: model.items,
+            faithfulness: model.scores.faithfulness,
+            compression: model.scores.compression,
+            coverage: model.scores.coverage,
+            latency_ms: LatencyRecord {
+                p50: model.latency_p50,
+                p95: model.latency_p95,
+            },
+            input_tokens: model.took.input_tokens,
+            output_tokens: model.took.output_tokens,
+            usd: model.took.usd(),
+            usd_per_1000: model.usd_per_1000(),
+            failures: &model.failures,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Times as people type them.
+
+use backstory_event::TimeMs;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::error::{Error, Result};
+
+/// Parses a time that a person typed: `2w` ago, a date in their zone, or a whole RFC 3339 time.
+pub fn parse_time(text: &str, now: TimeMs, zone: &TimeZone) -> Result<TimeMs> {
+    let wrong = || Error::InvalidTime(text.to_string());
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(TimeMs::new(time.as_millisecond()));
+    }
+    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        let midnight = date.to_zoned(zone.clone()).map_err(|_| wrong())?;
+        return Ok(TimeMs::new(midnight.timestamp().as_millisecond()));
+    }
+    let (number, unit) = text.split_at(
+        text.find(|character: char| !character.is_ascii_digit())
+            .ok_or_else(wrong)?,
+    );
+    let hours: i64 = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 24 * 7,
+        "m" => 24 * 30,
+        "y" => 24 * 365,
+        _ => return Err(wrong()),
+    };
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(hours * 3_600_000)
+        .map(|age| now.minus_ms(age))
+        .ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_people_type() {
+        let now = TimeMs::new(1_800_000_000_000);
+        assert_eq!(
+            parse_time("2d", now, &TimeZone::UTC).unwrap(),
+            now.minus_ms(2 * 86_400_000)
+        );
+        assert_eq!(
+            parse_time("2026-01-31T10:00:00Z", now, &TimeZone::UTC).unwrap(),
+            TimeMs::new(1_769_853_600_000)
+        );
+        for wrong in ["", "d", "soon", "3x", "99999999999999999999d"] {
+            assert!(parse_time(wrong, now, &TimeZone::UTC).is_err(), "{wrong}");
+        }
+    }
+}
