@@ -1,9 +1,10 @@
 //! What needs candidates, as detection gives them.
 
 use backstory_event::{Seq, TimeMs, TurnNo};
-use backstory_memory::{Catalogue, Evidence, Pattern, PatternKind, Status};
+use backstory_memory::{Catalogue, Entry, Evidence, Pattern, PatternKind, PatternRecord, Status};
+use serde_json::Value;
 
-use super::{curate, list};
+use super::curate;
 
 fn candidate(id: &str, frequency: u64, agents: &[&str]) -> Pattern {
     Pattern {
@@ -28,6 +29,10 @@ fn candidate(id: &str, frequency: u64, agents: &[&str]) -> Pattern {
             text: "no database".to_string(),
         }],
     }
+}
+
+fn json_of(pattern: &Pattern, entry: Option<&Entry>) -> Value {
+    serde_json::to_value(PatternRecord::detected(pattern, entry)).unwrap()
 }
 
 #[test]
@@ -55,12 +60,12 @@ fn candidates_are_approved_by_the_beginning_of_their_id() {
     catalogue
         .edit("p-1a", Some("Start the database"), None, TimeMs::ZERO)
         .unwrap();
-    let json = list::pattern_json(&candidates[0], catalogue.entry("p-1a"));
+    let json = json_of(&candidates[0], catalogue.entry("p-1a"));
     assert_eq!(
         (&json["title"], &json["status"]),
         (&"Start the database".into(), &"approved".into())
     );
-    let json = list::pattern_json(&candidates[0], None);
+    let json = json_of(&candidates[0], None);
     assert_eq!(
         (&json["status"], &json["cross_agent"]),
         (&"candidate".into(), &false.into())
