@@ -45,7 +45,7 @@ fn tables_have_what_the_library_knows() {
                 Some(event.seq.count() as i64),
             )];
             assert_eq!(text(row, "text").as_deref(), Some(event.text.as_str()));
-            assert_eq!(text(row, "kind").as_deref(), Some(event.kind));
+            assert_eq!(text(row, "kind").as_deref(), Some(event.kind.as_ref()));
             assert_eq!(text(row, "tool"), event.tool);
             assert_eq!(text(row, "model"), event.model);
             assert_eq!(text(row, "uuid"), event.uuid);
