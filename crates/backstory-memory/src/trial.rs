@@ -129,7 +129,7 @@ impl Trial {
         let events = self
             .memory
             .sessions()
-            .open(session.clone())
+            .open(session)
             .event_views(crate::EventRange::All)
             .unwrap();
         events

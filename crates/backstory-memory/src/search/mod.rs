@@ -114,7 +114,7 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// Whether the index has to be made anew, which [`Search::refresh_index`] does.
     pub index_is_lost: bool,
-    /// Whether vectors have to be made anew, which [`Models::embed`] does.
+    /// Whether vectors have to be made anew, which [`Models::embed`](crate::Models::embed) does.
     pub vectors_are_lost: bool,
 }
 

@@ -63,7 +63,7 @@ pub struct BlamedTurn {
 }
 
 impl Code<'_> {
-    /// Tells which turns wrote the lines of a file as it is now. Damage of what they rest on is named by [`Upkeep::take_damage`].
+    /// Tells which turns wrote the lines of a file as it is now. Damage of what they rest on is named by [`Upkeep::take_damage`](crate::Upkeep::take_damage).
     pub fn blame(&self, file: &Path) -> Result<Blame> {
         let unreadable = |source| Error::Path {
             path: file.to_path_buf(),

@@ -283,7 +283,7 @@ fn an_evicted_session_can_be_forgotten_and_a_subagent_alone() {
         trial
             .memory
             .sessions()
-            .open(main.clone())
+            .open(main)
             .event_views(EventRange::All)
             .unwrap()
             .len(),

@@ -127,10 +127,7 @@ fn search_finds_an_evicted_session_by_what_was_noted() {
             .unwrap(),
         []
     );
-    assert_eq!(
-        trial.memory.sessions().open(after.clone()).tail(5).unwrap(),
-        []
-    );
+    assert_eq!(trial.memory.sessions().open(after).tail(5).unwrap(), []);
     assert_eq!(
         trial.memory.models().embedding_state("any").unwrap().events,
         36
@@ -273,7 +270,7 @@ fn a_shared_file_goes_with_the_last_of_its_sessions() {
     let events = trial
         .memory
         .sessions()
-        .open(child.clone())
+        .open(child)
         .event_views(EventRange::All)
         .unwrap();
     assert_eq!(events[0].text(), noise(2, 25_000));
