@@ -1,4 +1,4 @@
-//! What the worker's threads share.
+//! State that the worker's threads share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

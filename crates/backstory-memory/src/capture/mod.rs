@@ -258,7 +258,7 @@ pub struct Captures<'m> {
 }
 
 impl Captures<'_> {
-    /// Stores a hook event; received twice, it is stored once. It must have been cleaned, with this redactor if there is one.
+    /// Stores a hook event; one that is received twice is stored once. It must have been cleaned, with this redactor if there is one.
     pub fn store(&self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
         cleaned.store(&self.memory.store, redactor)
     }

@@ -15,7 +15,7 @@ use crate::Memory;
 use crate::error::{Error, Result};
 use crate::read::visit_stored;
 
-/// Receiver of events that follows a memory. What it lacks is remembered in the store by its name; the same events may come twice if a
+/// Receiver of events that follows a memory. The store remembers by its name which events it lacks; the same events may come twice if a
 /// process dies in between.
 pub trait EventSink {
     /// Returns the name under which the store remembers what it lacks.

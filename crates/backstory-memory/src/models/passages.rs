@@ -1,4 +1,4 @@
-//! What of an event is compared by meaning: pieces of what was said, short enough to be about one thing.
+//! Passages of an event that are compared by meaning: pieces of text short enough to be about one thing.
 
 use backstory_event::{Event, Kind};
 use backstory_store::Part;

@@ -1,4 +1,4 @@
-//! Summaries as other programs see them: how far they are, and what a run did.
+//! State of summaries and result of a run, as JSON has them.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct CompressStateRecord {
     pub pending: PendingItems,
     /// Tokens and money of today.
     pub today: Spending,
-    /// Since when sessions are offered.
+    /// Time from which on sessions are offered.
     #[serde(with = "rfc3339_time")]
     pub since: Option<TimeMs>,
 }

@@ -49,12 +49,12 @@ impl Upkeep<'_> {
         Ok(self.memory.store.thorough_health()?)
     }
 
-    /// Records that could not be read, those of the newest files first; 0 gives all.
+    /// Returns records that could not be read, those of the newest files first; a limit of 0 returns all.
     pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
         Ok(self.memory.store.skipped(limit)?)
     }
 
-    /// Whether the user of this memory has been told something.
+    /// Returns whether the user has been told something, such as `models`.
     pub fn was_told(&self, what: &str) -> Result<bool> {
         Ok(self.memory.store.kept(&format!("told-{what}"))?.is_some())
     }
@@ -64,13 +64,13 @@ impl Upkeep<'_> {
         Ok(self.memory.store.keep(&format!("told-{what}"), b"yes")?)
     }
 
-    /// What the store takes on disk.
+    /// Returns the bytes that the store takes on disk.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(&self.memory.home)
     }
 }
 
-/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
+/// Returns the bytes of a store's files: the database, the full-text index and the vectors. Models are the user's choice and count apart.
 pub(crate) fn disk_bytes(home: &Path) -> u64 {
     let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
     let database = database

@@ -31,7 +31,7 @@ pub struct ForgetPlaces {
     pub spool: Option<Spool>,
 }
 
-/// What forgetting would change outside of the store.
+/// Files outside of the store that forgetting would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetPlan {
     /// Files of the catalogue that would be rewritten or removed.
@@ -55,7 +55,7 @@ pub struct Leftover {
     pub reason: String,
 }
 
-/// What is about to be forgotten, kept in the store until nothing of it is left: a process that is killed leaves the rest to the next one.
+/// Sessions to be forgotten, kept in the store until nothing of them is left: a process that is killed leaves the rest to the next one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Intent {
     /// Rows and ids of the sessions.
@@ -138,7 +138,7 @@ pub struct RewrittenFile {
     pub place: ForgetPlace,
     /// The file or folder.
     pub path: PathBuf,
-    /// Whether it was removed.
+    /// True if it was removed.
     #[serde(rename = "removed")]
     pub is_removed: bool,
 }
@@ -155,7 +155,7 @@ impl RewrittenFile {
     }
 }
 
-/// What became of files beside the store.
+/// Report about files beside the store.
 #[derive(Debug, Default)]
 pub(super) struct OutsideReport {
     pub(super) left: Vec<Leftover>,

@@ -28,14 +28,14 @@ const MOST_SESSIONS: usize = 20;
 /// So much of a file is in memory at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What was searched, and what was found.
+/// Verification that nothing is left: what was searched, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Proof {
     /// Files of the store that were read through.
     pub files_searched: u64,
     /// Blocks that were decompressed and read through.
     pub blocks_searched: u64,
-    /// How many strings were looked for: ids, and words of prompts that no other session says.
+    /// Number of strings that were looked for: ids, and words of prompts that no other session says.
     pub strings: u64,
     /// Where one was found; nowhere, if all went well.
     pub remains: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) struct SearchedPlaces {
     pub(super) kept: HashSet<String>,
 }
 
-/// What to look for.
+/// Strings to look for.
 pub(super) struct Probes {
     ids: Vec<Finder<'static>>,
     words: Vec<Word>,
@@ -65,9 +65,9 @@ pub(super) struct Probes {
 /// Something that a forgotten session said.
 struct Word {
     finder: Finder<'static>,
-    /// Whether it is of a title, folder or branch: those stand outside of events, too.
+    /// True if it is of a title, folder or branch: those stand outside of events, too.
     is_place: bool,
-    /// Whether an event of another session says it as well: then it is that session's, and proves nothing.
+    /// True if an event of another session has it as well: then it is that session's, and proves nothing.
     shared: AtomicBool,
     /// Where else it was found.
     places: Mutex<BTreeSet<String>>,

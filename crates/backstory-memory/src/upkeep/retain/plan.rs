@@ -71,7 +71,7 @@ impl Plan {
         plan
     }
 
-    /// How many bytes may remain after a pass; `None` when it has nothing to do.
+    /// Returns the number of bytes that may remain after a pass; `None` when it has nothing to do.
     pub(super) fn bound(&self, pass: Pass) -> Option<u64> {
         match pass {
             Pass::MaxAge => self.old_before.map(|_| 0),
@@ -99,7 +99,7 @@ impl Plan {
         next.map(|(_, session)| session)
     }
 
-    /// How many events are left.
+    /// Returns the number of events that are left.
     pub(super) fn events(&self) -> u64 {
         let unpinned = self.analysed.iter().chain(&self.others);
         let sessions = unpinned.map(|(_, session)| session).chain(&self.pinned);
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-/// What is told of a session that goes.
+/// Returns the report of a session's eviction.
 pub(super) fn eviction(session: &Evictable, pass: Pass, now: TimeMs) -> Eviction {
     Eviction {
         session: session.name.clone(),
