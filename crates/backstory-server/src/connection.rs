@@ -64,7 +64,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Returns the events to poll for. A connection that is being answered is left alone: a client that is gone would wake us again and again.
+    /// Returns the events to poll for. A connection that is being answered is left alone: a client that is gone would wake us again
+    /// and again.
     pub(super) fn interest(&self) -> Option<PollFlags> {
         match self.state {
             State::Reading { .. } => Some(PollFlags::POLLIN),
@@ -180,7 +181,7 @@ fn waits(error: &io::Error) -> Option<bool> {
     }
 }
 
-/// Who is at the other end: the user, and the process where the system tells.
+/// Returns the user at the other end, and the process where the system says.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -188,7 +189,7 @@ pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     Some((Uid::from_raw(credentials.uid()), credentials.pid()))
 }
 
-/// Who is at the other end: the user, and the process where the system tells.
+/// Returns the user at the other end, and the process where the system says.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     let (user, _) = nix::unistd::getpeereid(stream).ok()?;

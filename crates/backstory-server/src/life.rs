@@ -1,4 +1,4 @@
-//! Who is the worker, and how it is asked to leave. Who holds the lock of its file is the worker; nothing else decides.
+//! Lifetime of the worker: its lock, its state, stopping it. The process that holds the lock is the worker; nothing else decides.
 
 use std::fs::File;
 use std::time::{Duration, Instant};

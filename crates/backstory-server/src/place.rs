@@ -1,4 +1,4 @@
-//! Where the worker's files lie: in the store's folder, and its socket elsewhere when it does not fit there.
+//! Files of the worker: in the store's folder, and its socket elsewhere when it does not fit there.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -61,7 +61,7 @@ impl Place {
         self.folder.join("worker.info")
     }
 
-    /// Where a socket may be, the best place first. Only folders that nobody else can enter count: there are systems that do
+    /// Returns the paths that a socket may have, the best one first. Only folders that nobody else can enter count: there are systems that do
     /// not look at the mode of a socket.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
         let own = is_private_folder(&self.folder).then(|| self.folder.join("worker.sock"));

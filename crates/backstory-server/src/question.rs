@@ -1,4 +1,4 @@
-//! Searches that clients ask the worker for, as parameters.
+//! Parameters of searches that clients send.
 
 use std::path::PathBuf;
 use std::time::Instant;

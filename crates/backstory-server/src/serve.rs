@@ -48,7 +48,7 @@ struct Server {
     slow: Pool,
     started: Instant,
     requests: u64,
-    /// When there was last something to do.
+    /// Time of the last activity.
     active: Instant,
     leaving: bool,
     tick: Duration,
@@ -120,7 +120,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Lets the program work on its own; it ends when the worker leaves.
+/// Starts the thread of the program's own work, which ends when the worker leaves.
 fn start_rounds(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     std::thread::Builder::new()

@@ -9,7 +9,7 @@ use super::{FileChange, Statement, said, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::Seq;
 
-/// So many of each kind of statement are told.
+/// Maximum number of statements of each kind.
 const MOST_STATEMENTS: usize = 20;
 
 /// Characters of a prompt that are quoted, of its beginning and of its end.

@@ -41,7 +41,7 @@ impl CommandKind {
     }
 }
 
-/// Which commands are for what, by how they begin; the first that fits counts.
+/// Kinds of commands by their beginning; the first that fits counts.
 const KINDS: &[(CommandKind, &[&str])] = &[
     (
         CommandKind::PullRequest,

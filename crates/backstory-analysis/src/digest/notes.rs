@@ -13,7 +13,7 @@ const MOST_STEPS: usize = 4_000;
 /// Characters that are kept of a reply that another prompt followed, of its beginning and of its end.
 const EARLIER_REPLY: (usize, usize) = (240, 160);
 
-/// So many calls may wait for their result.
+/// Maximum number of calls that wait for their result.
 const MOST_OPEN: usize = 64;
 
 /// The notes of one session.

@@ -54,7 +54,7 @@ const LARGE_FILE: u64 = 256 << 10;
 pub struct Capture {
     /// When.
     pub at: TimeMs,
-    /// Tells captures apart that are alike.
+    /// Random number that distinguishes equal captures.
     nonce: u64,
     /// What it told.
     pub input: HookInput,

@@ -103,7 +103,7 @@ impl<'r> Consumers<'r> {
         })
     }
 
-    /// Gives consumers the events that were just stored.
+    /// Feeds consumers the events that were just stored.
     pub(crate) fn feed(
         &mut self,
         store: &Store,

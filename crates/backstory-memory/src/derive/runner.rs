@@ -43,7 +43,7 @@ impl<C: Consumer> Runner<C> {
         self.id
     }
 
-    /// Gives the consumer fresh events of a session, unless it lacks others before them: then they are read back later.
+    /// Feeds the consumer fresh events of a session, unless it lacks others before them: then they are read back later.
     pub(crate) fn feed(
         &mut self,
         store: &Store,
@@ -121,7 +121,7 @@ impl<C: Consumer> Runner<C> {
         Ok(rest)
     }
 
-    /// Gives the consumer everything that it lacks.
+    /// Feeds the consumer all events that it lacks.
     pub(crate) fn catch_up(
         &mut self,
         store: &Store,

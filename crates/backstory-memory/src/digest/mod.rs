@@ -41,7 +41,7 @@ pub struct Digest {
     pub reasons: Vec<Statement>,
     /// What was done.
     pub done: Vec<Statement>,
-    /// Which files were changed.
+    /// Files that were changed.
     pub files: Vec<FileChange>,
     /// What went wrong, and how that ended.
     pub errors: Vec<Statement>,

@@ -27,7 +27,7 @@ const MOST_LEVELS: usize = 24;
 /// Bytes at the beginning and the end of a new file that are read to recognise it.
 const GLANCE_BYTES: u64 = 64 << 10;
 
-/// Where to look for logs.
+/// Sources of logs.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Folders of known agents; only files named as that agent names its logs are looked at.
@@ -80,13 +80,13 @@ pub struct Found {
     pub path: PathBuf,
     /// The name it is kept under: the path without secrets and without the suffix of a compressed copy.
     pub key: String,
-    /// Who wrote it.
+    /// Agent that wrote it.
     agent: &'static Agent,
     /// Reads it.
     pub(crate) reader: &'static dyn Reader,
     /// Shape of the file.
     pub(crate) shape: Shape,
-    /// Why it may be read.
+    /// Permission to read it.
     pub(crate) origin: LogOrigin,
     /// Size and times at which it was found.
     pub fingerprint: Fingerprint,

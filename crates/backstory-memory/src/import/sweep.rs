@@ -128,7 +128,7 @@ pub struct ImportReport {
 }
 
 impl Memory {
-    /// Takes in all that is new in the sources. Safe to stop at any instant and to run in several processes: one sweeps, the
+    /// Imports everything new in the sources. Safe to stop at any instant and to run in several processes: one sweeps, the
     /// others wait for it and then find nothing to do.
     pub fn import(
         &self,
@@ -240,8 +240,8 @@ impl Memory {
         Ok(report)
     }
 
-    /// Takes in what is new in these sources if it is at most so many bytes and nobody else sweeps; whether it did. Everything
-    /// that is made of events is left to the next sweep.
+    /// Imports what is new in these sources if it is at most this number of bytes and no other process sweeps; returns whether it
+    /// did. Derived data is left to the next sweep.
     pub fn import_little(&self, options: &ImportOptions, most_bytes: u64) -> Result<bool> {
         let started = Instant::now();
         let Some(_lock) = try_lock_file(&self.home.join("sweep.lock"))? else {

@@ -36,7 +36,7 @@ pub(super) fn pieces_of_text(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Where a piece ends: at the end of a paragraph, a line or a word, whichever comes last within its length.
+/// Returns the end of a piece: that of a paragraph, a line or a word, whichever comes last within its length.
 fn end_of_piece(text: &str) -> usize {
     if text.len() <= LENGTH * 5 / 4 {
         return text.len();

@@ -16,7 +16,7 @@ pub(crate) struct Head {
     quoted: bool,
     /// True if it changed files.
     pub(super) writes: bool,
-    /// Which lines of the output tell most.
+    /// Order of lines of the output with the same score.
     pub(super) order: Order,
 }
 

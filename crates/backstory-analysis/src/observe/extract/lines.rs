@@ -74,7 +74,7 @@ const IDLE: [&str; 14] = [
 /// Endings of lines that say nothing.
 const ENDINGS: [char; 4] = ['{', ';', ',', ' '];
 
-/// Which of two lines that tell as much comes first.
+/// Order of two lines with the same score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The earlier one, as in a file.

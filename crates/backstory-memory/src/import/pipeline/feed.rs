@@ -55,7 +55,7 @@ pub(super) fn feed<'a>(
     problems
 }
 
-/// Why a file is not read further.
+/// Reason why a file is not read further.
 enum Stop {
     /// It cannot be.
     Problem(String),

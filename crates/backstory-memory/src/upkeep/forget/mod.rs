@@ -38,7 +38,7 @@ pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile
 pub use proof::Proof;
 pub use record::{ForgetRecord, ForgottenSession, ProofRecord};
 
-/// Which sessions to forget; their subagents always go with them.
+/// Selection of sessions to forget; their subagents are forgotten with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Forget<'a> {
     /// The one whose id begins so.

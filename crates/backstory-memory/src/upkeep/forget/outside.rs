@@ -18,7 +18,7 @@ use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::trusted::read_whole;
 use crate::{Upkeep, write_private};
 
-/// Where else than in the store sessions leave text. Places that are not given are not looked at.
+/// Places outside of the store that have text of sessions. Places that are not given are not searched.
 #[derive(Debug, Clone, Default)]
 pub struct ForgetPlaces {
     /// The folder of the pattern catalogue.
@@ -27,7 +27,7 @@ pub struct ForgetPlaces {
     pub user_home: Option<PathBuf>,
     /// The folder the user is in: published files are looked for around it and around the folders of sessions.
     pub here: Option<PathBuf>,
-    /// Where captures wait.
+    /// Spool of captures.
     pub spool: Option<Spool>,
 }
 
@@ -51,7 +51,7 @@ pub struct ForgetPlan {
 pub struct Leftover {
     /// The file.
     pub path: PathBuf,
-    /// Why it was not changed.
+    /// Reason why it was not changed.
     pub reason: String,
 }
 

@@ -21,11 +21,11 @@ use crate::trusted::open_regular;
 const LEAST_LENGTH: usize = 12;
 const MOST_LENGTH: usize = 64;
 
-/// So many words and phrases each are looked for, of so many sessions.
+/// Maximum number of words and of phrases that are looked for, and of sessions that they are taken from.
 const MOST_WORDS: usize = 12;
 const MOST_SESSIONS: usize = 20;
 
-/// So much of a file is in memory at once.
+/// Bytes of a file that are in memory at once.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Verification that nothing is left: what was searched, and what was found.
@@ -37,13 +37,13 @@ pub struct Proof {
     pub blocks_searched: u64,
     /// Number of strings that were looked for: ids, and words of prompts that no other session says.
     pub strings: u64,
-    /// Where one was found; nowhere, if all went well.
+    /// Places where one was found; empty if nothing is left.
     pub remains: Vec<String>,
     /// Damaged pieces, which could not be searched.
     pub unsearched: Vec<Damage>,
 }
 
-/// Where to look besides the store.
+/// Places to search besides the store.
 #[derive(Default)]
 pub(super) struct SearchedPlaces {
     /// Folders whose files are searched.
@@ -69,7 +69,7 @@ struct Word {
     is_place: bool,
     /// True if an event of another session has it as well: then it is that session's, and proves nothing.
     shared: AtomicBool,
-    /// Where else it was found.
+    /// Other places where it was found.
     places: Mutex<BTreeSet<String>>,
 }
 

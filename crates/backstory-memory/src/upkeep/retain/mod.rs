@@ -188,14 +188,14 @@ impl Upkeep<'_> {
         Ok(report)
     }
 
-    /// Pins a session, which is never evicted then, or lets it go again.
+    /// Pins a session, which is never evicted then, or unpins it.
     pub fn pin(&self, session: &str, pinned: bool) -> Result<String> {
         let row = self.memory.sessions().row(session)?;
         self.memory.store.pin(row.id, pinned)?;
         Ok(row.session)
     }
 
-    /// Lets the next sweep read an evicted session anew from its source files, and pins it. Returns its id and those files.
+    /// Marks an evicted session to be imported again by the next sweep, and pins it. Returns its id and its source files.
     pub fn restore(&self, session: &str) -> Result<(String, Vec<String>)> {
         let _lock = lock_file(&self.memory.home.join("sweep.lock"), || {})?;
         let row = self.memory.sessions().row(session)?;

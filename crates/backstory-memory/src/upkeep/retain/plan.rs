@@ -1,4 +1,4 @@
-//! Which session goes next.
+//! Order of evictions.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ const DAY_MS: i64 = 24 * 3600 * 1000;
 /// A time before this one (September 2001) is that of a clock that was never set.
 const PLAUSIBLE: TimeMs = TimeMs::new(1_000_000_000_000);
 
-/// When nothing happened for so many days, the clock is more likely to be wrong than the history.
+/// Days without any activity after which the clock is more likely to be wrong than the history.
 const MOST_IDLE_DAYS: i64 = 400;
 
 /// The sessions that are left, oldest first.
@@ -144,7 +144,7 @@ pub(super) fn eviction(session: &Evictable, pass: Pass, now: TimeMs) -> Eviction
     }
 }
 
-/// When a session was active last. A time that cannot be is no reason to go first, nor to stay for ever: the file's counts then.
+/// Returns the time of a session's last activity. An impossible time is no reason to be evicted first, nor never: the file's counts then.
 fn active_at(session: &Evictable, now: TimeMs) -> Option<TimeMs> {
     let plausible = |at: &TimeMs| (PLAUSIBLE..=now).contains(at);
     session
