@@ -1,4 +1,4 @@
-//! Asking a worker. It may be busy, stopped, of another version or dead: whoever asks gets an answer in time or none.
+//! Client of a worker, which may be busy, stopped, of another version or dead: the client gets an answer in time or none.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};

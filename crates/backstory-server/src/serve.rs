@@ -54,7 +54,7 @@ struct Server {
     tick: Duration,
 }
 
-/// Catches the signals that tell a worker to leave; each writes a byte to what this gives.
+/// Catches the signals that stop a worker; each writes a byte to the stream that is returned.
 pub fn catch_signals() -> io::Result<UnixStream> {
     let (signals, raise) = UnixStream::pair()?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {

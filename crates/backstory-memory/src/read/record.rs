@@ -1,4 +1,4 @@
-//! Events and sessions as other programs get them, with everything that is known of them.
+//! Events as documents, with everything that is known of them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::read::unless_damaged;
 /// Silence after which a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
 
-/// An event with everything that is known of it. What the log does not say is null.
+/// An event with everything that is known of it. Values that the log does not have are null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// Number within the session, from 1.

@@ -18,13 +18,13 @@ pub struct Upkeep<'m> {
     pub(crate) memory: &'m Memory,
 }
 
-/// An answer together with what is damaged of what it was made of.
+/// An answer, with the damage of the rows that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WithDamage<T> {
     /// The sound part of the answer.
     #[serde(flatten)]
     pub answer: T,
-    /// Damaged pieces, in words.
+    /// Descriptions of damaged pieces.
     pub damage: Vec<String>,
 }
 
@@ -54,12 +54,12 @@ impl Upkeep<'_> {
         Ok(self.memory.store.skipped(limit)?)
     }
 
-    /// Returns whether the user has been told something, such as `models`.
+    /// Returns whether a hint was shown to the user before, such as `models`.
     pub fn was_told(&self, what: &str) -> Result<bool> {
         Ok(self.memory.store.kept(&format!("told-{what}"))?.is_some())
     }
 
-    /// Remembers that the user has been told something, so that it is said once.
+    /// Remembers that a hint was shown to the user, so that it is shown once.
     pub fn remember_told(&self, what: &str) -> Result<()> {
         Ok(self.memory.store.keep(&format!("told-{what}"), b"yes")?)
     }

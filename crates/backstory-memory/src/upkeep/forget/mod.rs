@@ -52,7 +52,7 @@ pub enum Forget<'a> {
 /// Result of forgetting.
 #[derive(Debug, Clone)]
 pub struct ForgetReport {
-    /// By how many bytes the files on disk became smaller.
+    /// Number of bytes by which the files on disk became smaller.
     pub freed_bytes: u64,
     /// Bytes that the store takes on disk now.
     pub final_usage_bytes: u64,
