@@ -41,7 +41,7 @@
 //!
 //! | handle | answers |
 //! |---|---|
-//! | [`Memory::sessions`] | lists of sessions; a [`Session`] has events, turns, digest, observations, and its logs byte for byte |
+//! | [`Memory::sessions`] | lists of sessions; a [`Session`] has events, turns, digest, observations, and its logs as they are stored |
 //! | [`Memory::search`] | turns by words, regular expressions, meaning, or a vector |
 //! | [`Memory::code`] | who wrote a line; when a function changed; symbols and calls |
 //! | [`Memory::usage`] | tokens by day, model, session, project |
