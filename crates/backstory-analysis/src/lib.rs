@@ -1,4 +1,4 @@
-//! What can be concluded from events: notes, digests, observations, signals of patterns, token counts.
+//! Conclusions from events: notes, digests, observations, signals of patterns, token counts.
 //!
 //! Everything here is a pure function of events or of texts: no file is opened, no SQL is run, no clock is read. The formats of agents
 //! are not known here either. The few answers that depend on them come in as [`AgentConventions`], functions that the caller takes from

@@ -30,7 +30,7 @@ pub fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// What stands behind an order whose first letter was taken.
+/// Returns the rest of a text behind an escape sequence, whose escape character was removed.
 fn after_escape(text: &str) -> &str {
     if let Some(order) = text.strip_prefix('[') {
         // Up to the letter that names the order.

@@ -1,10 +1,10 @@
-//! Errors of reading and writing session files.
+//! Errors of reading and writing columnar files.
 
 use std::path::{Path, PathBuf};
 
 use ::parquet::errors::ParquetError;
 
-/// Reason why a session file could not be read or written.
+/// Reason why a columnar file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -79,7 +79,7 @@ pub enum Error {
         path: PathBuf,
         /// Object in the file.
         place: String,
-        /// Why not.
+        /// Reason why not.
         what: String,
     },
     /// The columns cannot be stored.

@@ -1,4 +1,4 @@
-//! Sessions of a memory as one HDF5 file, or as a file each in a folder.
+//! Export of a memory's sessions to one HDF5 file, or to a file each in a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

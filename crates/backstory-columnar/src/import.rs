@@ -1,4 +1,4 @@
-//! The way back: logs out of session files, to be imported by a memory.
+//! Logs out of session files, to be imported by a memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

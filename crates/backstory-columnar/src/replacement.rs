@@ -110,7 +110,7 @@ pub(crate) fn lock_old_version(target: &Path, wait: bool) -> Result<Option<File>
     }
 }
 
-/// Gives a file another name in the same folder, when nobody writes it.
+/// Renames a file within its folder, when nobody writes it.
 pub(crate) fn rename_target(old: &Path, new: &Path) -> Result<()> {
     let target = resolve_target(old)?;
     let _lock = WriteLock::acquire(&target, true)?;

@@ -150,7 +150,7 @@ pub struct Artifact {
     pub name: String,
     /// Media type, empty when unknown.
     pub media_type: String,
-    /// Where it is from, empty when unknown.
+    /// Origin, such as `tool_result:ID` of the call that returned it or `prompt`; empty when unknown.
     pub origin: String,
     /// The bytes. Arrays of other writers are in the byte order of their file.
     pub bytes: Vec<u8>,

@@ -11,7 +11,7 @@ use crate::import::sweep::ImportOptions;
 use crate::models::EmbeddingState;
 use crate::{EventType, LogEvent, Memory, log_event};
 
-/// A capture that is still being written to the spool is not older.
+/// Maximum age of a capture that is still being written to the spool.
 const MAX_WRITING_TIME: Duration = Duration::from_secs(60);
 
 /// Options of [`Memory::catch_up`].

@@ -1,4 +1,4 @@
-//! What analysis has to know of agents, as the crate that knows them tells.
+//! Conventions of agents for `backstory-analysis`, from the crate that knows agents.
 
 use backstory_analysis::AgentConventions;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with memory.
+//! Errors of the library.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use backstory_event::TurnNo;
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong with memory.
+/// Errors of the library.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The store refused.
@@ -44,7 +44,7 @@ pub enum Error {
     /// Several sessions do.
     #[error("{} sessions have an id that begins with {prefix:?}", .matches.len())]
     ManySessions {
-        /// What was asked for.
+        /// Name or text that was asked for.
         prefix: String,
         /// Their ids.
         matches: Vec<String>,
@@ -65,7 +65,7 @@ pub enum Error {
     NoTurn {
         /// The session.
         session: String,
-        /// How many turns it has.
+        /// Number of its turns.
         turns: u64,
         /// The one asked for.
         turn: TurnNo,
@@ -76,7 +76,7 @@ pub enum Error {
     /// Several patterns do.
     #[error("{} patterns have an id that begins with {prefix:?}", .matches.len())]
     ManyPatterns {
-        /// What was asked for.
+        /// Name or text that was asked for.
         prefix: String,
         /// Their ids.
         matches: Vec<String>,
@@ -146,7 +146,7 @@ pub enum Error {
     Compress {
         /// Why.
         reason: String,
-        /// What may help.
+        /// Hint.
         hint: String,
     },
     /// Writing the answer failed.

@@ -41,7 +41,7 @@
 //!
 //! | handle | answers |
 //! |---|---|
-//! | [`Memory::sessions`] | lists of sessions; a [`Session`] has events, turns, digest, observations, and its logs byte for byte |
+//! | [`Memory::sessions`] | lists of sessions; a [`Session`] has events, turns, digest, observations, and its logs as they are stored |
 //! | [`Memory::search`] | turns by words, regular expressions, meaning, or a vector |
 //! | [`Memory::code`] | who wrote a line; when a function changed; symbols and calls |
 //! | [`Memory::usage`] | tokens by day, model, session, project |
@@ -52,7 +52,7 @@
 //! | [`Memory::captures`] | captured events, and the queue of work that they cause |
 //! | [`Memory::upkeep`] | checks, retention, forgetting |
 //!
-//! What is damaged is left out of an answer and named by [`Upkeep::take_damage`].
+//! Damaged rows are left out of an answer and named by [`Upkeep::take_damage`].
 //!
 //! # Following it
 //!
@@ -205,7 +205,7 @@ pub use whole::{write_private, write_whole};
 pub struct Memory {
     home: PathBuf,
     store: Store,
-    /// Whether rows that were changed get checksums when this is dropped.
+    /// True if rows that were changed get checksums when this is dropped.
     sums_changes: bool,
     /// The full-text index as the last search opened it.
     open_index: RefCell<Option<search::OpenIndex>>,

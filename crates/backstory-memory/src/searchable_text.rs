@@ -6,13 +6,13 @@ use backstory_store::Part;
 
 use crate::text::beginning;
 
-/// How much of one event is indexed. What people and models say is shorter, but for pasted logs.
+/// Bytes of an event that are indexed. Prompts and replies are shorter, but for pasted logs.
 const MOST_SAID: usize = 32 << 10;
 
-/// How much of a text that a tool was given to write.
+/// Bytes of a text that a tool was given to write.
 const MOST_WRITTEN: usize = 500;
 
-/// How much of what a tool gave back is indexed.
+/// Bytes of a tool's output that are indexed.
 const MOST_GIVEN: usize = 400;
 
 /// Returns what of an event is found by words, by part.

@@ -65,7 +65,7 @@ pub(crate) fn open_log(path: &Path, origin: LogOrigin) -> io::Result<File> {
     }
 }
 
-/// Whether a folder is ours and nobody else can enter it. A link is none: whoever made it can lead it elsewhere.
+/// Returns whether a folder is ours and nobody else can enter it. A link is none: whoever made it can lead it elsewhere.
 pub fn is_private_folder(path: &Path) -> bool {
     Folder::open(path, Privacy::Private).is_ok()
 }

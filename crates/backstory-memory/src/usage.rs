@@ -12,7 +12,7 @@ use crate::Memory;
 use crate::error::Result;
 use crate::read::UsageCounts;
 
-/// What to group by.
+/// Grouping of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UsageBy {

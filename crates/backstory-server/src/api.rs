@@ -1,4 +1,4 @@
-//! What the worker answers. Each thread has a memory of its own that stays open, so that index and model stay warm.
+//! Routes of the worker. Each thread has a memory of its own that stays open, so that index and model stay warm.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -15,10 +15,10 @@ use super::question::SearchQuestion;
 use super::shared::Shared;
 use crate::host::{ContextRequest, Host, Refusal};
 
-/// No answer is longer: who wants more asks the store itself.
+/// Size of the largest answer; clients that want more read the store themselves.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// What a thread needs to answer.
+/// State of a thread that answers requests.
 pub(super) struct Answers<'a> {
     shared: &'a Shared,
     memory: OpenMemory,
@@ -32,7 +32,7 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// The whole answer to a request.
+    /// Returns the whole response to a request.
     pub(super) fn answer(&mut self, request: &Request) -> Vec<u8> {
         let answer = match request.path.as_str() {
             "/api/search" => self.search(request),

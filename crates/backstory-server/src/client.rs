@@ -1,4 +1,4 @@
-//! Asking a worker. It may be busy, stopped, of another version or dead: whoever asks gets an answer in time or none.
+//! Client of a worker, which may be busy, stopped, of another version or dead: the client gets an answer in time or none.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -23,10 +23,10 @@ const CONNECT_WITHIN: Duration = Duration::from_millis(20);
 /// A queue of connections that is full may have room a moment later.
 const CONNECT_AGAIN: Duration = Duration::from_millis(1);
 
-/// No answer is longer.
+/// Size of the largest answer that is read.
 const LONGEST_ANSWER: usize = 8 << 20;
 
-/// What to ask.
+/// Request to a worker.
 pub struct Question<'a> {
     /// Method of HTTP.
     pub method: &'a str,
@@ -36,12 +36,12 @@ pub struct Question<'a> {
     pub parameters: &'a [(&'a str, String)],
     /// Body, in JSON.
     pub body: &'a [u8],
-    /// How long to wait for the answer, all in all.
+    /// Maximum time until the whole answer is there.
     pub within: Duration,
 }
 
 impl Question<'_> {
-    /// Asks for a path, or tells a worker to do something if the method says so.
+    /// Returns a request without parameters and body.
     pub(super) fn plain(method: &'static str, path: &'static str, within: Duration) -> Self {
         Question {
             method,

@@ -10,7 +10,7 @@ use nix::unistd::{Uid, geteuid};
 
 use super::http::{LONGEST_REQUEST, Parsed, Request, parse_request};
 
-/// A client has so long to send its request, and to take its answer.
+/// Time that a client has to send its request, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A client.
@@ -33,13 +33,13 @@ enum State {
     },
 }
 
-/// What came of looking at a connection.
+/// Result of reading from or writing to a connection.
 pub(super) enum Progress {
     /// Nothing to do until more comes or goes.
     Waits,
     /// A whole request, to be answered.
     Asks(Request),
-    /// What is no request, and the status that says why.
+    /// No valid request, and the status to refuse it with.
     Errs(u16),
     /// Over, one way or the other.
     Ends,
@@ -64,7 +64,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// What to wait for. One that is being answered is left alone: a client that is gone would wake us again and again.
+    /// Returns the events to poll for. A connection that is being answered is left alone: a client that is gone would wake us again
+    /// and again.
     pub(super) fn interest(&self) -> Option<PollFlags> {
         match self.state {
             State::Reading { .. } => Some(PollFlags::POLLIN),
@@ -73,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// When it is over, whatever the client does.
+    /// Returns the time at which it is closed, whatever the client does.
     pub(super) fn until(&self) -> Option<Instant> {
         match self.state {
             State::Reading { until, .. } | State::Writing { until, .. } => Some(until),
@@ -86,7 +87,7 @@ impl Connection {
         self.process
     }
 
-    /// Whether there is nobody to take an answer. Only Linux tells such a client from one that has said all and waits.
+    /// Returns whether nobody is there to take an answer. Only Linux tells such a client from one that has sent its request and waits.
     pub(super) fn is_gone(&self) -> bool {
         let mut polled = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
         let polling = poll(&mut polled, PollTimeout::ZERO);
@@ -171,7 +172,7 @@ fn write(stream: &mut UnixStream, bytes: &[u8], sent: &mut usize) -> Progress {
     Progress::Ends
 }
 
-/// Whether to wait, or to try again at once; `None` when it is over.
+/// Returns whether to wait or to try again at once; `None` when the connection is over.
 fn waits(error: &io::Error) -> Option<bool> {
     match error.kind() {
         ErrorKind::WouldBlock => Some(true),
@@ -180,7 +181,7 @@ fn waits(error: &io::Error) -> Option<bool> {
     }
 }
 
-/// Who is at the other end: the user, and the process where the system tells.
+/// Returns the user at the other end, and the process where the system says.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -188,7 +189,7 @@ pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     Some((Uid::from_raw(credentials.uid()), credentials.pid()))
 }
 
-/// Who is at the other end: the user, and the process where the system tells.
+/// Returns the user at the other end, and the process where the system says.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn peer(stream: &UnixStream) -> Option<(Uid, i32)> {
     let (user, _) = nix::unistd::getpeereid(stream).ok()?;

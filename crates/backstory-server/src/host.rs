@@ -31,10 +31,10 @@ pub trait Host: Send + Sync + 'static {
     /// Imports all that is new, and waits until that is done.
     fn import_everything(&self) -> Result<(), Refusal>;
 
-    /// Works on its own for as long as the worker stays.
+    /// Does the program's own work, such as sweeps, for as long as the worker stays.
     fn run_rounds(&self, presence: &Presence);
 
-    /// Returns the status and the words of an error.
+    /// Returns the HTTP status and the message for an error of the library.
     fn refuse(&self, error: backstory_memory::Error) -> Refusal;
 }
 

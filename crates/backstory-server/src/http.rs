@@ -2,13 +2,13 @@
 
 use crate::version;
 
-/// No request is longer, head and body together.
+/// Size of the largest request that is read, head and body together.
 pub(super) const LONGEST_REQUEST: usize = 16 << 10;
 
-/// No honest client sends more headers.
+/// Maximum number of headers; no honest client sends more.
 const MOST_HEADERS: usize = 32;
 
-/// What a client asks.
+/// Request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -17,7 +17,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// What the bytes of a connection are so far.
+/// Result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
     /// The beginning of a request.
@@ -28,7 +28,7 @@ pub(super) enum Parsed {
     Wrong(u16),
 }
 
-/// What a worker answered.
+/// Answer of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// Status of HTTP.
@@ -145,7 +145,7 @@ fn header<'a>(headers: &[httparse::Header<'a>], name: &str) -> Option<&'a str> {
     Some(std::str::from_utf8(header.value).unwrap_or_default())
 }
 
-/// How long the body is; `None` when nobody can tell. Two lengths are how requests are smuggled.
+/// Returns the length of the body; `None` when the headers do not say one. Two lengths are how requests are smuggled.
 fn content_length(headers: &[httparse::Header<'_>]) -> Option<usize> {
     let mut lengths = headers
         .iter()

@@ -1,4 +1,4 @@
-//! Who is the worker, and how it is asked to leave. Who holds the lock of its file is the worker; nothing else decides.
+//! Lifetime of the worker: its lock, its state, stopping it. The process that holds the lock is the worker; nothing else decides.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use super::client::{Question, ask};
 use super::place::{Info, Known, Place};
 use crate::error::{Error, Result};
 
-/// An older worker, or one that is told to stop, has so long to leave.
+/// Time that an older worker, or one that is told to stop, has to leave.
 pub const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 /// A worker that was killed is gone after this at the latest.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
-/// A worker is asked about itself, and told to leave, with so much patience.
+/// Maximum wait for the answer to `/health` and `/api/leave`.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
-/// So often it is looked whether something has changed.
+/// Interval at which a change of state is looked for.
 pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The lock of a store's worker. Dropping it takes away all that the worker leaves.
+/// The lock of a store's worker. Dropping it removes the worker's files.
 pub struct Held {
     place: Place,
     _lock: File,
@@ -67,11 +67,11 @@ impl Drop for Held {
     }
 }
 
-/// What a running worker is known to be.
+/// State of a running worker.
 pub struct Running {
     /// `None` while it starts or leaves.
     pub info: Option<Info>,
-    /// What it says of itself; `None` when it does not answer.
+    /// Its answer to `/health`; `None` when it does not answer.
     pub health: Option<Value>,
 }
 
@@ -87,7 +87,7 @@ pub fn state(place: &Place) -> Result<Option<Running>> {
     }))
 }
 
-/// How a worker was stopped.
+/// Outcome of stopping a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// There was none.
@@ -131,13 +131,13 @@ pub fn stop(place: &Place) -> Result<Stopped> {
     }
 }
 
-/// Asks a worker to leave; gives whether it will.
+/// Asks a worker to leave; returns whether it will.
 pub(super) fn tell_to_leave(info: &Info) -> bool {
     let question = Question::plain("POST", "/api/leave", ASK_WITHIN);
     ask(info, &question).is_some_and(|answer| answer.status == 200)
 }
 
-/// What a worker says of itself.
+/// Returns the worker's answer to `/health`.
 pub fn health(info: &Info) -> Option<Value> {
     let answer = ask(info, &Question::plain("GET", "/health", ASK_WITHIN))?;
     serde_json::from_slice(&answer.body).ok()

@@ -12,11 +12,11 @@ use super::place::{Info, Place};
 use crate::error::{Error, Result};
 use crate::version::{compare_versions, version};
 
-/// After this a worker that was asked nicely gets a signal.
+/// Time after which a worker that was asked to leave gets a signal.
 const ASKED_NICELY: Duration = Duration::from_secs(6);
 /// A worker that was killed has let go of everything after this at the latest.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
-/// So many clients may wait to be let in, if the system allows: more than come at once.
+/// Connections that may wait to be accepted, if the system allows: more than come at once.
 const BACKLOG: i32 = 1024;
 
 /// Outcome of an attempt to become the worker.

@@ -1,4 +1,4 @@
-//! Where the worker's files lie: in the store's folder, and its socket elsewhere when it does not fit there.
+//! Files of the worker: in the store's folder, and its socket elsewhere when it does not fit there.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 /// An address has room for 108 bytes on Linux, 104 on macOS, and some systems want less.
 const LONGEST_SOCKET: usize = 100;
 
-/// Size of the largest file in which a worker tells of itself.
+/// Size of the largest info file of a worker that is read.
 const MAX_INFO_BYTES: u64 = 64 << 10;
 
 /// The files of one store's worker.
@@ -24,7 +24,7 @@ pub struct Place {
     runtime_homes: Vec<PathBuf>,
 }
 
-/// What a worker tells of itself in a file.
+/// Process, version, socket and start of a worker, which it writes to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Info {
     /// Its process.
@@ -38,7 +38,7 @@ pub struct Info {
 }
 
 impl Place {
-    /// The place of a store's worker; nothing is made. Sockets may lie in the runtime homes, the first one that is private.
+    /// Returns the place of a store's worker; creates nothing. Sockets may lie in the runtime homes, the first one that is private.
     pub fn new(store: &Path, runtime_homes: Vec<PathBuf>) -> Self {
         // The same store by another name has the same worker.
         let folder = std::fs::canonicalize(store);
@@ -61,7 +61,7 @@ impl Place {
         self.folder.join("worker.info")
     }
 
-    /// Where a socket may be, the best place first. Only folders that nobody else can enter count: there are systems that do
+    /// Returns the paths that a socket may have, the best one first. Only folders that nobody else can enter count: there are systems that do
     /// not look at the mode of a socket.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
         let own = is_private_folder(&self.folder).then(|| self.folder.join("worker.sock"));
@@ -75,20 +75,20 @@ impl Place {
             .filter(|path| path.as_os_str().len() <= LONGEST_SOCKET)
     }
 
-    /// What the worker told of itself, whether it still lives or not.
+    /// Returns the info that the worker wrote, whether it still lives or not.
     pub fn read_info(&self) -> Option<Info> {
         let text = read_own_file(&self.info(), MAX_INFO_BYTES)?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Tells who the worker is. Only who holds the lock may.
+    /// Writes pid and info. Only the holder of the lock may.
     pub fn write_info(&self, info: &Info) -> io::Result<()> {
         write_private(&self.pid(), format!("{}\n", info.pid).as_bytes())?;
         let text = serde_json::to_vec(info).map_err(io::Error::from)?;
         write_private(&self.info(), &text)
     }
 
-    /// Takes away what a worker leaves, be it this one or one that was killed. Only who holds the lock may.
+    /// Removes the files of a worker, this one or one that was killed. Only the holder of the lock may.
     pub(super) fn clean(&self) {
         // The socket of a killed worker may be elsewhere than ours would be.
         let told = self.read_info().map(|info| info.socket);
@@ -116,7 +116,7 @@ pub fn spools(store: &Path, runtime_homes: Vec<PathBuf>) -> Vec<PathBuf> {
     homes.map(spool).collect()
 }
 
-/// A short name of a folder.
+/// Returns a hash of a folder's path, as a short name.
 fn hash(folder: &Path) -> u64 {
     XxHash3_64::oneshot(folder.as_os_str().as_encoded_bytes())
 }
@@ -129,7 +129,7 @@ fn runtime_folders(homes: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
     })
 }
 
-/// Which file this is, whatever it is called.
+/// Device and inode of a file.
 pub(super) type Identity = (u64, u64);
 
 pub(super) fn identity(path: &Path) -> Option<Identity> {
@@ -151,7 +151,7 @@ impl Known {
         Known { path, identity }
     }
 
-    /// Whether others who look for it find the same file.
+    /// Returns whether the path still leads to the same file.
     pub(super) fn is_there(&self) -> bool {
         self.identity.is_some() && identity(&self.path) == self.identity
     }

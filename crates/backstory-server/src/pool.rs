@@ -52,12 +52,12 @@ impl Pool {
         })
     }
 
-    /// Lets the request of a connection wait; gives back the connection that there is no room for, if so.
+    /// Queues the request of a connection; returns a connection that there is no room for.
     pub(super) fn wait(&mut self, process: i32, connection: u64, request: Request) -> Option<u64> {
         self.waiting.push(process, connection, request)
     }
 
-    /// Gives requests that wait to threads that do not; those whose client is gone are given back.
+    /// Hands queued requests to idle threads; returns the connections whose client is gone.
     pub(super) fn hand_out(&mut self, is_gone: impl Fn(u64) -> bool) -> Vec<u64> {
         let mut gone = Vec::new();
         while self.busy < self.threads

@@ -1,4 +1,4 @@
-//! Searches that clients ask the worker for, as parameters.
+//! Parameters of searches that clients send.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,7 +13,7 @@ pub(super) struct SearchQuestion {
     request: SearchRequest,
     /// The model to compare with: that of the worker's configuration, none, or one by its name.
     model: Option<Option<String>>,
-    /// True if it is `search` that asks: it shows people more than stands in the document, and makes anew what is lost.
+    /// True if the command `search` asks: it needs the parts for the terminal, and rebuilds a lost index itself.
     for_search: bool,
 }
 
@@ -59,7 +59,7 @@ impl SearchQuestion {
         Ok(())
     }
 
-    /// Answers the question; `None` when something is lost and `search` had better look itself, say so and make it anew.
+    /// Runs the search; `None` when the index or vectors are lost and `search` should search and rebuild them itself.
     pub(super) fn answer(
         mut self,
         memory: &Memory,

@@ -23,19 +23,19 @@ use super::pool::Pool;
 use super::shared::{Presence, Shared};
 use crate::host::Host;
 
-/// So many clients at once, if the system lets us have so many files.
+/// Maximum number of clients at once, if the system allows so many files.
 const MOST_CONNECTIONS: u64 = 1024;
 /// Files that are not connections: the store's, the index's, and some to spare.
 const OTHER_FILES: u64 = 128;
-/// So many are let in before those that are here already are looked at again.
+/// Clients that are accepted before the connections that are open are served again.
 const AT_ONCE: usize = 64;
-/// Answers that wait to be taken have so much room in memory, all together.
+/// Bytes of all answers together that wait to be taken.
 const MOST_OUTGOING: usize = 8 << 20;
-/// So often the worker looks whether it still has a reason to be.
+/// Interval at which the worker checks whether it should stay.
 const TICK: Duration = Duration::from_secs(1);
-/// And so often while it waits for what it cannot be woken by.
+/// The same while it finishes requests, for the end of rounds does not wake it.
 const DRAIN_TICK: Duration = Duration::from_millis(20);
-/// What is in hand when the worker is to leave has so long to be finished.
+/// Time in which requests are finished after the worker is told to leave.
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// The loop and all that it looks after.
@@ -48,13 +48,13 @@ struct Server {
     slow: Pool,
     started: Instant,
     requests: u64,
-    /// When there was last something to do.
+    /// Time of the last activity.
     active: Instant,
     leaving: bool,
     tick: Duration,
 }
 
-/// Catches the signals that tell a worker to leave; each writes a byte to what this gives.
+/// Catches the signals that stop a worker; each writes a byte to the stream that is returned.
 pub fn catch_signals() -> io::Result<UnixStream> {
     let (signals, raise) = UnixStream::pair()?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {
@@ -120,7 +120,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Lets the program work on its own; it ends when the worker leaves.
+/// Starts the thread of the program's own work, which ends when the worker leaves.
 fn start_rounds(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     std::thread::Builder::new()
@@ -182,7 +182,7 @@ impl Server {
         Ok(())
     }
 
-    /// How long nothing needs to be done.
+    /// Returns the time until something has to be done.
     fn patience(&self) -> Duration {
         let soonest = self
             .connections
@@ -315,7 +315,7 @@ impl Server {
     }
 }
 
-/// How many clients there can be, after asking the system for more files.
+/// Returns the maximum number of clients, after asking the system for more files.
 fn most_connections() -> usize {
     let wanted = MOST_CONNECTIONS + OTHER_FILES;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
@@ -332,7 +332,7 @@ fn most_connections() -> usize {
         .clamp(16, MOST_CONNECTIONS) as usize
 }
 
-/// What the worker takes of the machine's memory, where the system tells.
+/// Returns the worker's resident memory, where the system says.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

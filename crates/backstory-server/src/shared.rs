@@ -1,4 +1,4 @@
-//! What the worker's threads share.
+//! State that the worker's threads share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub(crate) struct Shared {
 pub struct Presence {
     /// The lock's file. When it is gone so is the store, which must not come back because of us.
     lock: Known,
-    /// Set by whoever did something that was worth staying for.
+    /// True if something was done since the last look that keeps the worker from leaving idle.
     worked: AtomicBool,
     leaving: Mutex<bool>,
     told: Condvar,
@@ -39,7 +39,7 @@ impl Presence {
         self.lock.is_there()
     }
 
-    /// Notes that something was done that was worth staying for.
+    /// Notes activity, which keeps the worker from leaving idle.
     pub fn note_work(&self) {
         self.worked.store(true, Ordering::Relaxed);
     }
@@ -49,7 +49,7 @@ impl Presence {
         self.worked.swap(false, Ordering::Relaxed)
     }
 
-    /// Waits, but not for longer than the worker stays; returns whether it leaves.
+    /// Waits for this time or until the worker leaves; returns whether it leaves.
     pub fn wait(&self, time: Duration) -> bool {
         let leaving = self.leaving.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -58,7 +58,7 @@ impl Presence {
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Tells all threads that the worker leaves.
+    /// Notifies all threads that the worker leaves.
     pub(crate) fn leave(&self) {
         *self.leaving.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.told.notify_all();

@@ -1,4 +1,4 @@
-//! Options of the library: what the configuration, the environment and the clock say.
+//! Options of the library, made of the configuration, the environment and the clock.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::setting::{Setting, now};
 
 impl Setting {
-    /// Returns what to import: the paths given, or all that is configured.
+    /// Returns the options of an import of the given paths, or of all configured sources.
     pub(crate) fn import_options(&self, paths: &[PathBuf], agent: Option<&str>) -> ImportOptions {
         let mut sources = if paths.is_empty() {
             Sources::known(&self.places())
@@ -44,7 +44,7 @@ impl Setting {
         }
     }
 
-    /// Returns what is kept as of now.
+    /// Returns the options of retention as of now.
     pub(crate) fn retain_options(&self) -> RetainOptions {
         RetainOptions {
             caps: self.config.retention.caps(),
@@ -52,7 +52,7 @@ impl Setting {
         }
     }
 
-    /// Returns how context is built for an agent in some surroundings; by the configuration, unless a budget is given.
+    /// Returns the options of context for an agent in some surroundings; by the configuration, unless a budget is given.
     pub(crate) fn context_options<'a>(
         &self,
         agent: Option<&str>,
@@ -84,7 +84,7 @@ impl Setting {
         (self.config.redact == Redact::On).then(|| Redactor::new(random_key()))
     }
 
-    /// Returns where prompts, tool uses and sessions are sent, if there is a key.
+    /// Returns the endpoint of the language model, if there is a key.
     pub(crate) fn endpoint(&self) -> Result<Option<Endpoint>, Error> {
         let Some((key, url)) = self.api() else {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Setting {
         Ok(Some(Endpoint::new(&url, &key, timeout)?))
     }
 
-    /// Returns which models write, of what and for how much.
+    /// Returns the options of summaries by language models.
     pub(crate) fn compress_options(&self) -> CompressOptions<'static> {
         let compress = &self.config.compress;
         CompressOptions {

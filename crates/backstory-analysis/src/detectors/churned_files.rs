@@ -14,7 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-/// So many edits in one session are many.
+/// Number of edits in one session that count as churn.
 const MANY: usize = 6;
 
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {

@@ -164,7 +164,7 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Whether an error is of a family.
+/// Returns whether an error belongs to a family.
 pub(super) fn is(said: &str) -> bool {
     family(said).is_some()
 }

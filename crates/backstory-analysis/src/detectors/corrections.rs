@@ -1,4 +1,4 @@
-//! What users have to tell agents again.
+//! Corrections that users repeat.
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;

@@ -1,4 +1,4 @@
-//! What users do not allow.
+//! Tool calls that users deny.
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;

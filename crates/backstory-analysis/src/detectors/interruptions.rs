@@ -1,4 +1,4 @@
-//! What users interrupt.
+//! Tool calls that users interrupt.
 
 use super::{Detector, PatternKind, Signal};
 use crate::AgentConventions;

@@ -36,7 +36,7 @@ fn detect(notes: &Notes, agents: &AgentConventions, found: &mut Vec<Signal>) {
     }
 }
 
-/// Whether an error says that a path leads nowhere.
+/// Returns whether an error says that a path does not exist.
 pub(super) fn is(said: &str) -> bool {
     let lower = said.to_lowercase();
     [

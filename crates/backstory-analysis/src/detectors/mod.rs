@@ -119,7 +119,7 @@ mod tests {
     use crate::conventions::KNOWN_AGENTS;
     use crate::digest::Story;
 
-    /// What a detector finds in a session, by signature.
+    /// Returns the signals that a detector finds in a session, by signature.
     fn check(name: &str, tell: impl FnOnce(&mut Story), expect: &[&str]) {
         let mut story = Story::default();
         tell(&mut story);

@@ -12,7 +12,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-/// So many commands make a procedure.
+/// Number of commands that make a procedure.
 const LENGTH: usize = 3;
 
 /// Programs that only look around.

@@ -14,7 +14,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-/// So many failures in a row of one command are too many.
+/// Number of failures of a command in a row that make a signal.
 const TOO_OFTEN: usize = 3;
 
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {

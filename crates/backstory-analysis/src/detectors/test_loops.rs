@@ -12,7 +12,7 @@ pub(super) const DETECTOR: Detector = Detector {
     detect,
 };
 
-/// So many rounds without success are a loop.
+/// Rounds without success that make a loop.
 const ROUNDS: usize = 3;
 
 fn detect(notes: &Notes, _: &AgentConventions, found: &mut Vec<Signal>) {

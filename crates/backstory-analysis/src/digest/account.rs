@@ -9,10 +9,10 @@ use super::{FileChange, Statement, said, trouble};
 use crate::{AgentConventions, text};
 use backstory_event::Seq;
 
-/// So many of each kind of statement are told.
+/// Maximum number of statements of each kind.
 const MOST_STATEMENTS: usize = 20;
 
-/// How much of a prompt is quoted.
+/// Characters of a prompt that are quoted, of its beginning and of its end.
 const QUOTE: (usize, usize) = (240, 60);
 
 /// A prompt of up to so many bytes may hold a decision.
@@ -59,7 +59,7 @@ impl Account {
     }
 }
 
-/// What the user asked for first, in words that say something.
+/// Returns the first prompts that say something.
 fn goal(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
     let telling: Vec<(&Step, &str)> = prompts(notes)
         .filter(|(_, text)| said::is_of_a_person(text, agents) && !said::is_go_on(text))
@@ -278,7 +278,7 @@ pub(crate) fn passed_later(notes: &Notes, command: &str, seq: Seq) -> Option<Seq
         .map(|(step, _)| step.seq)
 }
 
-/// What the user decided or corrected on the way.
+/// Returns decisions and corrections of the user.
 fn decisions(notes: &Notes, agents: &AgentConventions) -> Vec<Statement> {
     let mut decisions: Vec<Statement> = prompts(notes)
         .skip(1)

@@ -1,4 +1,4 @@
-//! What a command is for, and what its output says.
+//! Purposes of commands, such as tests, builds and commits, and results in their output.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl CommandKind {
     }
 }
 
-/// Which commands are for what, by how they begin; the first that fits counts.
+/// Kinds of commands by their beginning; the first that fits counts.
 const KINDS: &[(CommandKind, &[&str])] = &[
     (
         CommandKind::PullRequest,
@@ -193,7 +193,7 @@ const WRAPPERS: &[&str] = &[
     "else", "if", "while", "until", "!", "{",
 ];
 
-/// What a command line is for: of several commands in it, what the most telling one is for.
+/// Returns the kind of a command line; of several commands in it, that of the most informative one.
 pub(crate) fn kind(line: &str) -> CommandKind {
     let mut best = CommandKind::Other;
     let mut best_place = KINDS.len();

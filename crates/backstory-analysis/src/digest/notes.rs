@@ -1,4 +1,4 @@
-//! What is noted of a session while its events go by: enough to tell what happened long after its text is gone.
+//! Notes of a session, taken while its events go by: enough to say what happened long after its text is gone.
 
 use backstory_event::{EventView, Seq, TimeMs, TurnNo};
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use crate::{AgentConventions, text};
 /// With so many steps, commands that just worked are noted no more.
 const MOST_STEPS: usize = 4_000;
 
-/// How much is kept of a reply that another prompt followed: of its beginning and of its end, in characters.
+/// Characters that are kept of a reply that another prompt followed, of its beginning and of its end.
 const EARLIER_REPLY: (usize, usize) = (240, 160);
 
-/// So many calls may wait for their result.
+/// Maximum number of calls that wait for their result.
 const MOST_OPEN: usize = 64;
 
 /// The notes of one session.

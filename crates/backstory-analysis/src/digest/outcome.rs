@@ -1,4 +1,4 @@
-//! How a session ended, and what tells.
+//! Outcome of a session, and the evidence for it.
 
 use super::Statement;
 use super::command::CommandKind;
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// How much of the end of the last reply says whether something is still to come.
+/// Bytes at the end of the last reply in which work that is still to come is announced.
 const END_OF_REPLY: usize = 400;
 
 /// Judges a session by its notes; says why.
@@ -71,7 +71,7 @@ pub(super) fn judge(notes: &Notes) -> (Outcome, Vec<Statement>) {
     (outcome, reasons)
 }
 
-/// What left the session for good, each kind once.
+/// Returns results that last beyond the session, each kind once.
 fn delivered(notes: &Notes) -> Vec<Statement> {
     let kinds = [
         (CommandKind::Commit, "committed"),

@@ -1,11 +1,11 @@
-//! What the output of a command says.
+//! Results in the output of commands: tests that passed and failed, builds that failed.
 
 use crate::text;
 
-/// How much of the end of an output is read.
+/// Bytes that are read at the end of an output.
 const MOST_READ: usize = 6 << 10;
 
-/// How many tests passed and failed, by what their runner printed at the end.
+/// Returns the numbers of tests that passed and failed, by the summary that their runner printed.
 pub(crate) fn tests(output: &str) -> Option<(u64, u64)> {
     let plain = text::without_escapes(text::ending(output, MOST_READ));
     let (mut passed, mut failed, mut found) = (0, 0, false);
@@ -57,7 +57,7 @@ pub(crate) fn tests(output: &str) -> Option<(u64, u64)> {
     found.then_some((passed, failed))
 }
 
-/// Whether a build or test run says that it did not work, whatever its exit code.
+/// Returns whether the output of a build or test run says that it failed, whatever its exit code.
 pub(crate) fn looks_broken(output: &str) -> bool {
     let plain = text::without_escapes(text::ending(output, MOST_READ));
     plain.lines().map(str::trim_start).any(|line| {

@@ -1,4 +1,4 @@
-//! What is noted of one event, whatever the session: everything that has to be parsed or matched.
+//! Notes of one event, whatever the session: everything that has to be parsed or matched.
 
 use backstory_event::{Action, Event, Kind};
 
@@ -8,7 +8,7 @@ use super::output;
 use super::trouble;
 use crate::AgentConventions;
 
-/// How much is kept of what was said: of its beginning and of its end, in characters.
+/// Characters that are kept of a prompt, reply or command, of its beginning and of its end.
 const PROMPT: (usize, usize) = (500, 200);
 const REPLY: (usize, usize) = (500, 900);
 const COMMAND: (usize, usize) = (160, 40);
@@ -51,7 +51,7 @@ pub struct PreparedResult {
     pub(super) duration_ms: Option<i64>,
     /// Tests that passed and that failed, if the call may have run any.
     pub(super) tests: Option<(u64, u64)>,
-    /// Whether a build or test run says that it did not work.
+    /// True if a build or test run says that it failed.
     pub(super) looks_broken: bool,
     /// The line that tells most of what went wrong, if anything may have.
     pub(super) trouble: Option<String>,

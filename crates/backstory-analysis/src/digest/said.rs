@@ -1,4 +1,4 @@
-//! What people and agents mean by what they say, by the words they use.
+//! Intent of prompts and replies, by the words they use.
 
 use crate::{AgentConventions, text};
 
@@ -220,15 +220,15 @@ const HEADINGS: &[&str] = &[
     "next step", "what's next", "remaining", "follow-up", "follow up", "to do", "todo", "left to do", "still open",
 ];
 
-/// How sentences begin that name it.
+/// Beginnings of sentences that name it.
 #[rustfmt::skip]
 const ORDERS: &[&str] = &["next:", "next,", "next i", "next up", "you should", "you'll need", "you will need"];
 
-/// How agents offer to do it.
+/// Beginnings of sentences in which agents offer to do it.
 #[rustfmt::skip]
 const OFFERS: &[&str] = &["would you like", "want me to", "shall i", "should i", "do you want"];
 
-/// What is left to do, as the end of a reply names it: the items below a heading that says so, or sentences that do.
+/// Returns next steps from the end of a reply: the items below a heading that announces them, or sentences that name them.
 pub(crate) fn next_steps(reply: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut listed = false;
@@ -282,7 +282,7 @@ fn plain(said: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether words stand in a text as words of their own.
+/// Returns whether a text contains words as whole words.
 fn has_words(text: &str, words: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     memchr::memmem::find_iter(text.as_bytes(), words).any(|at| {

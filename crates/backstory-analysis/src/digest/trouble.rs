@@ -1,14 +1,14 @@
-//! What an error is about: the line of an output that tells most, and what it has in common with the same error elsewhere.
+//! Errors in outputs: the most informative line, and the signature that the same error has elsewhere.
 
 use crate::{AgentConventions, text};
 
-/// How much of an output is read, from its beginning and from its end.
+/// Bytes of an output that are read, at its beginning and at its end.
 const MOST_READ: usize = 8 << 10;
 
-/// How long a telling line is at most, in bytes.
+/// Maximum length of an informative line in bytes.
 const MOST_TOLD: usize = 200;
 
-/// What lines are worth that have these words, most telling first.
+/// Scores of lines that have these words, the most informative first.
 const TELLING: &[&str] = &[
     "error[",
     "panicked at",
@@ -104,7 +104,7 @@ pub(crate) fn telling(output: &str, agents: &AgentConventions) -> String {
     text::beginning(&told, MOST_TOLD).to_string()
 }
 
-/// Whether a line begins with a place in a file.
+/// Returns whether a line begins with a place in a file.
 fn has_place(line: &str) -> bool {
     let mut parts = line.split(':').skip(1);
     let is_number = |part: Option<&str>| {

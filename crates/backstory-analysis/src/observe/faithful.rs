@@ -72,7 +72,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a word is a path or a name that code has, rather than one of a language that people speak.
+/// Returns whether a word is a path or an identifier rather than prose.
 fn is_name(word: &str) -> bool {
     let inner = |letters: &str| word.contains(letters) && word.len() > letters.len();
     let has_letter = word.chars().any(char::is_alphabetic);
@@ -107,7 +107,7 @@ fn has_number(source: &str, number: &str) -> bool {
     has(source, number, |letter| letter.is_ascii_digit())
 }
 
-/// Whether a text has a piece that goes on neither before nor after.
+/// Returns whether a text has a piece that goes on neither before nor after it.
 fn has(source: &str, piece: &str, goes_on: impl Fn(char) -> bool) -> bool {
     memchr::memmem::find_iter(source.as_bytes(), piece.as_bytes()).any(|at| {
         let before = source[..at].chars().next_back();

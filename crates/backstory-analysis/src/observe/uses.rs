@@ -6,7 +6,7 @@ use backstory_event::{EventView, FileEdit, Seq, TimeMs, TurnNo};
 
 use super::{ChangedFunction, ObservationSource, ToolUse};
 
-/// So many calls may wait for their result; agents run a few tools at once.
+/// Maximum number of calls that wait for their result; agents run a few tools at once.
 const MOST_OPEN: usize = 256;
 
 /// A prompt or tool use, and where it stands.

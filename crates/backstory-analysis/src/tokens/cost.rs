@@ -1,4 +1,4 @@
-//! What a piece costs, in parts of a token.
+//! Cost of a piece, in parts of a token.
 
 use super::cut::{Piece, Word};
 use super::rates::{
@@ -10,7 +10,7 @@ use super::triples::TRIPLES;
 /// Longer ones than this have a rate for each character more.
 const LONGEST: usize = 16;
 
-/// What stands for the beginning of a word, the beginning of punctuation, and the end of both.
+/// Codes in triples for the beginning of a word, the beginning of punctuation, and the end of both.
 const WORD_BEGINS: u32 = 1;
 const SIGNS_BEGIN: u32 = 3;
 const ENDS: u32 = 2;
@@ -90,7 +90,7 @@ fn of_word(word: &Word<'_>) -> i64 {
     }
 }
 
-/// What the letters of a word have in common.
+/// Traits of the letters of a word.
 struct Traits {
     /// That of all of them.
     script: Option<usize>,
@@ -117,7 +117,7 @@ impl Traits {
     }
 }
 
-/// What letters cost that make no words, or of more than one script.
+/// Returns the cost of letters that form no words, or are of more than one script.
 fn of_characters(letters: &str, is_after_space: bool) -> i64 {
     let first = letters.chars().next().map_or(LATIN, script);
     let mut cost = i64::from(FIRST[first]);
@@ -167,7 +167,7 @@ fn of_space(text: &str) -> i64 {
     i64::from(SPACE[kind]) + times(LONGER_SPACE[kind], count.saturating_sub(LONGEST))
 }
 
-/// What all three characters in a row add, with the beginning and the end.
+/// Returns the cost that all triples of characters add, with the beginning and the end.
 fn of_triples(begins: u32, characters: impl Iterator<Item = u32>) -> i64 {
     let (mut before, mut last) = (0, begins);
     let mut cost = 0;

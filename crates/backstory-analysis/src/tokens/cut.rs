@@ -7,7 +7,7 @@
 //!
 //! Rare marks and letters of a few scripts are the only known difference.
 
-/// What a text is cut into.
+/// Piece that a text is cut into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Word(Word<'a>),
@@ -21,7 +21,7 @@ pub(super) struct Word<'a> {
     /// The space or sign before it.
     pub(super) before: Option<char>,
     pub(super) letters: &'a str,
-    /// Whether it ends like `don't` or `it's`.
+    /// True if it ends like `don't` or `it's`.
     pub(super) is_contracted: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Pieces<'a> {
     at: usize,
 }
 
-/// What a character is to the pattern.
+/// Class of a character in the pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Upper,
@@ -179,12 +179,12 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// How many bytes at the beginning are such.
+/// Returns the number of bytes at the beginning that match.
 fn run(bytes: &[u8], is_such: fn(&u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is_such(byte)).count()
 }
 
-/// How long an English contraction is here.
+/// Returns the length of an English contraction at the beginning, 0 if there is none.
 fn contraction(rest: &[u8]) -> usize {
     let &[b'\'', first, ..] = rest else {
         return 0;

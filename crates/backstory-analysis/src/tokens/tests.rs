@@ -15,7 +15,7 @@ static TOKENIZER: LazyLock<CoreBPE> = LazyLock::new(|| tiktoken_rs::o200k_base()
 /// Below this one odd name more or less counts.
 const ENOUGH: usize = 250;
 
-/// How far off the estimate is, in percent.
+/// Returns the error of the estimate in percent.
 fn off(text: &str) -> Option<f64> {
     let real = TOKENIZER.encode_ordinary(text).len();
     let estimate = count_tokens(text);
@@ -46,7 +46,7 @@ fn written_texts() {
     check("emoji", include_str!("samples/emoji.txt"));
 }
 
-/// What the beginning of a session looks like, the text whose budget is kept by this count.
+/// Returns injected context, the text whose budget is kept by this count.
 #[test]
 fn lines_of_context() {
     let mut state = 7u64;

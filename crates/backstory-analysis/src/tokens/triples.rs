@@ -1,4 +1,4 @@
-//! What three characters in a row add to the cost of a piece: a byte is 80 and as many 32nds of a token. Fitted with `rates.rs`.
+//! Cost that three characters in a row add to a piece: a byte is 80 and as many 32nds of a token. Fitted with `rates.rs`.
 
 /// By a hash of the three.
 #[rustfmt::skip]

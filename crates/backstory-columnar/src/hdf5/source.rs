@@ -23,7 +23,7 @@ const MAX_DIRECT_SUPER_BLOCKS: u8 = 16;
 /// Addresses of blocks that exist in memory only.
 const VIRTUAL_START: u64 = 1 << 62;
 
-/// Where the bytes are.
+/// Storage of the bytes.
 enum Storage {
     File(File),
     Memory(Vec<u8>),
@@ -90,7 +90,7 @@ impl SharedSource {
         self.0.reads.load(Ordering::Relaxed)
     }
 
-    /// Lets the next operation read up to `bytes`. A file that makes it read more, by references to the same bytes, is refused.
+    /// Allows the next operation to read up to `bytes`. A file that makes it read more, by references to the same bytes, is refused.
     pub(crate) fn allow_bytes(&self, bytes: u64) {
         self.0.allowance.store(bytes, Ordering::Relaxed);
     }

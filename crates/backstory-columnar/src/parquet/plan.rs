@@ -333,7 +333,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Gives sessions whose ids have secrets the ids that they have now: their markers depend on redaction and on the key.
+    /// Renames sessions whose ids have secrets to their current ids: the markers depend on redaction and on the key.
     pub(super) fn rename_redacted<'c>(
         &mut self,
         contents: impl IntoIterator<Item = &'c mut PartContent>,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::hdf5::checksum::lookup3;
 use crate::hdf5::cursor::little_endian;
 
-/// Gives every block of metadata its checksum again, so that damage in it is not found by that.
+/// Recomputes the checksum of every block of metadata, so that damage in it is not found by that.
 pub fn reseal_checksums(bytes: &mut [u8]) {
     for start in 0..bytes.len().saturating_sub(16) {
         let end = match &bytes[start..start + 4] {
@@ -58,7 +58,7 @@ pub fn find_sealed_blocks(bytes: &[u8]) -> Vec<Range<usize>> {
     starts.filter_map(block_at).collect()
 }
 
-/// Gives blocks at these places their checksums again, as far as they are still there.
+/// Recomputes the checksums of blocks at these places, as far as they are still there.
 pub fn reseal_blocks(bytes: &mut [u8], blocks: &[Range<usize>]) {
     for block in blocks {
         if let Some(content) = bytes.get(block.clone()) {

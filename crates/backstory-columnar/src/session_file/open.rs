@@ -154,7 +154,7 @@ impl SessionFile {
         self.file_bytes() / 4 + MIN_MAX_ROWS
     }
 
-    /// Lets the next operation read each byte of the file about twice.
+    /// Allows the next operation to read each byte of the file about twice.
     pub(super) fn start_operation(&self) {
         self.source.allow_bytes(
             self.file_bytes()

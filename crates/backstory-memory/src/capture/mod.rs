@@ -49,14 +49,14 @@ const MOST_SKEW_MS: i64 = 24 * 3600 * 1000;
 /// A larger file is looked at when its session's log is swept.
 const LARGE_FILE: u64 = 256 << 10;
 
-/// What an agent told a hook, on its way into the store.
+/// Event that a hook received, on its way into the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
-    /// When.
+    /// Time of the event.
     pub at: TimeMs,
-    /// Tells captures apart that are alike.
+    /// Random number that distinguishes equal captures.
     nonce: u64,
-    /// What it told.
+    /// Input of the hook.
     pub input: HookInput,
 }
 
@@ -258,7 +258,7 @@ pub struct Captures<'m> {
 }
 
 impl Captures<'_> {
-    /// Stores a hook event; received twice, it is stored once. It must have been cleaned, with this redactor if there is one.
+    /// Stores a hook event; one that is received twice is stored once. It must have been cleaned, with this redactor if there is one.
     pub fn store(&self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
         cleaned.store(&self.memory.store, redactor)
     }

@@ -1,4 +1,4 @@
-//! The queue as other programs see it.
+//! The queue as a JSON document.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::omitted_bytes;
 use crate::serde_text::rfc3339_time;
 
-/// Items of the queue, and how many are in each state.
+/// Items of the queue, with the number of items in each state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueRecord {
     /// Number of items in each state.
@@ -41,7 +41,7 @@ pub struct ItemRecord {
     /// Time of the next attempt.
     #[serde(with = "rfc3339_time")]
     pub not_before: Option<TimeMs>,
-    /// The event of the log that it turned out to be.
+    /// Number of the same event in the log, once it was imported.
     pub event: Option<Seq>,
     /// Number of bytes that were not kept.
     pub omitted_bytes: Option<u64>,

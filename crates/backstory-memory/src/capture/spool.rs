@@ -1,4 +1,4 @@
-//! Where captures wait when the store cannot be had: a file each, written beside and renamed, so that one is whole or not there.
+//! Spool of captures while the store cannot be written: a file each, written beside and renamed, so that one is whole or not there.
 //!
 //! The store's own folder comes first; when that takes nothing, a folder among temporary files does. Somebody else may have made
 //! that one, or put something into it, so every folder and file is opened by [`trusted`](crate::trusted) and must be ours.

@@ -27,13 +27,13 @@ const TAKEN_AT_ONCE: usize = 512;
 /// Number of logs that are looked at to find those that must not be read.
 const MAX_CHECKED_LOGS: usize = 1000;
 
-/// How long done items are remembered.
+/// Time for which done items are remembered.
 const REMEMBERED_MS: i64 = 7 * 24 * 3600 * 1000;
 
-/// How long an item waits after its first failure; each further one doubles it.
+/// Delay after an item's first failure; each further one doubles it.
 const FIRST_WAIT_MS: i64 = 2_000;
 
-/// What was done.
+/// Result of working off the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkReport {
     /// Items that are done.
@@ -45,7 +45,7 @@ pub struct WorkReport {
 }
 
 impl WorkReport {
-    /// How many items were looked at.
+    /// Returns the number of items that were worked on.
     pub fn total(&self) -> u64 {
         self.done + self.raw + self.later
     }
@@ -94,27 +94,27 @@ impl Captures<'_> {
         Ok(report)
     }
 
-    /// Items of the queue, the newest first.
+    /// Returns items of the queue, the newest first.
     pub fn items(&self, filter: &ItemFilter) -> Result<Vec<Item>> {
         Ok(self.memory.store.items(filter)?)
     }
 
-    /// Captured events that are damaged.
+    /// Returns captured events that are damaged.
     pub fn damaged(&self) -> Result<Vec<Damage>> {
         Ok(self.memory.store.damaged_captures()?.1)
     }
 
-    /// How many items are in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).
+    /// Returns the number of items in each state, in the order of [`ItemState::ALL`](backstory_store::ItemState::ALL).
     pub fn item_counts(&self) -> Result<[u64; 5]> {
         Ok(self.memory.store.item_counts()?)
     }
 
-    /// Lets items be tried again: one, or all that failed. How many there were.
+    /// Queues items again: one, or all that failed. Returns their number.
     pub fn retry(&self, id: Option<i64>) -> Result<usize> {
         Ok(self.memory.store.retry_items(id)?)
     }
 
-    /// Logs that hooks named and that must not be read, of the sessions that have items in the queue.
+    /// Returns logs that hooks named and that must not be read, of the sessions that have items in the queue.
     pub fn refused_logs(&self) -> Result<Vec<Problem>> {
         let mut refused = Vec::new();
         for path in self.memory.store.told_transcripts(MAX_CHECKED_LOGS)? {
@@ -132,14 +132,14 @@ impl Captures<'_> {
         Ok(refused)
     }
 
-    /// Whether there is something to do by `now`.
+    /// Returns whether there is something to do by `now`.
     pub fn has_work(&self, now: TimeMs) -> Result<bool> {
         Ok(self.memory.store.has_work(now)?)
     }
 }
 
 impl Sessions<'_> {
-    /// What names the sessions of these rows.
+    /// Returns agent, id and title of the sessions of these rows.
     pub fn heads(
         &self,
         rows: impl IntoIterator<Item = SessionId>,

@@ -1,4 +1,4 @@
-//! What a consumer of events is.
+//! Consumers of events.
 
 use backstory_event::{Event, Seq, SessionId, TimeMs, TurnNo};
 use backstory_store::{ConsumerId, ConsumerInfo, Lag, Store};
@@ -15,21 +15,21 @@ pub(crate) struct PreparedEvent<P> {
     pub(crate) prepared: P,
 }
 
-/// How far a consumer is.
+/// Progress of a consumer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Progress {
     /// One more event was read back.
     Event,
-    /// So many sessions of so many are done.
+    /// Number of sessions that are done, and of all.
     Sessions(usize, usize),
 }
 
 /// Something that is derived from events. The runner decides which events it sees, in their order and without gaps.
 pub(crate) trait Consumer {
-    /// What is made of one event alone.
+    /// Result of preparing one event alone.
     type Prepared: Send;
 
-    /// Whether events that did not come fresh are read again for it. If not, it finds what it needs on its own when it commits.
+    /// True if events that did not come fresh are read again for it. If not, it reads what it needs itself when it commits.
     const READS_BACK: bool = true;
 
     fn info(&self) -> ConsumerInfo;

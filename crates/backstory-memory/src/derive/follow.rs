@@ -15,7 +15,7 @@ use crate::Memory;
 use crate::error::{Error, Result};
 use crate::read::visit_stored;
 
-/// Receiver of events that follows a memory. What it lacks is remembered in the store by its name; the same events may come twice if a
+/// Receiver of events that follows a memory. The store remembers by its name which events it lacks; the same events may come twice if a
 /// process dies in between.
 pub trait EventSink {
     /// Returns the name under which the store remembers what it lacks.
@@ -31,19 +31,19 @@ pub trait EventSink {
         true
     }
 
-    /// Returns the sessions that it has something of.
+    /// Returns the sessions that it has data of.
     fn sessions(&mut self) -> io::Result<Vec<SessionName>>;
 
-    /// Begins with a session of which events from `from` on are new or have changed. Returns the first event that it must see.
+    /// Begins with a session whose events from `from` on are new or have changed. Returns the first event that it must see.
     fn begin(&mut self, session: &SessionHead, from: Seq) -> io::Result<Seq>;
 
     /// Takes the next event of the session.
     fn take(&mut self, event: &EventView<'_>) -> io::Result<()>;
 
-    /// Ends the session. What it was given must last when this returns.
+    /// Ends the session. The sink must have stored its events durably when this returns.
     fn end(&mut self, session: &SessionHead) -> io::Result<()>;
 
-    /// Removes what it has of a session that the memory has no more.
+    /// Removes its data of a session that the memory no longer has.
     fn remove(&mut self, session: &SessionName) -> io::Result<()>;
 }
 
@@ -59,7 +59,7 @@ pub struct FollowReport {
 }
 
 impl Memory {
-    /// Gives a sink all events that it lacks, session by session, and has it remove what was forgotten. Can be stopped at any time and
+    /// Passes a sink all events that it lacks, session by session, and has it remove forgotten sessions. Can be stopped at any time and
     /// goes on from there.
     pub fn follow(&self, sink: &mut dyn EventSink) -> Result<FollowReport> {
         let mut follower = Follower {
@@ -72,7 +72,7 @@ impl Memory {
         Ok(runner.consumer.report)
     }
 
-    /// Ends following under a name: the store no longer remembers what it lacks, and eviction does not wait for it.
+    /// Ends following under a name: the store no longer remembers which events the sink lacks, and eviction does not wait for it.
     pub fn unfollow(&self, name: &str) -> Result<()> {
         match self.store.lag().find(&sink_consumer(name))? {
             Some(consumer) => Ok(self.store.lag().remove(consumer)?),

@@ -34,9 +34,9 @@ pub(crate) struct FullText {
     /// `None` once it is committed.
     writer: Option<TextIndexWriter>,
     rebuilt: bool,
-    /// Whether its files looked as sealed.
+    /// True if its files looked as sealed.
     whole: bool,
-    /// Whether sessions were removed for good.
+    /// True if sessions were removed for good.
     removes: bool,
     sessions: HashMap<SessionId, Documents>,
     /// Sessions whose title is added at the end: it may change with their events.
@@ -202,7 +202,7 @@ impl Consumer for FullText {
         Ok(())
     }
 
-    /// What was added is removed when the session is begun again.
+    /// Documents that were added are removed when the session is begun again.
     fn discard(&mut self, session: SessionId) {
         self.sessions.remove(&session);
         self.untitled.remove(&session);

@@ -35,7 +35,7 @@ pub(crate) use notes::NOTES;
 pub(crate) use runner::Runner;
 pub(crate) use vectors::{VectorMaker, vectors_consumer};
 
-/// What the consumers of a sweep prepare of an event.
+/// An event as each consumer of a sweep prepared it.
 pub(crate) struct Prepared {
     fulltext: <FullText as Consumer>::Prepared,
     notes: <NoteTaker as Consumer>::Prepared,
@@ -103,7 +103,7 @@ impl<'r> Consumers<'r> {
         })
     }
 
-    /// Gives consumers the events that were just stored.
+    /// Feeds consumers the events that were just stored.
     pub(crate) fn feed(
         &mut self,
         store: &Store,
@@ -163,7 +163,7 @@ impl<'r> Consumers<'r> {
         self.traces.discard(session);
     }
 
-    /// Brings the notes up to date; returns how many sessions got a new digest.
+    /// Brings the notes up to date; returns the number of sessions that got a new digest.
     pub(crate) fn finish_notes(&mut self, store: &Store) -> Result<u64> {
         self.notes.catch_up(store, LagOrder::Stored, &mut |_| {})?;
         Ok(self.notes.consumer.renewed)

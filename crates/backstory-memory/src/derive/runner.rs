@@ -11,19 +11,19 @@ use super::consumer::{Consumer, PreparedEvent, Progress};
 use crate::error::Result;
 use crate::read::visit_stored;
 
-/// Number of events that are read back before they are applied.
+/// Maximum number of events that are read back before they are applied.
 const MAX_READ_BACK_EVENTS: usize = if cfg!(test) { 8 } else { 256 };
 
-/// Number of calls without a result that are remembered while events are read back.
+/// Maximum number of calls without a result that are remembered while events are read back.
 const MAX_OPEN_CALLS: usize = 256;
 
-/// A consumer, and how far it is.
+/// A consumer and its progress.
 pub(crate) struct Runner<C: Consumer> {
     pub(crate) consumer: C,
     id: ConsumerId,
     /// Sessions of which fresh events were applied, with the event that must come next.
     fed: HashMap<SessionId, Seq>,
-    /// What was seen since the last commit.
+    /// Lags that were worked off since the last commit.
     seen: Vec<Lag>,
 }
 
@@ -43,7 +43,7 @@ impl<C: Consumer> Runner<C> {
         self.id
     }
 
-    /// Gives the consumer fresh events of a session, unless it lacks others before them: then they are read back later.
+    /// Feeds the consumer fresh events of a session, unless it lacks others before them: then they are read back later.
     pub(crate) fn feed(
         &mut self,
         store: &Store,
@@ -121,7 +121,7 @@ impl<C: Consumer> Runner<C> {
         Ok(rest)
     }
 
-    /// Gives the consumer everything that it lacks.
+    /// Feeds the consumer all events that it lacks.
     pub(crate) fn catch_up(
         &mut self,
         store: &Store,

@@ -37,17 +37,17 @@ pub struct Digest {
     pub goal: Vec<Statement>,
     /// How it ended.
     pub outcome: Outcome,
-    /// What tells so.
+    /// Evidence for the outcome.
     pub reasons: Vec<Statement>,
-    /// What was done.
+    /// Things that were done.
     pub done: Vec<Statement>,
-    /// Which files were changed.
+    /// Files that were changed.
     pub files: Vec<FileChange>,
-    /// What went wrong, and how that ended.
+    /// Errors, and how they ended.
     pub errors: Vec<Statement>,
-    /// What the user decided or corrected.
+    /// Decisions and corrections of the user.
     pub decisions: Vec<Statement>,
-    /// What the end of it says is left to do.
+    /// Next steps, as the end of the session names them.
     pub next_steps: Vec<Statement>,
     /// The tokens it used.
     pub usage: Usage,

@@ -1,4 +1,4 @@
-//! Digests as other programs get them.
+//! Digests as JSON documents.
 
 use backstory_event::{Seq, TimeMs};
 use serde::{Deserialize, Serialize};

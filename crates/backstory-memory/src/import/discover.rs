@@ -24,10 +24,10 @@ pub use self::provided::ProvidedLog;
 /// Deeper folders hold no logs; a limit keeps a hostile tree from being walked for ever.
 const MOST_LEVELS: usize = 24;
 
-/// How much of the beginning and the end of a new file is looked at.
+/// Bytes at the beginning and the end of a new file that are read to recognise it.
 const GLANCE_BYTES: u64 = 64 << 10;
 
-/// Where to look for logs.
+/// Sources of logs.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Folders of known agents; only files named as that agent names its logs are looked at.
@@ -80,17 +80,17 @@ pub struct Found {
     pub path: PathBuf,
     /// The name it is kept under: the path without secrets and without the suffix of a compressed copy.
     pub key: String,
-    /// Who wrote it.
+    /// Agent that wrote it.
     agent: &'static Agent,
     /// Reads it.
     pub(crate) reader: &'static dyn Reader,
-    /// How it is laid out.
+    /// Shape of the file.
     pub(crate) shape: Shape,
-    /// Why it may be read.
+    /// Permission to read it.
     pub(crate) origin: LogOrigin,
-    /// What it looked like when it was found.
+    /// Size and times at which it was found.
     pub fingerprint: Fingerprint,
-    /// Whether it was read before and has not changed since.
+    /// True if it was read before and has not changed since.
     pub unchanged: bool,
     /// Sorts new files by the times in them, so that of two files that share history the older one is read first.
     order: (TimeMs, TimeMs),
@@ -121,7 +121,7 @@ pub struct Problem {
     pub reason: String,
 }
 
-/// What discovery found: all source files, in the order in which they are to be read.
+/// Result of discovery: all source files, in the order in which they are to be read.
 pub(crate) struct Discovery {
     pub(crate) files: Vec<Found>,
     pub(crate) problems: Vec<Problem>,
@@ -196,12 +196,12 @@ pub(crate) fn discover(
     })
 }
 
-/// How a walk came to a file or folder.
+/// Way by which a walk came to a file or folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Way {
     /// Number of folders below where the walk began.
     level: usize,
-    /// Whether there was a link on the way.
+    /// True if there was a link on the way.
     is_linked: bool,
 }
 
@@ -347,7 +347,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a file of this name was read before and looks as it did then.
+    /// Returns whether a file of this name was read before and has not changed since.
     fn is_unchanged(&self, key: &str, fingerprint: &Fingerprint) -> bool {
         let known = self.known.get(key);
         known.is_some_and(|known| known.is_unchanged(fingerprint))
@@ -443,7 +443,7 @@ impl Walk<'_> {
         self.files.insert(key, found);
     }
 
-    /// Whether a log was forgotten, by whichever agent it may be.
+    /// Returns whether a log was forgotten, whichever agent wrote it.
     fn is_forgotten(&self, path_name: &str, agent: Option<LogAgent>) -> bool {
         let Some(store) = self.store else {
             return false;
@@ -455,13 +455,13 @@ impl Walk<'_> {
     }
 }
 
-/// Whether two paths with the same name in the store are two logs: not one log and its compressed copy.
+/// Returns whether two paths with the same name in the store are two logs: not one log and its compressed copy.
 fn is_another_log(one: &Path, other: &Path) -> bool {
     let is_compressed = |path: &Path| path.extension().is_some_and(|extension| extension == "zst");
     one != other && is_compressed(one) == is_compressed(other)
 }
 
-/// Whether a file is named as an agent names its logs, or as any could.
+/// Returns whether a file is named as an agent names its logs, or as any could.
 fn has_log_name(path: &Path, agent: Option<LogAgent>) -> bool {
     let text = path_text(path);
     match agent {
@@ -470,7 +470,7 @@ fn has_log_name(path: &Path, agent: Option<LogAgent>) -> bool {
     }
 }
 
-/// What a file or folder is known by, whatever its names; `None` where the system does not say.
+/// Returns device and inode of a file or folder; `None` where the system does not say.
 fn identity(metadata: &Metadata) -> Option<Identity> {
     #[cfg(unix)]
     {
@@ -484,7 +484,7 @@ fn identity(metadata: &Metadata) -> Option<Identity> {
     }
 }
 
-/// Whether a file or folder belongs to the user of this process.
+/// Returns whether a file or folder belongs to the user of this process.
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -498,7 +498,7 @@ pub(crate) fn is_own(metadata: &Metadata) -> bool {
     }
 }
 
-/// Whether a file of unknown origin is worth opening.
+/// Returns whether a file of unknown origin is worth opening.
 fn looks_like_log(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -515,7 +515,7 @@ fn looks_like_log(path: &Path) -> bool {
 struct Glance {
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Whether only the beginning can be seen.
+    /// True if only the beginning can be read.
     is_compressed: bool,
 }
 
@@ -559,7 +559,7 @@ impl Glance {
     }
 }
 
-/// What tells whether a file changed.
+/// Returns size, times and inode, by which a change of a file is noticed.
 pub(crate) fn fingerprint(metadata: &Metadata) -> Fingerprint {
     let modified = metadata
         .modified()

@@ -1,4 +1,4 @@
-//! Which project a folder belongs to: its repository, one across worktrees, subfolders and clones.
+//! Project of a folder: its repository, one across worktrees, subfolders and clones.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -23,30 +23,30 @@ use crate::trusted::open_log;
 use crate::upkeep::disk_bytes;
 use crate::upkeep::retain::{RetainOptions, RetainReport};
 
-/// How many bytes of logs are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
+/// Bytes of logs that are stored in one transaction. Much less costs commits, much more keeps other writers waiting.
 const BATCH_BYTES: u64 = if cfg!(test) { 4 << 10 } else { 8 << 20 };
 
-/// At most about so many bytes of logs that an older version read are hashed in one sweep.
+/// Maximum number of bytes, about, of logs of an older version that are hashed in one sweep.
 const MAX_BACKFILLED_BYTES: u64 = 64 << 20;
 
-/// With so much to read, events are indexed as they are stored; of less they are read again, or searched beside the index.
+/// From this number of bytes on, events are indexed as they are stored; of less they are read again, or searched beside the index.
 const BULK_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
-/// What to sweep and how.
+/// Options of an import.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
-    /// Where to look.
+    /// Sources of logs.
     pub sources: Sources,
-    /// Whether secrets are taken out. Only ever off because the user wrote so.
+    /// True if secrets are redacted. Only off if the user configured it so.
     pub redact: bool,
-    /// How many threads work on chunks.
+    /// Number of threads that work on chunks.
     pub workers: usize,
-    /// What is kept in the end.
+    /// Retention at the end.
     pub retain: RetainOptions,
 }
 
 impl ImportOptions {
-    /// Sweeps these sources with redaction, on all cores.
+    /// Returns options for these sources, with redaction, on all cores.
     pub fn new(sources: Sources) -> Self {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         ImportOptions {
@@ -58,7 +58,7 @@ impl ImportOptions {
     }
 }
 
-/// How far a sweep is.
+/// Progress of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes that are to be read, as far as is known before.
@@ -69,15 +69,15 @@ pub struct Progress {
     pub files_total: u64,
     /// Files read.
     pub files_read: u64,
-    /// Sessions whose edits of source files are to be looked at, once all is stored.
+    /// Sessions whose edits of source files are to be read, once all is stored.
     pub sessions_to_look_at: u64,
     /// Those that were.
     pub sessions_looked_at: u64,
-    /// Whether another process holds the sweep's lock and this one waits.
+    /// True if another process holds the sweep's lock and this one waits.
     pub waiting: bool,
 }
 
-/// What a sweep did.
+/// Result of an import.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ImportReport {
     /// Source files found.
@@ -94,15 +94,15 @@ pub struct ImportReport {
     pub replayed: u64,
     /// Records that could not be read.
     pub skipped_records: u64,
-    /// Secrets taken out.
+    /// Secrets that were redacted.
     pub redactions: u64,
     /// Bytes of logs read.
     pub bytes_read: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// How much of that went into what was done to source files.
+    /// Seconds of that spent on code history.
     pub code_seconds: f64,
-    /// What each pass did and how long it took, in their order.
+    /// Passes with their durations, in their order.
     #[serde(skip)]
     pub passes: Vec<ImportPass>,
     /// Events whose edits were at hand when code history was made of them.
@@ -114,21 +114,21 @@ pub struct ImportReport {
     /// Source files that were parsed, those of the last sessions.
     #[serde(skip)]
     pub scans: Vec<FileScan>,
-    /// What was done to keep within the caps, and what the store takes on disk now.
+    /// Result of retention, with the bytes that the store takes on disk now.
     pub retention: RetainReport,
-    /// Files and folders that could not be looked at.
+    /// Files and folders that could not be read.
     pub problems: Vec<Problem>,
     /// Files found and read, by agent.
     #[serde(skip)]
     pub agents: Vec<(&'static str, u64, u64)>,
     /// Stored bytes that an older version read and that later sweeps will read again, for what that version did not store.
     pub backfill_bytes_left: u64,
-    /// Why the full-text index could not be brought up to date, if it could not. All is stored; search is slower.
+    /// Reason why the full-text index could not be brought up to date. All is stored; search is slower.
     pub index_problem: Option<String>,
 }
 
 impl Memory {
-    /// Takes in all that is new in the sources. Safe to stop at any instant and to run in several processes: one sweeps, the
+    /// Imports everything new in the sources. Safe to stop at any instant and to run in several processes: one sweeps, the
     /// others wait for it and then find nothing to do.
     pub fn import(
         &self,
@@ -240,8 +240,8 @@ impl Memory {
         Ok(report)
     }
 
-    /// Takes in what is new in these sources if it is at most so many bytes and nobody else sweeps; whether it did. Everything
-    /// that is made of events is left to the next sweep.
+    /// Imports what is new in these sources if it is at most this number of bytes and no other process sweeps; returns whether it
+    /// did. Derived data is left to the next sweep.
     pub fn import_little(&self, options: &ImportOptions, most_bytes: u64) -> Result<bool> {
         let started = Instant::now();
         let Some(_lock) = try_lock_file(&self.home.join("sweep.lock"))? else {
@@ -472,7 +472,7 @@ fn hash_unchanged(found: &Found, length: u64) -> std::io::Result<Option<ContentH
     Ok(hasher.filter(|_| is_unchanged).map(|hasher| hasher.value()))
 }
 
-/// What was stored, and what is to be made of it.
+/// Result of storing chunks, and the consumers that follow.
 struct TakenIn<'r> {
     report: ImportReport,
     under_way: Progress,
@@ -486,7 +486,7 @@ struct Writer<'s, 'a, 'r> {
     /// `None` when nothing is made of what is stored.
     consumers: Option<Consumers<'r>>,
     pending: Vec<backstory_store::Chunk<'a>>,
-    /// What consumers prepared of the events that are to be stored.
+    /// Events to be stored, as consumers prepared them.
     prepared: HashMap<EventKey, Prepared>,
     bytes: u64,
     counts: Counts,

@@ -1,4 +1,4 @@
-//! What sweeps and retention leave in the event log.
+//! Events of sweeps and retention in the event log.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::event_log::{EventType, LogEvent, log_events};
 use crate::import::sweep::ImportReport;
 use crate::upkeep::retain::{Pass, RetainReport};
 
-/// What one pass of a sweep did; what a pass does not count is `None`.
+/// Counts of a pass of a sweep; `None` for those that the pass does not have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportPass {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct ImportPass {
     pub events: Option<u64>,
     /// Bytes that it read.
     pub bytes: Option<u64>,
-    /// How long it took.
+    /// Duration.
     pub seconds: f64,
 }
 

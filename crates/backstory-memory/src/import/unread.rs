@@ -27,7 +27,7 @@ pub struct UnreadLog {
     pub path: PathBuf,
     /// Why.
     pub reason: String,
-    /// When that was first noticed, in unix milliseconds.
+    /// Time at which that was first noticed.
     pub since: TimeMs,
 }
 

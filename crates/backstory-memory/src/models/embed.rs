@@ -16,40 +16,40 @@ use crate::derive::{Progress, Runner, VectorMaker, vectors_consumer};
 use crate::error::{Error, Result};
 use crate::read::visit_stored;
 
-/// So many pieces are embedded at once.
+/// Number of passages that are embedded at once.
 pub(super) const BATCH: usize = 256;
 
 /// The store's words are counted again when it has grown by this factor: what was rare may not be any more.
 const GROWTH: u64 = 4;
 
-/// The words of so many events are counted, which tells enough.
+/// Maximum number of events whose words are counted, which is enough for an estimate.
 const MOST_COUNTED: u64 = 30_000;
 
-/// What the vectors of its turn and of its session count in a passage's vector, and what reasoning counts in those.
+/// Weights of the vectors of its turn and of its session in a passage's vector, and of reasoning in those.
 const CONTEXT: f32 = 0.5;
 const REASONING: f32 = 0.3;
 
 /// The setting that names the model that had all its vectors last.
 const READY: &str = "search-model";
 
-/// How far the vectors of a model are.
+/// Progress of the vectors of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EmbeddingState {
-    /// Events that have vectors, or need none.
+    /// Number of events that have vectors, or need none.
     pub embedded: u64,
-    /// All events.
+    /// Number of all events.
     pub events: u64,
 }
 
 impl EmbeddingState {
-    /// Events without vectors.
+    /// Returns the number of events without vectors.
     pub fn pending(&self) -> u64 {
         self.events.saturating_sub(self.embedded)
     }
 }
 
 impl Models<'_> {
-    /// The folder of a model.
+    /// Returns the folder of a model.
     pub fn folder(&self, name: &str) -> PathBuf {
         self.memory.home.join("models").join(name)
     }
@@ -60,13 +60,13 @@ impl Models<'_> {
         Ok(self.memory.store.lag().seen_events(consumer)?)
     }
 
-    /// How far the vectors of a model are.
+    /// Returns the progress of the vectors of a model.
     pub fn embedding_state(&self, model: &str) -> Result<EmbeddingState> {
         let (embedded, events) = self.embedded_events(model)?;
         Ok(EmbeddingState { embedded, events })
     }
 
-    /// Gives events vectors that have none. Can be stopped at any time and goes on from there.
+    /// Makes vectors of events that have none. Can be stopped at any time and goes on from there.
     pub fn embed(
         &self,
         name: &str,
@@ -149,7 +149,7 @@ impl Models<'_> {
         Ok(set.open()?.verify()?)
     }
 
-    /// For tests: what has vectors of a model.
+    /// Returns the keys of a model's vectors.
     #[cfg(test)]
     pub(crate) fn vector_keys(&self, name: &str) -> Result<Vec<VectorKey>> {
         let model = Model::open(&self.folder(name))?;
@@ -158,7 +158,7 @@ impl Models<'_> {
         Ok(set.open()?.keys().collect())
     }
 
-    /// Whether the vectors that events are said to have cannot be used.
+    /// Returns whether the vectors that events are said to have cannot be used.
     fn vectors_are_lost(&self, name: &str, set: &VectorSet) -> Result<bool> {
         match set.open() {
             Ok(_) => Ok(!set.folder.exists() && self.embedded_events(name)?.0 > 0),

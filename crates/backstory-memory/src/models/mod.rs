@@ -1,4 +1,4 @@
-//! Models that find turns by meaning: each in a folder of its own under `models/`.
+//! Embedding models, each in a folder of its own under `models/`, and their vectors.
 
 mod embed;
 mod passages;
@@ -24,7 +24,7 @@ pub struct Models<'m> {
 }
 
 impl Models<'_> {
-    /// The models that are here, by name.
+    /// Returns the installed models, sorted by name.
     pub fn list(&self) -> Vec<(String, Description)> {
         let mut models = Vec::new();
         for entry in std::fs::read_dir(self.memory.home.join("models"))
@@ -68,7 +68,7 @@ impl Models<'_> {
         Ok((name, imported))
     }
 
-    /// Removes a model and all that was made with it.
+    /// Removes a model and its vectors.
     pub fn remove(&self, name: &str) -> Result<()> {
         let folder = self.folder(name);
         if !is_plain(name) || !folder.exists() {
@@ -80,7 +80,7 @@ impl Models<'_> {
         Ok(())
     }
 
-    /// Where the files of a model that is being fetched wait.
+    /// Creates and returns the folder for the files of a model that is being downloaded.
     pub fn download_folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.memory.home.join("downloads").join(name);
         make_folder(&folder)?;
@@ -96,7 +96,7 @@ fn make_folder(folder: &Path) -> Result<()> {
     })
 }
 
-/// Takes a folder and all in it away from everybody else.
+/// Makes a folder and everything in it private.
 #[cfg(unix)]
 fn make_private(folder: &Path) -> Result<()> {
     use std::fs::{Permissions, set_permissions};
@@ -118,7 +118,7 @@ fn make_private(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name can be that of a folder and means nothing else.
+/// Returns whether a name can be that of a folder and means nothing else.
 fn is_plain(name: &str) -> bool {
     let plain =
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');

@@ -1,4 +1,4 @@
-//! What of an event is compared by meaning: pieces of what was said, short enough to be about one thing.
+//! Passages of an event that are compared by meaning: pieces of text short enough to be about one thing.
 
 use backstory_event::{Event, Kind};
 use backstory_store::Part;
@@ -36,7 +36,7 @@ pub(super) fn pieces_of_text(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Where a piece ends: at the end of a paragraph, a line or a word, whichever comes last within its length.
+/// Returns the end of a piece: that of a paragraph, a line or a word, whichever comes last within its length.
 fn end_of_piece(text: &str) -> usize {
     if text.len() <= LENGTH * 5 / 4 {
         return text.len();

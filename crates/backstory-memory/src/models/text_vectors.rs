@@ -1,4 +1,4 @@
-//! Vectors of whole texts, for exports: as search has them, but in full precision and without what is around them.
+//! Vectors of whole texts, for exports: as search has them, but in full precision and without the context of their turn.
 
 use backstory_embed::{Model, Weights};
 
@@ -7,7 +7,7 @@ use super::passages::pieces_of_text;
 use crate::Models;
 use crate::error::{Error, Result};
 
-/// About so many passages are embedded at once.
+/// Number of passages that are embedded at once, about.
 const PASSAGES_AT_ONCE: usize = 8 * BATCH;
 
 /// A model that embeds texts.
@@ -24,7 +24,7 @@ pub struct TextVectors {
     pub model: String,
     /// Length of a vector.
     pub dimensions: usize,
-    /// The vectors, one after the other, each of length one; zeros for a text that the model knows nothing of.
+    /// The vectors, one after the other, each of length one; zeros for a text of which the model knows no word.
     pub rows: Vec<f32>,
 }
 
@@ -64,12 +64,12 @@ impl Models<'_> {
 }
 
 impl TextEmbedder {
-    /// Name of the model.
+    /// Returns the name of the model.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Length of a vector.
+    /// Returns the length of a vector.
     pub fn dimensions(&self) -> usize {
         self.model.dimensions()
     }

@@ -52,7 +52,7 @@ pub struct Observation {
     pub event: Seq,
     /// The turn.
     pub turn: TurnNo,
-    /// When it was asked, or the tool had answered.
+    /// Time of the prompt, or of the tool's answer.
     pub at: Option<TimeMs>,
     /// What was observed.
     #[serde(default, skip_serializing_if = "ObservationKind::is_tool_use")]

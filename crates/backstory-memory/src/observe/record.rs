@@ -1,4 +1,4 @@
-//! Observations as other programs get them. The form in which they are stored is another one.
+//! Observations as JSON documents. They are stored in another form.
 
 use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_store::SessionRow;

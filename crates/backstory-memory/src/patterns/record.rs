@@ -1,4 +1,4 @@
-//! Patterns as other programs get them, with what people decided about them.
+//! Patterns as JSON documents, with the decisions about them.
 
 use backstory_event::{Seq, TimeMs, TurnNo};
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct PatternList<'a> {
     pub patterns: Vec<PatternRecord<'a>>,
 }
 
-/// A pattern as people call it. What is only known of detected ones is left out of others.
+/// A pattern with its edited title and advice. Fields that only detected patterns have are left out of others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PatternRecord<'a> {
     /// Id.
@@ -175,7 +175,7 @@ pub struct CatalogueRecord<'a> {
 }
 
 impl Catalogue {
-    /// Returns what people decided, as other programs get it.
+    /// Returns the decisions as a JSON document.
     pub fn entries_and_problems(&self) -> CatalogueRecord<'_> {
         CatalogueRecord {
             catalogue: self.entries(),

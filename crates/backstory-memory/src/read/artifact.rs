@@ -40,7 +40,7 @@ pub struct Artifact {
     pub name: String,
     /// Media type, such as `image/png`.
     pub media_type: String,
-    /// What it belongs to: `tool_result:ID` with the id of the tool call, else the kind of the event, such as `prompt`.
+    /// Origin: `tool_result:ID` with the id of the tool call, else the kind of the event, such as `prompt`.
     pub origin: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -103,7 +103,7 @@ impl ArtifactFinder {
         found
     }
 
-    /// What the names of a record's artifacts begin with: the agent's id of the record; if it has none, or another record has the same,
+    /// Returns the beginning of the names of a record's artifacts: the agent's id of the record; if it has none, or another record has the same,
     /// the number of its first event.
     fn stem_of(&mut self, first: &EventView<'_>) -> String {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');

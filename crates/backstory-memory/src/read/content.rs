@@ -40,7 +40,7 @@ enum Block<'a> {
     },
 }
 
-/// What a tool is asked: its arguments, or text if it takes no others.
+/// Input of a tool: its arguments, or text if it takes no others.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Input<'a> {

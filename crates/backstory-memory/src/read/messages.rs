@@ -26,14 +26,14 @@ pub struct MessageRecord {
     pub content: String,
     /// The images, documents and other files in it.
     pub artifacts: Vec<Artifact>,
-    /// Where it lies in the stored logs; `None` when only a hook told it.
+    /// Place in the stored logs; `None` when it is known from a hook only.
     pub log: Option<LogPlace>,
 }
 
 /// A place in the stored logs of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Which one of [`Session::logs`](super::Session::logs).
+    /// Index in [`Session::logs`](super::Session::logs).
     pub log: usize,
     /// First byte.
     pub offset: u64,

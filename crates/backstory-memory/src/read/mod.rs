@@ -39,7 +39,7 @@ pub use self::session_record::{SessionList, SessionRecord};
 pub use self::turn::{Turn, TurnAction, TurnInputs, TurnReplies, TurnTelemetry};
 pub use self::usage::{ServerTools, UsageCounts, UsageRecord};
 
-/// How much of a stream is in memory at once when it is given back.
+/// Bytes of a stream that are in memory at once when it is copied.
 const COPY_BYTES: u64 = 1 << 20;
 
 /// Returns whether an event is among those asked for; which ones are the last, only all of them tell.
@@ -71,7 +71,7 @@ pub struct Sessions<'m> {
 }
 
 impl Sessions<'_> {
-    /// Sessions, those active last first.
+    /// Returns sessions, those active last first.
     pub fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
         let mut rows = self.memory.store.sessions(filter)?;
         for row in &mut rows {
@@ -95,7 +95,7 @@ impl Sessions<'_> {
         Ok(self.memory.store.short_id(agent, session)?)
     }
 
-    /// The session whose id begins with this text; an error when there is none or more than one.
+    /// Returns the session whose id begins with this text; an error when there is none or more than one.
     pub fn row(&self, prefix: &str) -> Result<SessionRow> {
         let mut found = self.memory.store.find_sessions(prefix)?;
         match found.len() {
@@ -170,7 +170,7 @@ impl Session<'_> {
     }
 }
 
-/// What was asked in a turn; of one whose text is gone, what was noted of it.
+/// Returns the prompt of a turn; of one whose text was evicted, its note.
 pub(crate) fn prompt(store: &Store, session: &SessionHead, turn: TurnNo) -> Result<Option<String>> {
     let events = store.events(session.id, EventRange::Turn(turn))?;
     if let Some(asked) = events.iter().find(|asked| asked.event.kind == Kind::Prompt) {
@@ -337,7 +337,7 @@ fn whole_span(
     Ok(Err(damage))
 }
 
-/// What was read, or nothing when it is damaged: that costs this piece and no other. [`Store::take_damage`] names it.
+/// Returns the bytes that were read, or nothing when they are damaged: that costs this piece and no other. [`Store::take_damage`] names it.
 pub(crate) fn unless_damaged<T: Default>(
     store: &Store,
     read: backstory_store::Result<T>,

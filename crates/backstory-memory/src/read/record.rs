@@ -1,4 +1,4 @@
-//! Events and sessions as other programs get them, with everything that is known of them.
+//! Events as documents, with everything that is known of them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,27 +16,27 @@ use crate::Session;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
-/// Without a sign of life for so long, a session counts as ended although no hook said so.
+/// Silence after which a session counts as ended although no hook said so.
 const MAX_SILENCE_MS: i64 = 30 * 60 * 1000;
 
-/// An event with everything that is known of it. What the log does not say is null.
+/// An event with everything that is known of it. Values that the log does not have are null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRecord {
     /// Number within the session, from 1.
     pub seq: Seq,
-    /// The turn it belongs to; 0 before the first prompt.
+    /// Turn that it belongs to; 0 before the first prompt.
     pub turn: TurnNo,
     /// Kind of event.
     pub kind: Cow<'static, str>,
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Cow<'static, str>,
     /// Time, RFC 3339.
     pub timestamp: Option<String>,
-    /// What was said, asked or answered.
+    /// Text of the event.
     pub text: String,
     /// The tool called, or whose result this is.
     pub tool: Option<String>,
-    /// What the tool does.
+    /// Class of the tool.
     pub tool_class: Option<ToolClass>,
     /// The model that wrote it; where the log does not say, the one that its turn's tokens are counted for.
     pub model: Option<String>,
@@ -52,7 +52,7 @@ pub struct EventRecord {
     pub files: Vec<String>,
     /// Images and documents of a prompt.
     pub images: Vec<Image>,
-    /// Whether a tool result is an error.
+    /// True for a tool result that is an error.
     pub error: bool,
     /// Exit code of the command.
     pub exit_code: Option<i64>,
@@ -60,9 +60,9 @@ pub struct EventRecord {
     pub duration_ms: Option<i64>,
     /// Status of the tool call, in the agent's own word.
     pub status: Option<String>,
-    /// What happened to the conversation here: `interrupted`, `denied`, `compacted`.
+    /// Marks of the conversation: `interrupted`, `denied`, `compacted`.
     pub marks: Vec<Cow<'static, str>>,
-    /// Why the model stopped.
+    /// Reason why the model stopped.
     pub stop_reason: Option<String>,
     /// Reasoning effort.
     pub effort: Option<String>,
@@ -78,13 +78,13 @@ pub struct EventRecord {
     pub source_line: Option<u64>,
     /// Usage of the message that begins with this event.
     pub usage: Option<UsageRecord>,
-    /// Whether only a hook told of it so far.
+    /// True if it is known from a hook only so far.
     pub live: bool,
-    /// Whether what is stored of it is damaged.
+    /// True if its stored bytes are damaged.
     pub damaged: bool,
 }
 
-/// What a session is doing.
+/// Status of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {

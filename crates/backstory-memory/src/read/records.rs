@@ -159,7 +159,7 @@ impl<'m> RecordWalk<'m> {
     }
 }
 
-/// Where an event's record begins.
+/// Returns the place where an event's record begins.
 fn start_of(view: &EventView<'_>) -> (StreamId, u64) {
     (view.stream, view.event.span.offset)
 }

@@ -42,9 +42,9 @@ pub struct StoredLog {
     pub agent: String,
     /// Number of bytes.
     pub length: u64,
-    /// How often the file had been replaced when this was read.
+    /// Number of times that the file had been replaced when this was read.
     pub generation: u64,
-    /// Whether all its bytes are there: those of evicted sessions are not.
+    /// True if all its bytes are there: those of evicted sessions are not.
     pub is_whole: bool,
     stream: StreamRow,
 }
@@ -78,7 +78,7 @@ impl Memory {
 }
 
 impl Session<'_> {
-    /// What is known of the session.
+    /// Returns the row of the session.
     pub fn row(&self) -> &SessionRow {
         &self.row
     }

@@ -1,4 +1,4 @@
-//! Sessions as other programs get them.
+//! Sessions as JSON documents.
 
 use backstory_agents::Agent;
 use backstory_event::{Seq, TimeMs};
@@ -11,10 +11,10 @@ use super::usage::UsageRecord;
 use crate::error::Result;
 use crate::{Session, rfc3339};
 
-/// A session with everything that is known of it beside its events. What nobody knows is null.
+/// A session with everything that is known of it except its events. Unknown values are null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord<U = UsageRecord> {
-    /// The agent's own id of it.
+    /// The agent's own id of the session.
     pub session: String,
     /// The agent.
     pub agent: String,
@@ -84,7 +84,7 @@ pub struct SessionList {
 }
 
 impl Session<'_> {
-    /// Returns the session as it is known at `now`.
+    /// Returns the session as a document, with its status at `now`.
     pub fn record(&self, now: TimeMs) -> Result<SessionRecord> {
         Ok(self.record_with(self.usage()?, self.meta()?, now))
     }

@@ -10,11 +10,11 @@ use crate::Session;
 use crate::error::Result;
 use crate::read::unless_damaged;
 
-/// What a record says, in its place.
+/// Telemetry of a record, in its place.
 pub(super) struct PlacedTelemetry {
     /// Number of the event before it.
     pub(super) seq: Seq,
-    /// Whether it lies in a file of its own, without events.
+    /// True if it lies in a file of its own, without events.
     pub(super) is_in_separate_file: bool,
     pub(super) telemetry: Telemetry,
 }

@@ -25,15 +25,15 @@ pub struct Turn {
     pub started_at: Option<String>,
     /// Settings under which it ran.
     pub context: TurnContext,
-    /// What the person gave.
+    /// Prompt and images.
     pub inputs: TurnInputs,
-    /// What the model said.
+    /// Replies and reasoning.
     pub replies: TurnReplies,
-    /// What the agent did.
+    /// Tool calls.
     pub actions: Vec<TurnAction>,
     /// Marks of its events: `interrupted`, `denied`, `compacted`.
     pub marks: Vec<Cow<'static, str>>,
-    /// What the agent says of how it worked.
+    /// Telemetry of the agent.
     pub telemetry: TurnTelemetry,
     /// Tokens of all its messages.
     pub usage: UsageRecord,
@@ -44,16 +44,16 @@ pub struct Turn {
     pub duration_ms: Option<i64>,
 }
 
-/// What a person gave to the agent.
+/// Input of the user.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnInputs {
-    /// What was typed.
+    /// Text of the prompt.
     pub text: String,
     /// Images and documents.
     pub images: Vec<Image>,
 }
 
-/// What the model said.
+/// Replies and reasoning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnReplies {
     /// Its messages.
@@ -73,7 +73,7 @@ pub struct TurnAction {
     pub seq: Seq,
     /// The agent's name of the tool.
     pub tool: Option<String>,
-    /// What the tool does.
+    /// Class of the tool.
     pub tool_class: ToolClass,
     /// The arguments, as the log has them.
     pub arguments: String,

@@ -13,7 +13,7 @@ use super::turn::{Turn, TurnAction};
 use super::usage::UsageRecord;
 use crate::text::rfc3339;
 
-/// What turns are made of beside their events.
+/// Data that turns are made of beside their events.
 pub(super) struct TurnSources {
     pub(super) usage: HashMap<Seq, UsageRecord>,
     pub(super) reader: Option<&'static dyn Reader>,
@@ -183,7 +183,7 @@ impl Turn {
     }
 }
 
-/// What the ends of a turn say: an agent that was asked again within a turn ends it several times.
+/// Facts at the ends of a turn: an agent that was asked again within a turn ends it several times.
 #[derive(Default)]
 struct TurnEnds {
     /// Sum of durations in the files of events.

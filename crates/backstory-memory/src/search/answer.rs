@@ -1,4 +1,4 @@
-//! Answers of searches as other programs get them.
+//! Answers of searches as JSON documents.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::searchable_text::searchable;
 pub(crate) struct Documents {
     session: SessionId,
     title: Option<String>,
-    /// When the last event with a time was: one without is taken to have been then.
+    /// Time of the last event that has one: it counts for those without.
     minute: u32,
 }
 

@@ -10,7 +10,7 @@ use crate::Search;
 use crate::derive::{FULLTEXT, FullText, Progress, Runner};
 use crate::error::Result;
 
-/// So many events are searched beside the index without anybody noticing; with more of them they are indexed.
+/// Number of events that can be searched beside the index without a noticeable delay; more are indexed.
 const MOST_FRESH_EVENTS: u64 = 400;
 
 /// A session that is searched beside the index costs as much as so many events, even if only its title is new.

@@ -50,26 +50,26 @@ pub use scope::SearchFilter;
 pub use score::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery};
 pub use snippet::Snippet;
 
-/// So many events are ranked for each session that is asked for.
+/// Number of events that are ranked for each session that is asked for.
 const EVENTS_PER_SESSION: usize = 50;
 
 /// And at least so many.
 const LEAST_EVENTS: usize = 2_000;
 
-/// So many other turns of a session are named besides the best.
+/// Maximum number of other turns of a session that are named besides the best.
 const MORE_TURNS: usize = 4;
 
 /// What to search and how.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchOptions {
-    /// Which turns may be found.
+    /// Filter of turns.
     pub filter: SearchFilter,
     /// The project that the user is in: its sessions come first.
     pub own_project: Option<String>,
     /// Whether sessions that no person sat before count as much as others.
     pub machines_count: bool,
-    /// At most so many hits; 0 is all.
+    /// Maximum number of hits; 0 is no limit.
     pub limit: usize,
     /// Whether each turn is a hit of its own, and not only the best one of each session.
     pub each_turn: bool,
@@ -127,7 +127,7 @@ pub struct Hit {
     pub turn: TurnNo,
     /// The event of it that fits best.
     pub event: Seq,
-    /// When that was.
+    /// Time of the event.
     pub at: Option<TimeMs>,
     /// What that event is.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Searches as other programs ask for them.
+//! Requests for searches.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::time_text::parse_time;
 pub struct SearchRequest {
     /// The query, or the regular expression.
     pub query: String,
-    /// By words or by meaning.
+    /// Mode: keyword, semantic or hybrid.
     pub mode: Mode,
     /// Agent, by its name or an alias.
     pub agent: Option<String>,
@@ -32,7 +32,7 @@ pub struct SearchRequest {
     pub since: Option<String>,
     /// Only turns at or before this time.
     pub until: Option<String>,
-    /// Without headless sessions.
+    /// True to leave out headless sessions.
     pub people: bool,
     /// Values of the agent's own record, as `KEY=VALUE`.
     pub meta: Vec<String>,

@@ -1,4 +1,4 @@
-//! Where to look: filters, resolved before anything is scored.
+//! Scope of a search: filters, resolved before anything is scored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::document::minute;
 use crate::error::{Error, Result};
 
-/// Which turns may be found. An empty filter lets all through.
+/// Filter of turns. An empty one lets all through.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchFilter {

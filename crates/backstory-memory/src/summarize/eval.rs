@@ -28,7 +28,7 @@ pub struct TierScores {
     pub tier: Tier,
     /// Each model, and `built-in` on the same items.
     pub models: Vec<ModelScores>,
-    /// Who is better at what.
+    /// The better model in each dimension.
     pub better: Vec<Better>,
 }
 

@@ -40,7 +40,7 @@ pub use self::state::{CompressState, DryCompress};
 /// The setting that has when a model was first let write: what ended before is offered only when it is asked for.
 const SINCE: &str = "compress-since";
 
-/// So many items in a row that get no answer end a run.
+/// Number of items in a row without an answer after which a run ends.
 const MOST_LATE: u32 = 2;
 
 /// Whom to let write, of what, and for how much.
@@ -53,9 +53,9 @@ pub struct CompressOptions<'a> {
     pub caps: SpendingCaps,
     /// What models cost whose price is not known, or another.
     pub prices: BTreeMap<String, Price>,
-    /// Which sessions.
+    /// Sessions that are offered.
     pub scope: CompressScope,
-    /// At most so many items; 0 is all.
+    /// Maximum number of items; 0 is no limit.
     pub limit: usize,
     /// No item is begun after so long.
     pub within: Option<Duration>,
@@ -69,7 +69,7 @@ pub struct CompressOptions<'a> {
     pub sleep: &'a dyn Fn(Duration),
 }
 
-/// Which sessions are offered.
+/// Scope of the sessions that are offered.
 #[derive(Debug, Clone, Default)]
 pub struct CompressScope {
     /// Only this one.
@@ -104,7 +104,7 @@ pub struct CompressReport {
     pub late: BTreeMap<&'static str, u64>,
     /// The cap that was met.
     pub capped: Option<MetCap>,
-    /// Why it ended before all was offered, if the other side is to blame.
+    /// Reason why it ended before all items were offered, if the other side is to blame.
     pub problem: Option<&'static str>,
     /// Whether another process is at it.
     pub busy: bool,

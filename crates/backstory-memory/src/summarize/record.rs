@@ -1,4 +1,4 @@
-//! Summaries as other programs see them: how far they are, and what a run did.
+//! State of summaries and result of a run, as JSON has them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Better, CompressReport, CompressState, Evaluation, ModelScores, TierScores};
 use crate::serde_text::rfc3339_time;
 
-/// Items that models are to write of.
+/// Numbers of items that wait for a summary or an observation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PendingItems {
     /// Prompts and tool uses.
@@ -21,17 +21,17 @@ pub struct PendingItems {
 /// State of summaries by models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompressStateRecord {
-    /// Prompts and tool uses that no model wrote of.
+    /// Prompts and tool uses without an observation by a model.
     pub raw: u64,
-    /// Those that one did.
+    /// Prompts and tool uses with one.
     pub compressed: u64,
-    /// Sessions that one wrote of.
+    /// Sessions with a summary by a model.
     pub summarised: u64,
     /// Items that wait.
     pub pending: PendingItems,
     /// Tokens and money of today.
     pub today: Spending,
-    /// Since when sessions are offered.
+    /// Time from which on sessions are offered.
     #[serde(with = "rfc3339_time")]
     pub since: Option<TimeMs>,
 }
@@ -39,11 +39,11 @@ pub struct CompressStateRecord {
 /// Result of a run, and the items that it left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompressRecord<'a> {
-    /// Prompts and tool uses of which a model wrote.
+    /// Prompts and tool uses that a model made observations of.
     pub observed: u64,
-    /// Sessions of which one did.
+    /// Sessions that a model summarized.
     pub summarised: u64,
-    /// Prompts and tool uses that tell nothing.
+    /// Prompts and tool uses that are too uninformative to be sent.
     pub untelling: u64,
     /// Items that will never have an answer, by reason.
     pub skipped: &'a BTreeMap<&'static str, u64>,
@@ -62,7 +62,7 @@ pub struct CompressRecord<'a> {
 }
 
 impl CompressState {
-    /// Returns the items that models are to write of.
+    /// Returns the numbers of items that wait.
     pub fn pending(&self) -> PendingItems {
         PendingItems {
             observations: self.pending_observations,
@@ -70,7 +70,7 @@ impl CompressState {
         }
     }
 
-    /// Returns the state as other programs get it.
+    /// Returns the state as a JSON document.
     pub fn record(&self) -> CompressStateRecord {
         CompressStateRecord {
             raw: self.raw,
@@ -101,7 +101,7 @@ impl CompressReport {
     }
 }
 
-/// Comparison of models, as other programs get it.
+/// Comparison of models as a JSON document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvaluationRecord<'a> {
     /// One for each thing that models are asked for.
@@ -124,11 +124,11 @@ pub struct TierRecord<'a> {
 pub struct ModelRecord<'a> {
     /// The model.
     pub model: &'a str,
-    /// Number of items that it wrote of.
+    /// Number of items that it wrote text for.
     pub items: u64,
     /// Share of what it names that stands in the source.
     pub faithfulness: Option<f64>,
-    /// Number of times that it is shorter than its source.
+    /// Length of the source divided by that of the text.
     pub compression: Option<f64>,
     /// Share of the files and functions that it names.
     pub coverage: Option<f64>,
@@ -142,7 +142,7 @@ pub struct ModelRecord<'a> {
     pub usd: f64,
     /// Cost of a thousand items in dollars.
     pub usd_per_1000: Option<f64>,
-    /// Requests in vain, by reason.
+    /// Failed requests, by reason.
     pub failures: &'a BTreeMap<String, u64>,
 }
 
@@ -156,7 +156,7 @@ pub struct LatencyRecord {
 }
 
 impl Evaluation {
-    /// Returns the comparison as other programs get it.
+    /// Returns the comparison as a JSON document.
     pub fn record(&self) -> EvaluationRecord<'_> {
         EvaluationRecord {
             tiers: self.tiers.iter().map(TierRecord::from).collect(),

@@ -151,7 +151,7 @@ impl Summaries<'_> {
         Ok(now < until)
     }
 
-    /// Lets models alone until then.
+    /// Pauses requests to models until a time.
     pub fn pause(&self, until: TimeMs) -> Result<()> {
         Ok(self.memory.store.keep(PAUSE, &until.get().to_le_bytes())?)
     }

@@ -1,4 +1,4 @@
-//! What agents delete by themselves, and whether we have it.
+//! Comparison of the logs in the agents' folders, which agents delete in time, with what is stored.
 
 use std::path::{Path, PathBuf};
 
@@ -13,38 +13,38 @@ use crate::import::discover::{Found, Problem, Sources, discover};
 use crate::redaction::redactor_of_store;
 use crate::trusted::read_settings;
 
-/// What lies in the agents' folders and how much of it is kept.
+/// Comparison of the logs in the agents' folders with what is stored.
 #[derive(Debug, Clone, Default)]
 pub struct Retention {
-    /// What was found of each agent.
+    /// Logs of each agent.
     pub agents: Vec<AgentFiles>,
     /// Files that are not kept, or not as they are now, oldest first.
     pub unkept: Vec<PathBuf>,
-    /// What could not be looked at.
+    /// Files and folders that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// What was found of an agent.
+/// Logs of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentFiles {
     /// The agent.
     pub agent: &'static str,
-    /// How many source files.
+    /// Number of source files.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many of them are stored whole, as they are now.
+    /// Number of those that are stored whole, as they are now.
     pub kept: u64,
-    /// How many of them were read, but text of them was evicted since.
+    /// Number of those that were read, but whose text was evicted in part since.
     pub evicted: u64,
-    /// How many of them were forgotten, and are not read again.
+    /// Number of those that were forgotten, and are not read again.
     pub forgotten: u64,
-    /// When the oldest of those that are not kept was last written, in unix milliseconds.
+    /// Time at which the oldest of those that are not kept was last written.
     #[serde(skip)]
     pub oldest_unkept_at: Option<TimeMs>,
 }
 
-/// When an agent deletes its logs.
+/// Deletion of logs by an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogDeletion {
     /// The agent.
@@ -54,7 +54,7 @@ pub struct LogDeletion {
 }
 
 impl LogDeletion {
-    /// Returns how many days are left at `now` before a log written at `at` is deleted; negative when it is overdue.
+    /// Returns the number of days that are left at `now` before a log written at `at` is deleted; negative when it is overdue.
     pub fn days_left(&self, at: TimeMs, now: TimeMs) -> i64 {
         self.days as i64 - now.since(at).div_euclid(24 * 3600 * 1000)
     }

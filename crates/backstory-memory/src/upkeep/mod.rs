@@ -18,13 +18,13 @@ pub struct Upkeep<'m> {
     pub(crate) memory: &'m Memory,
 }
 
-/// An answer together with what is damaged of what it was made of.
+/// An answer, with the damage of the rows that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WithDamage<T> {
     /// The sound part of the answer.
     #[serde(flatten)]
     pub answer: T,
-    /// Damaged pieces, in words.
+    /// Descriptions of damaged pieces.
     pub damage: Vec<String>,
 }
 
@@ -49,28 +49,28 @@ impl Upkeep<'_> {
         Ok(self.memory.store.thorough_health()?)
     }
 
-    /// Records that could not be read, those of the newest files first; 0 gives all.
+    /// Returns records that could not be read, those of the newest files first; a limit of 0 returns all.
     pub fn skipped(&self, limit: usize) -> Result<Vec<SkippedRow>> {
         Ok(self.memory.store.skipped(limit)?)
     }
 
-    /// Whether the user of this memory has been told something.
+    /// Returns whether a hint was shown to the user before, such as `models`.
     pub fn was_told(&self, what: &str) -> Result<bool> {
         Ok(self.memory.store.kept(&format!("told-{what}"))?.is_some())
     }
 
-    /// Remembers that the user has been told something, so that it is said once.
+    /// Remembers that a hint was shown to the user, so that it is shown once.
     pub fn remember_told(&self, what: &str) -> Result<()> {
         Ok(self.memory.store.keep(&format!("told-{what}"), b"yes")?)
     }
 
-    /// What the store takes on disk.
+    /// Returns the bytes that the store takes on disk.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(&self.memory.home)
     }
 }
 
-/// What a store's files take on disk: the database, the full-text index and the vectors. Models are the user's choice and count apart.
+/// Returns the bytes of a store's files: the database, the full-text index and the vectors. Models are the user's choice and count apart.
 pub(crate) fn disk_bytes(home: &Path) -> u64 {
     let database = ["backstory.db", "backstory.db-wal", "backstory.db-shm"];
     let database = database

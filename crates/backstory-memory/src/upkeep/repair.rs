@@ -56,7 +56,7 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Whether the log is still there that a damaged piece was read from: then the next sweep reads it again.
+    /// Returns whether the log that a damaged piece was read from is still there: then the next sweep reads it again.
     pub fn can_be_read_again(&self, damage: &Damage) -> bool {
         use backstory_store::DamagedPiece;
         let piece = match damage.piece {
@@ -100,7 +100,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// Whether a log has everything that was read of it: it begins as it did then, and is as long.
+/// Returns whether a log has everything that was read of it: it begins as it did then, and is as long.
 fn is_same_log(store: &Store, path: &str) -> Result<bool> {
     let Some(cursor) = store.cursor(path)? else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What the worker does on its own.
+//! Rounds: work that the worker does unasked.
 //!
 //! It only looks whether there is something to do; a process of its own does it. What that takes of memory is gone when it is over, a
 //! log that is its end is not the worker's, it can give way to all others, and a worker that leaves does not have to wait for
@@ -17,7 +17,7 @@ use backstory_memory::CatchUp;
 use crate::error::Error;
 use crate::setting::{Setting, now};
 
-/// So often it looks whether there is something to do.
+/// Interval at which it looks whether there is something to do.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Between two processes that work off the queue: while an agent works, there is always something.
 const BETWEEN: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ const BETWEEN: Duration = Duration::from_secs(3);
 pub(super) fn run_rounds(host: &dyn Host, setting: &Setting, presence: &Presence) {
     let mut memory = OpenMemory::default();
     let mut running: Option<Round> = None;
-    // What was written while there was no worker is taken in first.
+    // Logs that were written while there was no worker are imported first.
     let (mut next_sweep, mut next_look) = (Instant::now(), Instant::now());
     while !presence.wait(PAUSE) && presence.has_store() {
         match running.as_mut().map(Round::found) {
@@ -55,7 +55,7 @@ pub(super) fn run_rounds(host: &dyn Host, setting: &Setting, presence: &Presence
     }
 }
 
-/// Whether hooks left something to do.
+/// Returns whether hooks left something to do.
 fn has_work(host: &dyn Host, setting: &Setting, memory: &mut OpenMemory) -> bool {
     let queued = memory
         .reader(host)
@@ -63,7 +63,7 @@ fn has_work(host: &dyn Host, setting: &Setting, memory: &mut OpenMemory) -> bool
     queued || !setting.spool().is_empty()
 }
 
-/// What is done in a round.
+/// Scope of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// What hooks left to do.
@@ -89,7 +89,7 @@ impl Round {
         Ok(Round { child })
     }
 
-    /// Whether it found something; `None` while it runs.
+    /// Returns whether it found something to do; `None` while it runs.
     fn found(&mut self) -> Option<bool> {
         let ended = self.child.try_wait();
         ended
@@ -113,7 +113,7 @@ impl Drop for Round {
     }
 }
 
-/// What the process of a round does; tells whether there was something to do. Ends with its worker.
+/// Runs a round in a process of its own; returns whether there was something to do. Ends with its worker.
 pub(crate) fn go_round(setting: &Setting, scope: Scope) -> Result<bool, Error> {
     std::thread::Builder::new().spawn(|| {
         while io::stdin().read(&mut [0]).is_ok_and(|read| read > 0) {}

@@ -1,4 +1,4 @@
-//! The worker's share of what models are to write of.
+//! The worker's part in summarizing with a language model.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::setting::{Setting, now};
 /// No more at once: a round has other things to do.
 const SHARE_ITEMS: usize = 50;
 const SHARE_TIME: Duration = Duration::from_secs(30);
-/// So long it leaves the API alone that could not be asked.
+/// Pause after an error of the API.
 const PAUSE_MS: i64 = 15 * 60 * 1000;
 
-/// What the worker offers between other things; how many items were written of. Trouble is kept for another time.
+/// Offers a few items to the model, and returns the number of those that it summarized. Errors are logged, and the model is left alone for a while.
 pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
     if setting.config.compress.with == With::BuiltIn
         || memory.summaries().are_paused(now()).unwrap_or(true)

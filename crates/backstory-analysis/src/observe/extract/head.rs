@@ -1,4 +1,4 @@
-//! What a tool did, by what it was asked alone: nothing that it answered is in here.
+//! Description of a tool use by its request alone: nothing of its output is in here.
 
 use backstory_event::{Action, ToolDeed};
 
@@ -7,16 +7,16 @@ use crate::AgentConventions;
 use crate::digest::{is_go_on, is_of_a_person};
 use crate::observe::{ObservationSource, ToolUse};
 
-/// What was done.
+/// Description of a tool use, from which titles and summaries are made.
 pub(crate) struct Head {
     verb: String,
     /// To what, shortly and at length.
     short: String,
     long: String,
     quoted: bool,
-    /// Whether it changed files.
+    /// True if it changed files.
     pub(super) writes: bool,
-    /// Which lines of the output tell most.
+    /// Order of lines of the output with the same score.
     pub(super) order: Order,
 }
 
@@ -142,7 +142,7 @@ fn is_telling_use(tool_use: &ToolUse, agents: &AgentConventions) -> bool {
     tool_use.command.is_some() || tool_use.writes() || !tool_use.output.trim().is_empty()
 }
 
-/// Whether Backstory itself was asked: what it answers is memory already.
+/// Returns whether the call asks Backstory itself, whose answers are memory already.
 fn is_own(tool_use: &ToolUse) -> bool {
     let command = tool_use.command.as_deref().unwrap_or_default();
     let program = crate::digest::program(command);

@@ -2,7 +2,7 @@
 
 use crate::text;
 
-/// How much of a text is looked at, from its beginning and from its end.
+/// Bytes of a text that are read, at its beginning and at its end.
 const MOST_READ: usize = 12 << 10;
 
 /// Less room than this is not worth filling.
@@ -27,7 +27,7 @@ const TELLING: [&str; 12] = [
     "expected",
 ];
 
-/// How lines that define something begin.
+/// Beginnings of lines that define something.
 const DEFINITIONS: [&str; 22] = [
     "fn ",
     "pub ",
@@ -53,7 +53,7 @@ const DEFINITIONS: [&str; 22] = [
     "#",
 ];
 
-/// How lines begin that say little.
+/// Beginnings of lines that say little.
 const IDLE: [&str; 14] = [
     "use ",
     "import ",
@@ -71,10 +71,10 @@ const IDLE: [&str; 14] = [
     "warning: truncated",
 ];
 
-/// What a line may end with that says nothing.
+/// Endings of lines that say nothing.
 const ENDINGS: [char; 4] = ['{', ';', ',', ' '];
 
-/// Which of two lines that tell as much comes first.
+/// Order of two lines with the same score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The earlier one, as in a file.
@@ -83,7 +83,7 @@ pub(super) enum Order {
     Last,
 }
 
-/// What lines are worth that say little, and those that say something.
+/// Scores of lines that say little, and of those that say something.
 pub(super) const IDLE_WORTH: u8 = 1;
 pub(super) const WORTH: u8 = 2;
 
@@ -143,7 +143,7 @@ pub(super) fn telling(lines: &[Line<'_>], least: u8, most: usize) -> Vec<String>
     chosen.into_iter().map(|(_, line)| line).collect()
 }
 
-/// What a terminal would show of the beginning and of the end of a text.
+/// Returns the beginning and the end of a text as a terminal would show them.
 pub(super) fn plain(source: &str) -> String {
     if source.len() <= 2 * MOST_READ {
         return text::without_escapes(source);
@@ -156,7 +156,7 @@ pub(super) fn plain(source: &str) -> String {
     text::without_escapes(&format!("{start}\n{end}"))
 }
 
-/// How much a line tells; 0 is nothing.
+/// Returns the score of a line; 0 says nothing.
 fn worth(line: &str) -> u8 {
     let letters = line
         .chars()

@@ -15,7 +15,7 @@ use crate::AgentConventions;
 
 pub use self::head::is_telling;
 
-/// How long each size is at most, in bytes: a token has about four.
+/// Maximum length of each size in bytes: a token has about four.
 const TITLE: usize = 64;
 const SUMMARY: usize = 170;
 const DETAIL: usize = 800;

@@ -1,11 +1,11 @@
-//! What a prompt asks for, in its own words: how it begins, and the lines that tell most.
+//! Extract of a prompt, in its own words: its beginning, and its most informative lines.
 
 use super::lines::{IDLE_WORTH, Order, cut, plain, ranked, telling};
 use super::{DETAIL, SUMMARY, TITLE};
 use crate::observe::Sizes;
 use crate::text;
 
-/// What stands before the words of a prompt.
+/// Prefix of the extract of a prompt.
 const ASKED: &str = "asked: ";
 
 /// The three sizes of a prompt: the first line, the first lines, and the lines that tell most.

@@ -17,7 +17,7 @@ use super::{Budget, Job};
 use crate::import::discover::{Found, Problem, fingerprint};
 use crate::trusted::open_log;
 
-/// How much of the beginning of a file, and of what lies before the cursor, is hashed to know it again.
+/// Bytes at the beginning of a file, and before the cursor, that are hashed to recognise it.
 const MARK_BYTES: u64 = 4096;
 
 /// Of a file that has grown this much is compared with what was read before, which takes a fraction of a millisecond. More is
@@ -55,7 +55,7 @@ pub(super) fn feed<'a>(
     problems
 }
 
-/// Why a file is not read further.
+/// Reason why a file is not read further.
 enum Stop {
     /// It cannot be.
     Problem(String),
@@ -317,7 +317,7 @@ impl Source {
         }
     }
 
-    /// What is before the cursor must be decompressed anyway, so all of it is compared.
+    /// The bytes before the cursor must be decompressed anyway, so all of them are compared.
     fn resume_compressed(&mut self, cursor: &Cursor) -> Result<Option<ContentHasher>, Stop> {
         let (head_length, head_hash) = cursor.head;
         let (tail_length, tail_hash) = cursor.tail;
@@ -496,7 +496,7 @@ fn mark(file: &mut File, at: u64, length: u64) -> Result<[u8; 32], Stop> {
     Ok(*blake3::hash(&bytes).as_bytes())
 }
 
-/// Whether these bytes are one complete JSON object: nothing that follows can change it, so it need not wait for its newline.
+/// Returns whether these bytes are one complete JSON object: nothing that follows can change it, so it need not wait for its newline.
 fn is_whole_object(bytes: &[u8]) -> bool {
     bytes.first() == Some(&b'{') && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }

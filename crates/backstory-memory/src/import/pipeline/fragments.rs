@@ -12,12 +12,12 @@ use backstory_store::{Cursor, Rewrite, Store};
 
 use crate::import::discover::Found;
 
-/// How much of a text is kept to be searched together with what follows. Tokens have at most 8 KiB, the largest private keys in use
+/// Bytes of a text that are kept to be searched together with what follows. Tokens have at most 8 KiB, the largest private keys in use
 /// less than that.
 const MAX_OPEN_BYTES: usize = 16 << 10;
 
-/// How much of a stream is read again to know the texts that were open when it was last read: at most so much of one, and of all
-/// files so much, but never less than the last figure.
+/// Bytes of a stream that are read again to know the texts that were open when it was last read: at most so many of one, and of all
+/// files so many, but never fewer than the last figure.
 const MAX_REREAD_BYTES: u64 = 2 << 20;
 const MAX_REREAD_BYTES_OF_ALL: u64 = 64 << 20;
 const MIN_REREAD_BYTES: u64 = 64 << 10;
@@ -31,7 +31,7 @@ pub(super) struct OpenTexts(BTreeMap<u8, OpenText>);
 struct OpenText {
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
-    /// How many of the bytes were searched.
+    /// Number of the bytes that were searched.
     searched: usize,
 }
 
@@ -41,14 +41,14 @@ struct Piece {
     offset: u64,
 }
 
-/// What was overwritten.
+/// Secrets that were overwritten.
 #[derive(Default)]
 pub(super) struct Overwritten {
-    /// How many secrets were found.
+    /// Number of secrets.
     pub(super) count: usize,
     /// The parts of the chunk that changed.
     pub(super) in_chunk: Vec<Range<u64>>,
-    /// What is to be overwritten in chunks before.
+    /// Bytes to be overwritten in earlier chunks.
     pub(super) earlier: Vec<Rewrite>,
 }
 

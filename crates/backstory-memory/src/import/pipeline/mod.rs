@@ -1,7 +1,7 @@
 //! Reading many files fast: one thread cuts them into chunks, workers redact, read and pack the chunks, the caller stores them
 //! in order.
 //!
-//! What must happen in the order of the file (a reader's state, positions in the stored bytes) is handed from chunk to chunk
+//! State that depends on the order of the file (a reader's state, positions in the stored bytes) is handed from chunk to chunk
 //! like a baton; all else runs on every core. The caller gets chunks in exactly the order of the files, so that a sweep that
 //! is stopped anywhere leaves a beginning of the same history behind.
 
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::import::discover::{Found, Problem};
 use crate::import::project::Projects;
 
-/// How many bytes of logs may be on their way at once. Each takes about four times its size in memory.
+/// Maximum number of bytes of logs in the pipeline. Each takes about four times its size in memory.
 const BYTES_UNDER_WAY: usize = 8 << 20;
 
 /// A file to read, and where to go on in it.
@@ -35,17 +35,17 @@ pub(crate) struct Job<'a> {
     pub(crate) stored_end: Option<(u64, Vec<u8>)>,
 }
 
-/// What the caller gets of each chunk.
+/// A chunk that is ready to be stored.
 pub(crate) struct Done<'a> {
     /// The file.
     pub(crate) found: &'a Found,
-    /// What to store.
+    /// The chunk.
     pub(crate) chunk: Chunk<'a>,
-    /// What consumers prepared of its events, by their keys.
+    /// Its events as consumers prepared them, by their keys.
     pub(crate) prepared: Vec<(EventKey, Prepared)>,
-    /// How many bytes of the source file it stands for.
+    /// Number of bytes of the source file that it stands for.
     pub(crate) bytes_read: u64,
-    /// Whether it is the last one of its file.
+    /// True if it is the last one of its file.
     pub(crate) last: bool,
 }
 

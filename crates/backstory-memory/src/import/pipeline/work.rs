@@ -1,4 +1,4 @@
-//! What is done to each chunk.
+//! Work on a chunk: redaction, parsing, preparation, compression.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,9 +23,9 @@ pub(super) struct Task<'a> {
     /// Its place in the order of all chunks.
     pub(super) number: u64,
     pub(super) found: &'a Found,
-    /// Whether a stream begins with it.
+    /// True if a stream begins with it.
     pub(super) begins: bool,
-    /// Whether it is the last one of its file.
+    /// True if it is the last one of its file.
     pub(super) last: bool,
     pub(super) bytes: Vec<u8>,
     /// The length of a record before it that was too long to keep.
@@ -38,7 +38,7 @@ pub(super) struct Task<'a> {
     pub(super) pass_on: mpsc::Sender<Baton>,
 }
 
-/// What must go from chunk to chunk in order.
+/// State that goes from chunk to chunk in order.
 pub(super) struct Baton {
     pub(super) reading: Box<dyn Reading>,
     pub(super) stored: u64,

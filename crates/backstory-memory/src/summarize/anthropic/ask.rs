@@ -31,7 +31,7 @@ pub(crate) const PASSING: [&str; 5] = [
 /// How often and how long it is tried to get an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// At most so many requests for one answer.
+    /// Maximum number of requests for one answer.
     pub attempts: u32,
     /// The first pause; each that follows is twice as long.
     pub pause: Duration,

@@ -22,7 +22,7 @@ use crate::read::on_all_cores;
 /// Longer ids may be stored otherwise than logs have them.
 const MAX_ID_BYTES: usize = 64;
 
-/// What a copy of forgotten sessions would have.
+/// Search for copies of forgotten sessions in other streams, by their ids.
 pub(super) struct CopySearch<'a> {
     names: &'a Names,
     /// Ids of their records and responses.

@@ -1,6 +1,6 @@
 //! Forgetting: sessions leave every file of the store, and do not come back.
 //!
-//! What they are is recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
+//! Their ids are recorded first, so that an interrupted process leaves the rest to the next one. Files beside the store (pattern
 //! catalogue, published blocks, spool, event log) are changed while the store still knows what they quote. Then, in one
 //! transaction, rows and streams of their own are deleted. What other sessions' files repeat of them is blanked out of the stored bytes, their
 //! ids are masked everywhere, and database, vectors and the segments of the index that had them are written anew. In the end every
@@ -38,7 +38,7 @@ pub use outside::{ForgetPlace, ForgetPlaces, ForgetPlan, Leftover, RewrittenFile
 pub use proof::Proof;
 pub use record::{ForgetRecord, ForgottenSession, ProofRecord};
 
-/// Which sessions to forget; their subagents always go with them.
+/// Selection of sessions to forget; their subagents are forgotten with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Forget<'a> {
     /// The one whose id begins so.
@@ -49,14 +49,14 @@ pub enum Forget<'a> {
     Query(&'a str),
 }
 
-/// What was forgotten.
+/// Result of forgetting.
 #[derive(Debug, Clone)]
 pub struct ForgetReport {
-    /// By how many bytes the files on disk became smaller.
+    /// Number of bytes by which the files on disk became smaller.
     pub freed_bytes: u64,
-    /// What the store takes on disk now.
+    /// Bytes that the store takes on disk now.
     pub final_usage_bytes: u64,
-    /// Whether another process was in the way, so that the next sweep has to clean up what is left in its files.
+    /// True if another process was in the way, so that the next sweep has to clean up what is left in its files.
     pub unclean: bool,
     /// The agents' own logs that are still there, with the text in them.
     pub agent_logs: Vec<PathBuf>,
@@ -77,7 +77,7 @@ pub struct ResumedForget {
     pub sessions: Vec<SessionHead>,
     /// Ids of the sessions, also of those that were gone already; none when nobody knows them any more.
     pub ids: Vec<String>,
-    /// What was done. Nothing is verified when the sessions were gone: nobody knows their words any more.
+    /// Report of it. Nothing is verified when the sessions were gone: nobody knows their words any more.
     pub report: ForgetReport,
 }
 
@@ -131,16 +131,16 @@ impl ForgetReport {
     }
 }
 
-/// What leaves the index when sessions are forgotten.
+/// Documents to remove from the index when sessions are forgotten.
 pub(crate) struct IndexRemoval {
     removed: Vec<SessionId>,
     /// Other sessions of which a text changed.
     changed: BTreeSet<SessionId>,
 }
 
-/// What became of the files of the store when they were written anew.
+/// Result of writing the files of the store anew.
 pub(crate) struct CleanUp {
-    /// Whether all were: else another process was in the way.
+    /// True if all were: else another process was in the way.
     pub(crate) is_complete: bool,
     rewritten: Vec<RewrittenFile>,
 }

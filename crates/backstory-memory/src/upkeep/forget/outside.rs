@@ -18,7 +18,7 @@ use crate::patterns::{EntryChange, published_files, rewrite_block};
 use crate::trusted::read_whole;
 use crate::{Upkeep, write_private};
 
-/// Where else than in the store sessions leave text. Places that are not given are not looked at.
+/// Places outside of the store that have text of sessions. Places that are not given are not searched.
 #[derive(Debug, Clone, Default)]
 pub struct ForgetPlaces {
     /// The folder of the pattern catalogue.
@@ -27,11 +27,11 @@ pub struct ForgetPlaces {
     pub user_home: Option<PathBuf>,
     /// The folder the user is in: published files are looked for around it and around the folders of sessions.
     pub here: Option<PathBuf>,
-    /// Where captures wait.
+    /// Spool of captures.
     pub spool: Option<Spool>,
 }
 
-/// What forgetting would change outside of the store.
+/// Files outside of the store that forgetting would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetPlan {
     /// Files of the catalogue that would be rewritten or removed.
@@ -51,11 +51,11 @@ pub struct ForgetPlan {
 pub struct Leftover {
     /// The file.
     pub path: PathBuf,
-    /// Why it was not changed.
+    /// Reason why it was not changed.
     pub reason: String,
 }
 
-/// What is about to be forgotten, kept in the store until nothing of it is left: a process that is killed leaves the rest to the next one.
+/// Sessions to be forgotten, kept in the store until nothing of them is left: a process that is killed leaves the rest to the next one.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Intent {
     /// Rows and ids of the sessions.
@@ -138,7 +138,7 @@ pub struct RewrittenFile {
     pub place: ForgetPlace,
     /// The file or folder.
     pub path: PathBuf,
-    /// Whether it was removed.
+    /// True if it was removed.
     #[serde(rename = "removed")]
     pub is_removed: bool,
 }
@@ -155,7 +155,7 @@ impl RewrittenFile {
     }
 }
 
-/// What became of files beside the store.
+/// Report about files beside the store.
 #[derive(Debug, Default)]
 pub(super) struct OutsideReport {
     pub(super) left: Vec<Leftover>,

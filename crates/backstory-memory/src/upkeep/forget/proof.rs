@@ -21,29 +21,29 @@ use crate::trusted::open_regular;
 const LEAST_LENGTH: usize = 12;
 const MOST_LENGTH: usize = 64;
 
-/// So many words and phrases each are looked for, of so many sessions.
+/// Maximum number of words and of phrases that are looked for, and of sessions that they are taken from.
 const MOST_WORDS: usize = 12;
 const MOST_SESSIONS: usize = 20;
 
-/// So much of a file is in memory at once.
+/// Bytes of a file that are in memory at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What was searched, and what was found.
+/// Verification that nothing is left: what was searched, and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Proof {
     /// Files of the store that were read through.
     pub files_searched: u64,
     /// Blocks that were decompressed and read through.
     pub blocks_searched: u64,
-    /// How many strings were looked for: ids, and words of prompts that no other session says.
+    /// Number of strings that were looked for: ids, and words of prompts that no other session says.
     pub strings: u64,
-    /// Where one was found; nowhere, if all went well.
+    /// Places where one was found; empty if nothing is left.
     pub remains: Vec<String>,
     /// Damaged pieces, which could not be searched.
     pub unsearched: Vec<Damage>,
 }
 
-/// Where to look besides the store.
+/// Places to search besides the store.
 #[derive(Default)]
 pub(super) struct SearchedPlaces {
     /// Folders whose files are searched.
@@ -56,7 +56,7 @@ pub(super) struct SearchedPlaces {
     pub(super) kept: HashSet<String>,
 }
 
-/// What to look for.
+/// Strings to look for.
 pub(super) struct Probes {
     ids: Vec<Finder<'static>>,
     words: Vec<Word>,
@@ -65,11 +65,11 @@ pub(super) struct Probes {
 /// Something that a forgotten session said.
 struct Word {
     finder: Finder<'static>,
-    /// Whether it is of a title, folder or branch: those stand outside of events, too.
+    /// True if it is of a title, folder or branch: those stand outside of events, too.
     is_place: bool,
-    /// Whether an event of another session says it as well: then it is that session's, and proves nothing.
+    /// True if an event of another session has it as well: then it is that session's, and proves nothing.
     shared: AtomicBool,
-    /// Where else it was found.
+    /// Other places where it was found.
     places: Mutex<BTreeSet<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Forgetting as other programs see it.
+//! Results of forgetting as JSON documents.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct ForgetRecord {
     pub dry_run: bool,
     /// Sessions that an interrupted run had begun to forget and this one finished.
     pub resumed: Option<Box<ForgetRecord>>,
-    /// By how many bytes the files on disk became smaller.
+    /// Number of bytes by which the files on disk became smaller.
     pub freed_bytes: u64,
     /// The agents' own logs, which still have the text.
     pub agent_logs: Option<Vec<PathBuf>>,
@@ -72,7 +72,7 @@ pub struct ProofRecord {
 }
 
 impl ForgetRecord {
-    /// Returns what became of sessions; without a report, what an interrupted run did.
+    /// Returns the result for these sessions; without a report, that of a dry run or of finishing an interrupted run.
     pub fn new(
         sessions: &[SessionHead],
         report: Option<&ForgetReport>,

@@ -97,13 +97,13 @@ impl Names {
     }
 }
 
-/// What is left of a stream that lines were blanked in.
+/// Rest of a stream in which lines were blanked.
 pub(super) struct Remaining {
     /// Folders, branches, titles and models that only blanked lines named.
     pub(super) lost: HashSet<String>,
     /// Those that other lines name.
     pub(super) kept: HashSet<String>,
-    /// What those say of their sessions.
+    /// Facts about their sessions in those lines.
     pub(super) facts: Vec<RemainingFacts>,
 }
 
@@ -113,12 +113,12 @@ pub(super) struct Sieve<'a> {
     names: &'a Names,
     keys: &'a HashSet<EventKey>,
     path: &'a Path,
-    /// What reads the stream, if a forgotten session was of the same agent.
+    /// Reading of the stream, if a forgotten session was of the same agent.
     reader: Option<&'static dyn Reader>,
     reading: Option<(Box<dyn Reading>, Shape)>,
     /// Folders, branches, titles and models that blanked lines named.
     lost: HashSet<String>,
-    /// Whether the first line that says where a session works was read.
+    /// True if the first line that says where a session works was read.
     begun: bool,
     blanked: bool,
 }
@@ -238,7 +238,7 @@ fn remaining_facts(
     sessions
 }
 
-/// What a line of a stream is.
+/// Kind of a line of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     /// Of a forgotten session.
@@ -270,7 +270,7 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    /// Whether the stream repeated something of a forgotten session.
+    /// Returns whether the stream repeated something of a forgotten session.
     pub(super) fn has_blanked(&self) -> bool {
         self.blanked
     }

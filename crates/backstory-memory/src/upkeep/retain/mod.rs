@@ -1,6 +1,6 @@
 //! Keeping the store within its caps: whole sessions are evicted, oldest first, those that are analysed before any other.
 //!
-//! What counts are the bytes of the store's files on disk, measured again after each round. A session whose digest lacks some of
+//! Caps are compared with the bytes of the store's files on disk, measured again after each round. A session whose digest lacks some of
 //! its events goes only when the hard cap leaves no choice, and is reported as lost.
 
 mod plan;
@@ -29,22 +29,22 @@ pub struct Caps {
     pub raw_soft_cap_bytes: Option<u64>,
     /// Above this, any session goes but those that are pinned.
     pub raw_hard_cap_bytes: Option<u64>,
-    /// Analysed sessions whose last event is older than so many days go.
+    /// Analysed sessions whose last event is older than this number of days go.
     pub raw_max_age_days: Option<u64>,
-    /// Above this, what was distilled is said to be much; it never goes.
+    /// Above this, a warning says that digests and notes take much; they are never evicted.
     pub distilled_cap_bytes: Option<u64>,
 }
 
-/// What to keep, and when that is.
+/// Options of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetainOptions {
-    /// The bounds.
+    /// Caps of what is kept.
     pub caps: Caps,
-    /// Now, in unix milliseconds.
+    /// Current time.
     pub now: TimeMs,
 }
 
-/// Why a session goes.
+/// Reason for an eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
@@ -57,10 +57,10 @@ pub enum Pass {
 }
 
 impl Pass {
-    /// In the order in which they run.
+    /// All passes, in the order in which they run.
     pub const ALL: [Pass; 3] = [Pass::MaxAge, Pass::SoftCap, Pass::HardCap];
 
-    /// The name used in JSON.
+    /// Returns the name used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Pass::MaxAge => "max_age",
@@ -70,38 +70,38 @@ impl Pass {
     }
 }
 
-/// A session that went, or would go.
+/// A session that was evicted, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Eviction {
     /// The session.
     pub session: String,
     /// Its agent.
     pub agent: String,
-    /// When it was active last, as far as that can be told.
+    /// Time of its last activity, as far as that is known.
     #[serde(rename = "active_at", with = "rfc3339_time")]
     pub at: Option<TimeMs>,
-    /// About how many bytes it takes.
+    /// Number of bytes that it takes, about.
     pub bytes: u64,
-    /// Why.
+    /// Reason.
     pub pass: Pass,
-    /// Whether its digest has all its events; else they are lost.
+    /// True if its digest has all its events; else they are lost.
     #[serde(rename = "analyzed")]
     pub analysed: bool,
 }
 
-/// What was done to keep within the caps.
+/// Result of retention.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(into = "RetainRecord")]
 pub struct RetainReport {
-    /// By how many bytes the files on disk became smaller.
+    /// Number of bytes by which the files on disk became smaller.
     pub freed_bytes: u64,
-    /// What the store takes on disk now.
+    /// Bytes that the store takes on disk now.
     pub final_usage_bytes: u64,
-    /// The sessions that went, in their order.
+    /// The sessions that were evicted, in their order.
     pub evictions: Vec<Eviction>,
-    /// What the accounts of sessions take.
+    /// Bytes of digests and notes.
     pub distilled_bytes: u64,
-    /// What the user should know.
+    /// Warnings for the user.
     pub alerts: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ impl From<RetainReport> for RetainRecord {
 }
 
 impl RetainReport {
-    /// How many sessions went for a reason.
+    /// Returns the number of sessions that were evicted for a reason.
     pub fn evicted(&self, pass: Pass) -> u64 {
         let evictions = self.evictions.iter();
         evictions.filter(|eviction| eviction.pass == pass).count() as u64
@@ -147,14 +147,14 @@ impl RetainReport {
         }
     }
 
-    /// Sessions that went before their digest had all their events.
+    /// Returns the sessions that were evicted before their digest had all their events.
     pub fn lost(&self) -> impl Iterator<Item = &Eviction> {
         self.evictions.iter().filter(|eviction| !eviction.analysed)
     }
 }
 
 impl Upkeep<'_> {
-    /// Evicts what the caps leave no room for. Safe to stop at any instant: no session goes half.
+    /// Evicts sessions until the store is within its caps. Safe to stop at any instant: no session is evicted by half.
     pub fn retain(&self, options: &RetainOptions) -> Result<RetainReport> {
         let started = Instant::now();
         let _lock = lock_file(&self.memory.home.join("sweep.lock"), || {})?;
@@ -164,7 +164,7 @@ impl Upkeep<'_> {
         retained
     }
 
-    /// What [`Upkeep::retain`] would do, as far as sizes can be told before. Writes nothing.
+    /// Returns what [`Upkeep::retain`] would do, as far as sizes can be estimated. Writes nothing.
     pub fn retain_plan(&self, options: &RetainOptions) -> Result<RetainReport> {
         let mut usage = disk_bytes(&self.memory.home);
         let mut report = RetainReport::default();
@@ -188,14 +188,14 @@ impl Upkeep<'_> {
         Ok(report)
     }
 
-    /// Pins a session, which is never evicted then, or lets it go again.
+    /// Pins a session, which is never evicted then, or unpins it.
     pub fn pin(&self, session: &str, pinned: bool) -> Result<String> {
         let row = self.memory.sessions().row(session)?;
         self.memory.store.pin(row.id, pinned)?;
         Ok(row.session)
     }
 
-    /// Lets the next sweep read an evicted session anew from its source files, and pins it. Returns its id and those files.
+    /// Marks an evicted session to be imported again by the next sweep, and pins it. Returns its id and its source files.
     pub fn restore(&self, session: &str) -> Result<(String, Vec<String>)> {
         let _lock = lock_file(&self.memory.home.join("sweep.lock"), || {})?;
         let row = self.memory.sessions().row(session)?;
@@ -214,7 +214,7 @@ impl Upkeep<'_> {
         Ok((row.session, paths.into_iter().filter(there).collect()))
     }
 
-    /// Evicts what the caps leave no room for; the caller holds the sweep's lock.
+    /// Evicts sessions until the store is within its caps; the caller holds the sweep's lock.
     pub(crate) fn keep_within(&self, options: &RetainOptions) -> Result<RetainReport> {
         let mut report = RetainReport::default();
         let before = disk_bytes(&self.memory.home);

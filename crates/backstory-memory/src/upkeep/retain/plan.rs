@@ -1,4 +1,4 @@
-//! Which session goes next.
+//! Order of evictions.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ const DAY_MS: i64 = 24 * 3600 * 1000;
 /// A time before this one (September 2001) is that of a clock that was never set.
 const PLAUSIBLE: TimeMs = TimeMs::new(1_000_000_000_000);
 
-/// When nothing happened for so many days, the clock is more likely to be wrong than the history.
+/// Days without any activity after which the clock is more likely to be wrong than the history.
 const MOST_IDLE_DAYS: i64 = 400;
 
 /// The sessions that are left, oldest first.
@@ -71,7 +71,7 @@ impl Plan {
         plan
     }
 
-    /// How many bytes may remain after a pass; `None` when it has nothing to do.
+    /// Returns the number of bytes that may remain after a pass; `None` when it has nothing to do.
     pub(super) fn bound(&self, pass: Pass) -> Option<u64> {
         match pass {
             Pass::MaxAge => self.old_before.map(|_| 0),
@@ -99,7 +99,7 @@ impl Plan {
         next.map(|(_, session)| session)
     }
 
-    /// How many events are left.
+    /// Returns the number of events that are left.
     pub(super) fn events(&self) -> u64 {
         let unpinned = self.analysed.iter().chain(&self.others);
         let sessions = unpinned.map(|(_, session)| session).chain(&self.pinned);
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-/// What is told of a session that goes.
+/// Returns the report of a session's eviction.
 pub(super) fn eviction(session: &Evictable, pass: Pass, now: TimeMs) -> Eviction {
     Eviction {
         session: session.name.clone(),
@@ -144,7 +144,7 @@ pub(super) fn eviction(session: &Evictable, pass: Pass, now: TimeMs) -> Eviction
     }
 }
 
-/// When a session was active last. A time that cannot be is no reason to go first, nor to stay for ever: the file's counts then.
+/// Returns the time of a session's last activity. An impossible time is no reason to be evicted first, nor never: the file's counts then.
 fn active_at(session: &Evictable, now: TimeMs) -> Option<TimeMs> {
     let plausible = |at: &TimeMs| (PLAUSIBLE..=now).contains(at);
     session

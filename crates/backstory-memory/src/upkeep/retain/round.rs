@@ -1,6 +1,6 @@
 //! One round of evictions: chosen, written down, carried out, the room given back.
 //!
-//! What is chosen is stored before the first session goes. A run that is stopped anywhere leaves its choice to the next one, which
+//! The choice is stored before the first session is evicted. A run that is stopped anywhere leaves its choice to the next one, which
 //! carries it out instead of choosing anew from files that are half cleaned up, so no more sessions go than without the stop.
 //! It is chosen with care that one round is enough: how small the index becomes differs from run to run.
 
