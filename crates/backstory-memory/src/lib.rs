@@ -99,7 +99,9 @@ mod whole;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use backstory_redact::Redactor;
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
@@ -229,6 +231,22 @@ impl Memory {
     /// Like [`Memory::open_existing`], for a short look that leaves even the files alone that readers share.
     pub fn open_untouched(home: &Path) -> Result<Option<Self>> {
         Ok(Store::open_untouched(home)?.map(|store| Memory::of(home, store)))
+    }
+
+    /// Opens the memory in a folder, for those who cannot wait longer than this for other processes.
+    pub fn open_within(home: &Path, wait: Duration) -> Result<Self> {
+        Ok(Memory::of(home, Store::open_within(home, wait)?))
+    }
+
+    /// Opens the memory once more, to read it in another thread.
+    pub fn open_reader(&self) -> Result<Option<Memory>> {
+        let open_store = self.store.reader_opener();
+        Ok(open_store(&self.home)?.map(|store| Memory::of(&self.home, store)))
+    }
+
+    /// Returns a redactor with the key of the store, so that the same secret has the same marker everywhere.
+    pub fn store_redactor(&self) -> Result<Redactor> {
+        Ok(Redactor::new(self.redaction_key()?))
     }
 
     fn of(home: &Path, store: Store) -> Self {

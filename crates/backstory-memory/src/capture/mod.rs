@@ -12,7 +12,6 @@ mod work;
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::time::Duration;
 
 use backstory_agents::hook::{EventContent, Happening, HookInput};
 use backstory_event::EventKey;
@@ -22,7 +21,6 @@ use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
-use crate::Upkeep;
 use crate::code::FileScan;
 use crate::error::Result;
 use crate::import::project::project_of;
@@ -245,13 +243,6 @@ impl Capture {
     }
 }
 
-impl Memory {
-    /// Opens the memory in a folder, for those who cannot wait longer than this for other processes.
-    pub fn open_within(home: &Path, wait: Duration) -> Result<Self> {
-        Ok(Memory::of(home, Store::open_within(home, wait)?))
-    }
-}
-
 /// Events captured by hooks, and the queue of what is to be done about them.
 pub struct Captures<'m> {
     pub(crate) memory: &'m Memory,
@@ -262,23 +253,7 @@ impl Captures<'_> {
     pub fn store(&self, cleaned: &Capture, redactor: Option<&Redactor>) -> Result<Captured> {
         cleaned.store(&self.memory.store, redactor)
     }
-}
 
-impl Memory {
-    /// Returns a redactor with the key of the store, so that the same secret has the same marker everywhere.
-    pub fn store_redactor(&self) -> Result<Redactor> {
-        Ok(Redactor::new(self.redaction_key()?))
-    }
-}
-
-impl Upkeep<'_> {
-    /// Leaves the store so that the next hook finds it ready.
-    pub fn tidy_now(&self) -> Result<()> {
-        Ok(self.memory.store.tidy_now()?)
-    }
-}
-
-impl Captures<'_> {
     /// Renews the function maps of the files that a captured tool use wrote, and returns what was found in them. Large ones are left to
     /// a sweep, those with a secret in their path are left out.
     pub fn see_written(

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use backstory_agents::hook::Happening;
 use backstory_event::{Seq, SessionId, SessionName, TimeMs};
 use backstory_store::{
-    Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, SessionHead,
-    ToldEvent, try_lock_file,
+    Damage, Item, ItemFilter, ItemKind, ItemOutcome, MOST_ATTEMPTS, SAME_TIME_MS, ToldEvent,
+    try_lock_file,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Captures;
 use crate::Memory;
-use crate::Sessions;
 use crate::error::Result;
 use crate::import::discover::{Problem, Sources};
 use crate::import::sweep::ImportOptions;
@@ -136,19 +135,7 @@ impl Captures<'_> {
     pub fn has_work(&self, now: TimeMs) -> Result<bool> {
         Ok(self.memory.store.has_work(now)?)
     }
-}
 
-impl Sessions<'_> {
-    /// Returns agent, id and title of the sessions of these rows.
-    pub fn heads(
-        &self,
-        rows: impl IntoIterator<Item = SessionId>,
-    ) -> Result<HashMap<SessionId, SessionHead>> {
-        Ok(self.memory.store.session_heads(rows)?)
-    }
-}
-
-impl Captures<'_> {
     /// Decides what becomes of the items of one session, once its log has been read.
     fn settle_session(
         &self,

@@ -86,6 +86,8 @@ impl Memory {
                         .with("events", report.events)
                         .with("bytes", report.bytes_read)
                         .with("seconds", seconds(took.as_secs_f64()))
+                        .with("edits_at_hand", report.edits_at_hand)
+                        .with("edits_read_back", report.edits_read_back)
                         .with("passes", passes),
                 );
                 events

@@ -90,6 +90,14 @@ impl Sessions<'_> {
         Ok(())
     }
 
+    /// Returns agent, id and title of the sessions of these rows.
+    pub fn heads(
+        &self,
+        rows: impl IntoIterator<Item = SessionId>,
+    ) -> Result<HashMap<SessionId, SessionHead>> {
+        Ok(self.memory.store.session_heads(rows)?)
+    }
+
     /// Returns the shortest text by which [`Sessions::row`] finds this session: the beginning of its id, of at least 8 characters.
     pub fn short_id(&self, agent: &str, session: &str) -> Result<String> {
         Ok(self.memory.store.short_id(agent, session)?)

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use backstory_event::StreamId;
-use backstory_store::{EventRange, SessionRow, StreamRow, View};
+use backstory_store::{EventRange, SessionRow, StreamRow};
 
 use super::messages::Messages;
 use super::records::Events;
@@ -61,19 +61,6 @@ impl<'m> Sessions<'m> {
             memory: self.memory,
             row,
         }
-    }
-}
-
-impl Memory {
-    /// Returns one view of the memory for as long as it lives: what others write meanwhile is not seen. One at a time.
-    pub fn read_view(&self) -> Result<View<'_>> {
-        Ok(self.store.view()?)
-    }
-
-    /// Opens the memory once more, to read it in another thread.
-    pub fn open_reader(&self) -> Result<Option<Memory>> {
-        let open_store = self.store.reader_opener();
-        Ok(open_store(&self.home)?.map(|store| Memory::of(&self.home, store)))
     }
 }
 

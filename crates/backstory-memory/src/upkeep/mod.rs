@@ -39,6 +39,11 @@ impl<T> WithDamage<T> {
 }
 
 impl Upkeep<'_> {
+    /// Leaves the store so that the next hook finds it ready.
+    pub fn tidy_now(&self) -> Result<()> {
+        Ok(self.memory.store.tidy_now()?)
+    }
+
     /// Checks whether the store is sound.
     pub fn health(&self) -> Result<Health> {
         Ok(self.memory.store.health()?)

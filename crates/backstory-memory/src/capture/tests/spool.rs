@@ -1,5 +1,7 @@
 //! Captures that wait are whole, private, without secrets, and stored once.
 
+use std::time::Duration;
+
 use std::time::SystemTime;
 
 use backstory_redact::{RULES, planted};
