@@ -16,7 +16,7 @@ use super::shared::Shared;
 use crate::host::{ContextRequest, Host, Refusal};
 
 /// Size of the largest answer; clients that want more read the store themselves.
-const LONGEST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// State of a thread that answers requests.
 pub(super) struct Answers<'a> {
@@ -41,7 +41,7 @@ impl<'a> Answers<'a> {
             _ => Err(Refusal::new(404, "there is no such path")),
         };
         match answer.map(|answer| json_response(200, &answer)) {
-            Ok(answer) if answer.len() > LONGEST_ANSWER => failure(413, "the answer is too long"),
+            Ok(answer) if answer.len() > MAX_ANSWER_BYTES => failure(413, "the answer is too long"),
             Ok(answer) => answer,
             Err(refusal) => failure(refusal.status, &refusal.reason),
         }

@@ -15,7 +15,7 @@ use nix::unistd::geteuid;
 
 use super::connection::peer;
 use super::http::{self, Response};
-use super::place::Info;
+use super::place::WorkerInfo;
 
 /// A worker that lives takes a connection at once.
 const CONNECT_WITHIN: Duration = Duration::from_millis(20);
@@ -24,10 +24,10 @@ const CONNECT_WITHIN: Duration = Duration::from_millis(20);
 const CONNECT_AGAIN: Duration = Duration::from_millis(1);
 
 /// Size of the largest answer that is read.
-const LONGEST_ANSWER: usize = 8 << 20;
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
 /// Request to a worker.
-pub struct Question<'a> {
+pub struct WorkerRequest<'a> {
     /// Method of HTTP.
     pub method: &'a str,
     /// The route.
@@ -40,10 +40,10 @@ pub struct Question<'a> {
     pub within: Duration,
 }
 
-impl Question<'_> {
+impl WorkerRequest<'_> {
     /// Returns a request without parameters and body.
     pub(super) fn plain(method: &'static str, path: &'static str, within: Duration) -> Self {
-        Question {
+        WorkerRequest {
             method,
             path,
             parameters: &[],
@@ -54,10 +54,10 @@ impl Question<'_> {
 }
 
 /// Asks a worker; `None` when there is no whole answer in time, whatever the reason.
-pub fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
+pub fn ask_worker(worker: &WorkerInfo, question: &WorkerRequest<'_>) -> Option<Response> {
     let deadline = Instant::now() + question.within;
     let mut stream = connected(&worker.socket, deadline)?;
-    let Question {
+    let WorkerRequest {
         method,
         path,
         parameters,
@@ -79,7 +79,7 @@ pub fn ask(worker: &Info, question: &Question<'_>) -> Option<Response> {
         match stream.read(&mut piece) {
             // The worker closes when all is said.
             Ok(0) => return http::parse_response(&bytes),
-            Ok(read) if bytes.len() + read > LONGEST_ANSWER => return None,
+            Ok(read) if bytes.len() + read > MAX_RESPONSE_BYTES => return None,
             Ok(read) => bytes.extend_from_slice(&piece[..read]),
             Err(error) => waited(&error, &stream, PollFlags::POLLIN, deadline)?,
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{Uid, geteuid};
 
-use super::http::{LONGEST_REQUEST, Parsed, Request, parse_request};
+use super::http::{MAX_REQUEST_BYTES, Parsed, Request, parse_request};
 
 /// Time that a client has to send its request, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -138,7 +138,7 @@ impl Connection {
 fn read(stream: &mut UnixStream, bytes: &mut Vec<u8>) -> Progress {
     let mut piece = [0; 4 << 10];
     loop {
-        let room = (LONGEST_REQUEST - bytes.len()).min(piece.len());
+        let room = (MAX_REQUEST_BYTES - bytes.len()).min(piece.len());
         match stream.read(&mut piece[..room]) {
             Ok(0) => return Progress::Ends,
             Ok(read) => {

@@ -3,10 +3,10 @@
 use crate::version;
 
 /// Size of the largest request that is read, head and body together.
-pub(super) const LONGEST_REQUEST: usize = 16 << 10;
+pub(super) const MAX_REQUEST_BYTES: usize = 16 << 10;
 
 /// Maximum number of headers; no honest client sends more.
-const MOST_HEADERS: usize = 32;
+const MAX_HEADERS: usize = 32;
 
 /// Request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,11 +41,11 @@ pub struct Response {
 
 /// Reads a request.
 pub(super) fn parse_request(bytes: &[u8]) -> Parsed {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let head = match request.parse(bytes) {
         Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) if bytes.len() < LONGEST_REQUEST => return Parsed::Partial,
+        Ok(httparse::Status::Partial) if bytes.len() < MAX_REQUEST_BYTES => return Parsed::Partial,
         Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
             return Parsed::Wrong(431);
         }
@@ -60,7 +60,7 @@ pub(super) fn parse_request(bytes: &[u8]) -> Parsed {
     let Some(length) = content_length(request.headers) else {
         return Parsed::Wrong(400);
     };
-    if length > LONGEST_REQUEST - head.min(LONGEST_REQUEST) {
+    if length > MAX_REQUEST_BYTES - head.min(MAX_REQUEST_BYTES) {
         return Parsed::Wrong(413);
     }
     let Some(body) = bytes.get(head..head + length) else {
@@ -123,7 +123,7 @@ pub(super) fn response(status: u16, body: &[u8]) -> Vec<u8> {
 
 /// Reads a response; `None` as long as it is not whole.
 pub(super) fn parse_response(bytes: &[u8]) -> Option<Response> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(head) = response.parse(bytes).ok()? else {
         return None;
@@ -254,7 +254,7 @@ mod tests {
         }
         let headers: Vec<String> = (0..40).map(|number| format!("x{number}: y")).collect();
         check(&with(&headers.join("\r\n")), "431");
-        check(&format!("GET /{}", "a".repeat(LONGEST_REQUEST)), "431");
+        check(&format!("GET /{}", "a".repeat(MAX_REQUEST_BYTES)), "431");
     }
 
     #[test]

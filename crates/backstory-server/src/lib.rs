@@ -22,13 +22,15 @@ mod shared;
 mod version;
 
 pub use api::OpenMemory;
-pub use client::{Question, ask};
+pub use client::{WorkerRequest, ask_worker};
 pub use error::{Error, Result};
 pub use host::{ContextRequest, Host, Refusal};
 pub use http::Response;
-pub use life::{Held, LEAVE_WITHIN, LOOK_AGAIN, Running, Stopped, health, state, stop};
-pub use listen::{TakenOver, bind, take_over};
-pub use place::{Info, Place, spools};
+pub use life::{
+    LEAVE_TIMEOUT, POLL_INTERVAL, StopOutcome, WorkerLock, WorkerState, health, state, stop,
+};
+pub use listen::{TakenOver, bind_socket, take_over};
+pub use place::{WorkerFiles, WorkerInfo, spool_folders};
 pub use serve::{catch_signals, serve};
 pub use shared::Presence;
 pub use version::{compare_versions, version};

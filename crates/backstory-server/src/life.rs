@@ -8,34 +8,34 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::client::{Question, ask};
-use super::place::{Info, Known, Place};
+use super::client::{WorkerRequest, ask_worker};
+use super::place::{Known, WorkerFiles, WorkerInfo};
 use crate::error::{Error, Result};
 
 /// Time that an older worker, or one that is told to stop, has to leave.
-pub const LEAVE_WITHIN: Duration = Duration::from_secs(10);
+pub const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A worker that was killed is gone after this at the latest.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 /// Maximum wait for the answer to `/health` and `/api/leave`.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 /// Interval at which a change of state is looked for.
-pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The lock of a store's worker. Dropping it removes the worker's files.
-pub struct Held {
-    place: Place,
+pub struct WorkerLock {
+    place: WorkerFiles,
     _lock: File,
     known: Known,
 }
 
-impl Held {
+impl WorkerLock {
     /// Takes the lock, if nobody holds it, and cleans up after a worker that was killed.
-    pub fn take(place: &Place) -> Result<Option<Self>> {
+    pub fn take(place: &WorkerFiles) -> Result<Option<Self>> {
         let taken = try_lock_file(&place.lock()).map_err(backstory_memory::Error::from)?;
         let Some(lock) = taken else {
             return Ok(None);
         };
-        let held = Held {
+        let held = WorkerLock {
             known: Known::new(place.lock(), &lock),
             place: place.clone(),
             _lock: lock,
@@ -61,27 +61,27 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for WorkerLock {
     fn drop(&mut self) {
         self.clean();
     }
 }
 
 /// State of a running worker.
-pub struct Running {
+pub struct WorkerState {
     /// `None` while it starts or leaves.
-    pub info: Option<Info>,
+    pub info: Option<WorkerInfo>,
     /// Its answer to `/health`; `None` when it does not answer.
     pub health: Option<Value>,
 }
 
 /// The worker of a store; `None` when there is none, and then nothing of it is left either.
-pub fn state(place: &Place) -> Result<Option<Running>> {
-    if !place.lock().exists() || Held::take(place)?.is_some() {
+pub fn state(place: &WorkerFiles) -> Result<Option<WorkerState>> {
+    if !place.lock().exists() || WorkerLock::take(place)?.is_some() {
         return Ok(None);
     }
     let info = place.read_info();
-    Ok(Some(Running {
+    Ok(Some(WorkerState {
         health: info.as_ref().and_then(health),
         info,
     }))
@@ -89,7 +89,7 @@ pub fn state(place: &Place) -> Result<Option<Running>> {
 
 /// Outcome of stopping a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopOutcome {
     /// There was none.
     NotRunning,
     /// It finished what it had in hand.
@@ -99,9 +99,9 @@ pub enum Stopped {
 }
 
 /// Stops the worker of a store.
-pub fn stop(place: &Place) -> Result<Stopped> {
-    if !place.lock().exists() || Held::take(place)?.is_some() {
-        return Ok(Stopped::NotRunning);
+pub fn stop(place: &WorkerFiles) -> Result<StopOutcome> {
+    if !place.lock().exists() || WorkerLock::take(place)?.is_some() {
+        return Ok(StopOutcome::NotRunning);
     }
     let started = Instant::now();
     let (mut asked, mut signaled, mut killed) = (false, false, false);
@@ -113,38 +113,38 @@ pub fn stop(place: &Place) -> Result<Stopped> {
             if !asked && !signaled {
                 signaled = signal(&info, Signal::SIGTERM);
             }
-            if !killed && started.elapsed() > LEAVE_WITHIN {
+            if !killed && started.elapsed() > LEAVE_TIMEOUT {
                 killed = signal(&info, Signal::SIGKILL);
             }
         }
-        if Held::take(place)?.is_some() || !place.lock().exists() {
+        if WorkerLock::take(place)?.is_some() || !place.lock().exists() {
             return Ok(if killed {
-                Stopped::Killed
+                StopOutcome::Killed
             } else {
-                Stopped::Left
+                StopOutcome::Left
             });
         }
-        if started.elapsed() > LEAVE_WITHIN + DIES_WITHIN {
+        if started.elapsed() > LEAVE_TIMEOUT + DIES_WITHIN {
             return Err(Error::Stays);
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Asks a worker to leave; returns whether it will.
-pub(super) fn tell_to_leave(info: &Info) -> bool {
-    let question = Question::plain("POST", "/api/leave", ASK_WITHIN);
-    ask(info, &question).is_some_and(|answer| answer.status == 200)
+pub(super) fn tell_to_leave(info: &WorkerInfo) -> bool {
+    let question = WorkerRequest::plain("POST", "/api/leave", ASK_WITHIN);
+    ask_worker(info, &question).is_some_and(|answer| answer.status == 200)
 }
 
 /// Returns the worker's answer to `/health`.
-pub fn health(info: &Info) -> Option<Value> {
-    let answer = ask(info, &Question::plain("GET", "/health", ASK_WITHIN))?;
+pub fn health(info: &WorkerInfo) -> Option<Value> {
+    let answer = ask_worker(info, &WorkerRequest::plain("GET", "/health", ASK_WITHIN))?;
     serde_json::from_slice(&answer.body).ok()
 }
 
 /// Sends a signal to a worker.
-pub(super) fn signal(info: &Info, signal: Signal) -> bool {
+pub(super) fn signal(info: &WorkerInfo, signal: Signal) -> bool {
     // Zero and less would be groups of processes.
     info.pid > 1 && kill(Pid::from_raw(info.pid), signal).is_ok()
 }

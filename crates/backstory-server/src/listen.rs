@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use nix::sys::socket::{Backlog, listen};
 
-use super::life::{Held, LEAVE_WITHIN, LOOK_AGAIN, health, signal, tell_to_leave};
-use super::place::{Info, Place};
+use super::life::{LEAVE_TIMEOUT, POLL_INTERVAL, WorkerLock, health, signal, tell_to_leave};
+use super::place::{WorkerFiles, WorkerInfo};
 use crate::error::{Error, Result};
 use crate::version::{compare_versions, version};
 
@@ -22,18 +22,18 @@ const BACKLOG: i32 = 1024;
 /// Outcome of an attempt to become the worker.
 pub enum TakenOver {
     /// This process is the worker.
-    Ours(Held),
+    Ours(WorkerLock),
     /// Another one is, and is not older.
-    Theirs(Info),
+    Theirs(WorkerInfo),
 }
 
 /// Becomes the worker, unless there is one that is not older. An older one is asked to leave.
-pub fn take_over(place: &Place) -> Result<TakenOver> {
+pub fn take_over(place: &WorkerFiles) -> Result<TakenOver> {
     let started = Instant::now();
     let mut asked = false;
     let mut signaled = false;
     loop {
-        if let Some(held) = Held::take(place)? {
+        if let Some(held) = WorkerLock::take(place)? {
             return Ok(TakenOver::Ours(held));
         }
         // Nothing is told while one starts, and while one leaves.
@@ -51,15 +51,15 @@ pub fn take_over(place: &Place) -> Result<TakenOver> {
                 signaled = true;
             }
         }
-        if started.elapsed() > LEAVE_WITHIN {
+        if started.elapsed() > LEAVE_TIMEOUT {
             return Err(Error::OtherStays);
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 /// Opens the socket at the first place that can be used.
-pub fn bind(place: &Place) -> Result<(UnixListener, PathBuf)> {
+pub fn bind_socket(place: &WorkerFiles) -> Result<(UnixListener, PathBuf)> {
     let mut failed = None;
     for path in place.sockets() {
         // Of one that was killed before it could tell where it is.

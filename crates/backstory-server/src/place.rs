@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 /// An address has room for 108 bytes on Linux, 104 on macOS, and some systems want less.
-const LONGEST_SOCKET: usize = 100;
+const MAX_SOCKET_PATH_BYTES: usize = 100;
 
 /// Size of the largest info file of a worker that is read.
 const MAX_INFO_BYTES: u64 = 64 << 10;
 
 /// The files of one store's worker.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct WorkerFiles {
     /// The store's folder.
     folder: PathBuf,
     /// Folders for what lives only as long as a process.
@@ -26,7 +26,7 @@ pub struct Place {
 
 /// Process, version, socket and start of a worker, which it writes to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Info {
+pub struct WorkerInfo {
     /// Its process.
     pub pid: i32,
     /// Its version.
@@ -37,12 +37,12 @@ pub struct Info {
     pub started_at: String,
 }
 
-impl Place {
+impl WorkerFiles {
     /// Returns the place of a store's worker; creates nothing. Sockets may lie in the runtime homes, the first one that is private.
     pub fn new(store: &Path, runtime_homes: Vec<PathBuf>) -> Self {
         // The same store by another name has the same worker.
         let folder = std::fs::canonicalize(store);
-        Place {
+        WorkerFiles {
             folder: folder.unwrap_or_else(|_| store.to_path_buf()),
             runtime_homes,
         }
@@ -72,17 +72,17 @@ impl Place {
         own.into_iter()
             .chain(elsewhere)
             .filter(|path| path.to_str().is_some())
-            .filter(|path| path.as_os_str().len() <= LONGEST_SOCKET)
+            .filter(|path| path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES)
     }
 
     /// Returns the info that the worker wrote, whether it still lives or not.
-    pub fn read_info(&self) -> Option<Info> {
+    pub fn read_info(&self) -> Option<WorkerInfo> {
         let text = read_own_file(&self.info(), MAX_INFO_BYTES)?;
         serde_json::from_slice(&text).ok()
     }
 
     /// Writes pid and info. Only the holder of the lock may.
-    pub fn write_info(&self, info: &Info) -> io::Result<()> {
+    pub fn write_info(&self, info: &WorkerInfo) -> io::Result<()> {
         write_private(&self.pid(), format!("{}\n", info.pid).as_bytes())?;
         let text = serde_json::to_vec(info).map_err(io::Error::from)?;
         write_private(&self.info(), &text)
@@ -108,7 +108,7 @@ impl Place {
 }
 
 /// Returns the folders where a store's captures may wait when its own cannot be written to; none of these is made here.
-pub fn spools(store: &Path, runtime_homes: Vec<PathBuf>) -> Vec<PathBuf> {
+pub fn spool_folders(store: &Path, runtime_homes: Vec<PathBuf>) -> Vec<PathBuf> {
     let folder = std::fs::canonicalize(store);
     let hash = hash(folder.as_deref().unwrap_or(store));
     let homes = runtime_homes.into_iter();

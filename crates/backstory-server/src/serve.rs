@@ -17,30 +17,30 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::api;
 use super::connection::{Connection, Progress};
 use super::http::{Request, response};
-use super::life::Held;
-use super::place::Info;
+use super::life::WorkerLock;
+use super::place::WorkerInfo;
 use super::pool::Pool;
 use super::shared::{Presence, Shared};
 use crate::host::Host;
 
 /// Maximum number of clients at once, if the system allows so many files.
-const MOST_CONNECTIONS: u64 = 1024;
+const MAX_CONNECTIONS: u64 = 1024;
 /// Files that are not connections: the store's, the index's, and some to spare.
 const OTHER_FILES: u64 = 128;
 /// Clients that are accepted before the connections that are open are served again.
-const AT_ONCE: usize = 64;
+const MAX_CLIENTS_AT_ONCE: usize = 64;
 /// Bytes of all answers together that wait to be taken.
-const MOST_OUTGOING: usize = 8 << 20;
+const MAX_OUTGOING_BYTES: usize = 8 << 20;
 /// Interval at which the worker checks whether it should stay.
 const TICK: Duration = Duration::from_secs(1);
 /// The same while it finishes requests, for the end of rounds does not wake it.
-const DRAIN_TICK: Duration = Duration::from_millis(20);
+const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
 /// Time in which requests are finished after the worker is told to leave.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The loop and all that it looks after.
 struct Server {
-    info: Info,
+    info: WorkerInfo,
     connections: BTreeMap<u64, Connection>,
     next: u64,
     most: usize,
@@ -66,10 +66,10 @@ pub fn catch_signals() -> io::Result<UnixStream> {
 
 /// Serves until there is a reason to leave: a signal, a request, nothing to do for `idle`, or a store that is gone.
 pub fn serve(
-    held: &Held,
+    held: &WorkerLock,
     listener: UnixListener,
     signals: &UnixStream,
-    info: Info,
+    info: WorkerInfo,
     host: Arc<dyn Host>,
     idle: Duration,
 ) -> io::Result<()> {
@@ -109,8 +109,8 @@ pub fn serve(
     held.clean();
     drop(listener);
     shared.presence.leave();
-    let until = Instant::now() + DRAIN;
-    server.tick = DRAIN_TICK;
+    let until = Instant::now() + DRAIN_TIMEOUT;
+    server.tick = DRAIN_INTERVAL;
     server
         .connections
         .retain(|_, connection| !connection.is_reading());
@@ -212,7 +212,7 @@ impl Server {
     }
 
     fn let_in(&mut self, listener: &UnixListener) {
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_CLIENTS_AT_ONCE {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -289,7 +289,7 @@ impl Server {
 
     fn answer(&mut self, id: u64, mut answer: Vec<u8>) {
         let outgoing = self.connections.values().map(Connection::outgoing);
-        if outgoing.sum::<usize>() + answer.len() > MOST_OUTGOING {
+        if outgoing.sum::<usize>() + answer.len() > MAX_OUTGOING_BYTES {
             answer = api::failure(503, "too many answers wait to be taken");
         }
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -317,7 +317,7 @@ impl Server {
 
 /// Returns the maximum number of clients, after asking the system for more files.
 fn most_connections() -> usize {
-    let wanted = MOST_CONNECTIONS + OTHER_FILES;
+    let wanted = MAX_CONNECTIONS + OTHER_FILES;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return 64;
     };
@@ -327,9 +327,7 @@ fn most_connections() -> usize {
         } else {
             soft
         };
-    files
-        .saturating_sub(OTHER_FILES)
-        .clamp(16, MOST_CONNECTIONS) as usize
+    files.saturating_sub(OTHER_FILES).clamp(16, MAX_CONNECTIONS) as usize
 }
 
 /// Returns the worker's resident memory, where the system says.

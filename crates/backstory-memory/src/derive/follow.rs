@@ -35,16 +35,16 @@ pub trait EventSink {
     fn sessions(&mut self) -> io::Result<Vec<SessionName>>;
 
     /// Begins with a session whose events from `from` on are new or have changed. Returns the first event that it must see.
-    fn begin(&mut self, session: &SessionHead, from: Seq) -> io::Result<Seq>;
+    fn begin_session(&mut self, session: &SessionHead, from: Seq) -> io::Result<Seq>;
 
     /// Takes the next event of the session.
-    fn take(&mut self, event: &EventView<'_>) -> io::Result<()>;
+    fn receive_event(&mut self, event: &EventView<'_>) -> io::Result<()>;
 
     /// Ends the session. The sink must have stored its events durably when this returns.
-    fn end(&mut self, session: &SessionHead) -> io::Result<()>;
+    fn end_session(&mut self, session: &SessionHead) -> io::Result<()>;
 
     /// Removes its data of a session that the memory no longer has.
-    fn remove(&mut self, session: &SessionName) -> io::Result<()>;
+    fn remove_session(&mut self, session: &SessionName) -> io::Result<()>;
 }
 
 /// Result of [`Memory::follow`].
@@ -99,7 +99,7 @@ impl Follower<'_> {
         let known: HashSet<SessionName> = heads.values().map(SessionHead::name).collect();
         for session in self.sink.sessions().map_err(sink_error)? {
             if !known.contains(&session) {
-                self.sink.remove(&session).map_err(sink_error)?;
+                self.sink.remove_session(&session).map_err(sink_error)?;
                 self.report.removed += 1;
             }
         }
@@ -107,7 +107,10 @@ impl Follower<'_> {
     }
 
     fn give_session(&mut self, store: &Store, head: &SessionHead, lag: &Lag) -> Result<()> {
-        let from = self.sink.begin(head, lag.from).map_err(sink_error)?;
+        let from = self
+            .sink
+            .begin_session(head, lag.from)
+            .map_err(sink_error)?;
         visit_stored(
             store,
             head.id,
@@ -115,11 +118,11 @@ impl Follower<'_> {
             EventRange::From(from),
             |view| {
                 self.report.events += 1;
-                self.sink.take(&view).map_err(sink_error)
+                self.sink.receive_event(&view).map_err(sink_error)
             },
         )?;
         self.report.sessions += 1;
-        self.sink.end(head).map_err(sink_error)
+        self.sink.end_session(head).map_err(sink_error)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::cli::{WorkerAction, WorkerArgs};
 use crate::error::Error;
 use crate::output::{counted, local_time, print_json, say, short_bytes};
 use crate::setting::Setting;
-use crate::worker::{Info, Scope, Stopped, go_round, start, start_daemon, state, stop};
+use crate::worker::{Scope, StopOutcome, WorkerInfo, go_round, start, start_daemon, state, stop};
 
 pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error> {
     let json = arguments.json;
@@ -43,21 +43,21 @@ pub(super) fn run(setting: Setting, arguments: &WorkerArgs) -> Result<(), Error>
             let stopped = stop(&setting)?;
             if json {
                 return print_json(&json!({
-                    "stopped": stopped != Stopped::NotRunning,
-                    "killed": stopped == Stopped::Killed,
+                    "stopped": stopped != StopOutcome::NotRunning,
+                    "killed": stopped == StopOutcome::Killed,
                 }));
             }
             say(match stopped {
-                Stopped::NotRunning => "the worker is not running",
-                Stopped::Left => "the worker has left",
-                Stopped::Killed => "the worker did not answer and was killed",
+                StopOutcome::NotRunning => "the worker is not running",
+                StopOutcome::Left => "the worker has left",
+                StopOutcome::Killed => "the worker did not answer and was killed",
             })
         }
         WorkerAction::Status => status(&setting, json),
     }
 }
 
-fn print_started(info: &Info, is_new: bool, json: bool) -> Result<(), Error> {
+fn print_started(info: &WorkerInfo, is_new: bool, json: bool) -> Result<(), Error> {
     if json {
         let mut value = info_json(info);
         value["started"] = is_new.into();
@@ -110,7 +110,7 @@ fn status(setting: &Setting, json: bool) -> Result<(), Error> {
     say(&format!("{}{memory}", counted(requests, "request")))
 }
 
-fn info_json(info: &Info) -> Value {
+fn info_json(info: &WorkerInfo) -> Value {
     json!({
         "pid": info.pid,
         "version": info.version,

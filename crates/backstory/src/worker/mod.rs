@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use backstory_server::Place;
-pub(crate) use backstory_server::{Info, Question, Running, Stopped, ask, version};
+use backstory_server::WorkerFiles;
+pub(crate) use backstory_server::{
+    StopOutcome, WorkerInfo, WorkerRequest, WorkerState, ask_worker, version,
+};
 pub(crate) use round::{Scope, go_round};
 pub(crate) use start::{start, start_daemon, start_detached};
 
@@ -22,21 +24,21 @@ use crate::error::Error;
 use crate::setting::{Setting, runtime_homes};
 
 /// The place of the worker of a store.
-pub(crate) fn place_of(setting: &Setting) -> Place {
-    Place::new(&setting.store, runtime_homes(geteuid().as_raw()))
+pub(crate) fn place_of(setting: &Setting) -> WorkerFiles {
+    WorkerFiles::new(&setting.store, runtime_homes(geteuid().as_raw()))
 }
 
 /// Returns the folders where a store's captures may wait when its own cannot be written to; none of these is made here.
-pub(crate) fn spools(store: &Path) -> Vec<PathBuf> {
-    backstory_server::spools(store, runtime_homes(geteuid().as_raw()))
+pub(crate) fn spool_folders(store: &Path) -> Vec<PathBuf> {
+    backstory_server::spool_folders(store, runtime_homes(geteuid().as_raw()))
 }
 
 /// The worker of a store; `None` when there is none, and then nothing of it is left either.
-pub(crate) fn state(setting: &Setting) -> Result<Option<Running>, Error> {
+pub(crate) fn state(setting: &Setting) -> Result<Option<WorkerState>, Error> {
     Ok(backstory_server::state(&place_of(setting))?)
 }
 
 /// Stops the worker of a store.
-pub(crate) fn stop(setting: &Setting) -> Result<Stopped, Error> {
+pub(crate) fn stop(setting: &Setting) -> Result<StopOutcome, Error> {
     Ok(backstory_server::stop(&place_of(setting))?)
 }

@@ -12,8 +12,8 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{close, setsid};
 
 use backstory_server::{
-    Info, LEAVE_WITHIN, LOOK_AGAIN, Place, TakenOver, bind, catch_signals, compare_versions,
-    health, serve, take_over, version,
+    LEAVE_TIMEOUT, POLL_INTERVAL, TakenOver, WorkerFiles, WorkerInfo, bind, catch_signals,
+    compare_versions, health, serve, take_over, version,
 };
 
 use super::host::ProgramHost;
@@ -33,7 +33,7 @@ pub(crate) fn start(
     setting: Setting,
     detached: bool,
     idle: Duration,
-    begun: impl FnOnce(&Info, bool) -> Result<(), Error>,
+    begun: impl FnOnce(&WorkerInfo, bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if detached {
         detach()?;
@@ -47,8 +47,8 @@ pub(crate) fn start(
         TakenOver::Ours(held) => held,
         TakenOver::Theirs(info) => return begun(&info, false),
     };
-    let (listener, socket) = bind(&place)?;
-    let info = Info {
+    let (listener, socket) = bind_socket(&place)?;
+    let info = WorkerInfo {
         pid: std::process::id().cast_signed(),
         version: version().to_string(),
         socket,
@@ -76,13 +76,13 @@ fn detach() -> io::Result<()> {
 }
 
 /// Starts a worker in the background and waits until it answers; gives who answers, and whether that is a new one.
-pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
+pub(crate) fn start_daemon(setting: &Setting) -> Result<(WorkerInfo, bool), Error> {
     let place = place_of(setting);
     let before = place.read_info();
     let older = before
         .as_ref()
         .is_some_and(|info| compare_versions(&info.version, version()).is_lt());
-    let patience = START_WITHIN + if older { LEAVE_WITHIN } else { Duration::ZERO };
+    let patience = START_WITHIN + if older { LEAVE_TIMEOUT } else { Duration::ZERO };
     let mut child = spawn(setting)?;
     let until = Instant::now() + patience;
     loop {
@@ -101,7 +101,7 @@ pub(crate) fn start_daemon(setting: &Setting) -> Result<(Info, bool), Error> {
             return Err(Error::new(ErrorKind::Internal, "the worker did not start")
                 .hint("`backstory worker start` without --daemon tells why"));
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn start_detached(setting: &Setting) -> bool {
 }
 
 /// Whether there is no worker, and none was started a moment ago. The lock's file tells when that was.
-fn may_start(place: &Place) -> bool {
+fn may_start(place: &WorkerFiles) -> bool {
     let path = place.lock();
     let was_there = path.exists();
     let Ok(Some(lock)) = try_lock_file(&path) else {
@@ -153,19 +153,19 @@ pub(super) fn own_program(setting: &Setting) -> io::Result<Command> {
 mod tests {
     use std::fs::File;
 
-    use backstory_server::Held;
+    use backstory_server::WorkerLock;
 
     use super::*;
 
     #[test]
     fn of_many_hooks_one_starts_a_worker() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(folder.path(), Vec::new());
+        let place = WorkerFiles::new(folder.path(), Vec::new());
         let lock = || File::open(place.lock()).unwrap();
         assert!(may_start(&place), "the first one ever");
         assert!(!may_start(&place), "one was started just now");
         lock().set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        let held = Held::take(&place).unwrap();
+        let held = WorkerLock::take(&place).unwrap();
         assert!(held.is_some());
         assert!(!may_start(&place), "there is one");
         drop(held);

@@ -34,7 +34,7 @@ impl EventSink for Copies {
             .collect())
     }
 
-    fn begin(&mut self, session: &SessionHead, from: Seq) -> io::Result<Seq> {
+    fn begin_session(&mut self, session: &SessionHead, from: Seq) -> io::Result<Seq> {
         self.open = self
             .sessions
             .get(&session.session)
@@ -44,12 +44,12 @@ impl EventSink for Copies {
         Ok(from)
     }
 
-    fn take(&mut self, event: &EventView<'_>) -> io::Result<()> {
+    fn receive_event(&mut self, event: &EventView<'_>) -> io::Result<()> {
         self.open.insert(event.seq, event.text().to_string());
         Ok(())
     }
 
-    fn end(&mut self, session: &SessionHead) -> io::Result<()> {
+    fn end_session(&mut self, session: &SessionHead) -> io::Result<()> {
         if self.failures > 0 {
             self.failures -= 1;
             return Err(io::Error::other("full"));
@@ -59,7 +59,7 @@ impl EventSink for Copies {
         Ok(())
     }
 
-    fn remove(&mut self, session: &SessionName) -> io::Result<()> {
+    fn remove_session(&mut self, session: &SessionName) -> io::Result<()> {
         self.sessions.remove(&*session.id);
         Ok(())
     }

@@ -9,7 +9,7 @@ use backstory_memory::{Query, SearchAnswer, project_filter};
 use crate::cli::SearchArgs;
 use crate::output::{parse_time, rfc3339};
 use crate::setting::{Setting, now};
-use crate::worker::{Question, ask, place_of, version};
+use crate::worker::{WorkerRequest, ask_worker, place_of, version};
 
 /// A worker that has not answered after this is busy, and searching here is faster.
 const ANSWER_WITHIN: Duration = Duration::from_millis(300);
@@ -24,7 +24,7 @@ pub(super) fn ask_worker(setting: &Setting, arguments: &SearchArgs) -> Option<Se
     if worker.version != version() {
         return None;
     }
-    let question = Question {
+    let question = WorkerRequest {
         method: "GET",
         path: "/api/search",
         parameters: &parameters(setting, arguments)?,
