@@ -23,7 +23,7 @@ pub struct LogMemory {
 }
 
 impl LogMemory {
-    /// Returns the report of the import, with [files that could not be read](ImportReport::problems). [`Upkeep::skipped`] has the records that were skipped.
+    /// Returns the report of the import, with [files that could not be read](ImportReport::problems). [`Upkeep::skipped`](crate::Upkeep::skipped) has the records that were skipped.
     pub fn report(&self) -> &ImportReport {
         &self.report
     }

@@ -266,7 +266,7 @@ fn read_log_or_files(
             let at = now();
             events.extend(scans.iter().flat_map(|scan| scan.events(at)));
         }
-        (Happening::StopOutcome { .. } | Happening::Compacting { .. }, Some(_)) => {
+        (Happening::Stopped { .. } | Happening::Compacting { .. }, Some(_)) => {
             let agent = capture.input.agent.name;
             let mut options = setting.import_options(&[], Some(agent));
             options.workers = 1;

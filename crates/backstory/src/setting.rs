@@ -153,7 +153,7 @@ impl Setting {
     /// Where captures wait that cannot be stored.
     pub(crate) fn spool(&self) -> Spool {
         #[cfg(unix)]
-        let elsewhere = crate::worker::spools(&self.store);
+        let elsewhere = crate::worker::spool_folders(&self.store);
         #[cfg(not(unix))]
         let elsewhere = Vec::new();
         Spool::new(&self.store, elsewhere)

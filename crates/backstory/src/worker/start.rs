@@ -12,7 +12,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{close, setsid};
 
 use backstory_server::{
-    LEAVE_TIMEOUT, POLL_INTERVAL, TakenOver, WorkerFiles, WorkerInfo, bind, catch_signals,
+    LEAVE_TIMEOUT, POLL_INTERVAL, TakenOver, WorkerFiles, WorkerInfo, bind_socket, catch_signals,
     compare_versions, health, serve, take_over, version,
 };
 

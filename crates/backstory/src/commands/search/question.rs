@@ -9,7 +9,7 @@ use backstory_memory::{Query, SearchAnswer, project_filter};
 use crate::cli::SearchArgs;
 use crate::output::{parse_time, rfc3339};
 use crate::setting::{Setting, now};
-use crate::worker::{WorkerRequest, ask_worker, place_of, version};
+use crate::worker::{self, WorkerRequest, place_of, version};
 
 /// A worker that has not answered after this is busy, and searching here is faster.
 const ANSWER_WITHIN: Duration = Duration::from_millis(300);
@@ -20,8 +20,8 @@ pub(super) fn ask_worker(setting: &Setting, arguments: &SearchArgs) -> Option<Se
     if arguments.regex {
         return None;
     }
-    let worker = place_of(setting).read_info()?;
-    if worker.version != version() {
+    let info = place_of(setting).read_info()?;
+    if info.version != version() {
         return None;
     }
     let question = WorkerRequest {
@@ -31,7 +31,7 @@ pub(super) fn ask_worker(setting: &Setting, arguments: &SearchArgs) -> Option<Se
         body: b"",
         within: ANSWER_WITHIN,
     };
-    let answer = ask(&worker, &question)?;
+    let answer = worker::ask_worker(&info, &question)?;
     if answer.status != 200 || answer.version != version() {
         return None;
     }
