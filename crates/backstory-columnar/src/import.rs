@@ -114,14 +114,44 @@ impl Unpacker<'_> {
         }
         written?;
         out.flush().map_err(Error::io(&file))?;
-        self.unpacked.logs.push(ProvidedLog {
-            agent: agent.to_string(),
-            container: self.container.clone(),
-            path: path.to_string(),
-            file,
-        });
+        if let Some(path) = self.distinct_path(path, &file)? {
+            self.unpacked.logs.push(ProvidedLog {
+                agent: agent.to_string(),
+                container: self.container.clone(),
+                path,
+                file,
+            });
+        }
         Ok(())
     }
+
+    /// Returns a path by which no other log of the file is known: logs of several machines or times may have had the same one. `None` for
+    /// a log that sessions share, which is unpacked already.
+    fn distinct_path(&self, path: &str, file: &Path) -> Result<Option<String>> {
+        let mut distinct = path.to_string();
+        let mut number = 1;
+        while let Some(known) = (self.unpacked.logs.iter()).find(|log| log.path == distinct) {
+            if is_same_content(&known.file, file).map_err(Error::io(file))? {
+                return Ok(None);
+            }
+            number += 1;
+            distinct = format!("/{number}/{}", path.trim_start_matches('/'));
+        }
+        Ok(Some(distinct))
+    }
+}
+
+/// Returns whether two files have the same bytes.
+fn is_same_content(left: &Path, right: &Path) -> io::Result<bool> {
+    let hash = |path: &Path| -> io::Result<blake3::Hash> {
+        let mut hasher = blake3::Hasher::new();
+        io::copy(&mut File::open(path)?, &mut hasher)?;
+        Ok(hasher.finalize())
+    };
+    Ok(
+        std::fs::metadata(left)?.len() == std::fs::metadata(right)?.len()
+            && hash(left)? == hash(right)?,
+    )
 }
 
 /// Writer with a limit that several writers share.

@@ -102,7 +102,7 @@ pub(super) const SESSION_COLUMNS: [ColumnSchema; 33] = [
         "permission mode, the last one, by the agent's name",
     ),
     optional("model", Name, "first of `models`"),
-    required("models", TextList, "models that answered"),
+    required("models", TextList, "models that answered, sorted"),
     optional(
         "context_window",
         Integer,

@@ -296,3 +296,25 @@ fn tables_have_the_tokens_that_usage_counts() {
     let outcome = environment.run(&["export", "-o", &folder, "--table", "usage"]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
 }
+
+#[test]
+fn logs_of_the_same_path_all_come_back() {
+    let environment = Environment::new();
+    let file = output(&environment, "all.h5");
+    for number in 1..=3 {
+        let ids = [
+            (claude_id(1), claude_id(number)),
+            ("\"u1\"".into(), format!("\"u-{number}\"")),
+            ("\"a1\"".into(), format!("\"a-{number}\"")),
+        ];
+        let lines = ids
+            .iter()
+            .fold(turn(1), |lines, (from, to)| lines.replace(from, to));
+        let log = environment.write("elsewhere/session.jsonl", lines);
+        let outcome = environment.run(&["convert", log.to_str().unwrap(), "-o", &file]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    }
+    environment.run(&["sweep", &file]);
+    let sessions = environment.json(&["sessions"]);
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 3);
+}
