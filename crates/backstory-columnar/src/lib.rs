@@ -30,7 +30,7 @@ pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
-pub use session_columns::read_columns;
+pub use session_columns::{ReadColumns, read_columns};
 pub use session_file::{
     LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
 };

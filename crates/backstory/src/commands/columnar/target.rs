@@ -171,6 +171,11 @@ fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
                 session: Some(session),
                 reason,
             });
+        let damage = report.damage.iter();
+        let failed = failed.chain(damage.map(|(session, damage)| FailedPart {
+            session: Some(session.clone()),
+            reason: damage.to_string(),
+        }));
         let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
