@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use backstory_memory::{Damage, Memory, SessionRow, TextEmbedder};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::create_private_folder;
@@ -36,7 +37,7 @@ pub struct ExportOptions<'a> {
 }
 
 /// Result of an export.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ExportReport {
     /// Sessions that were written, because they are new or have changed.
     pub written: u64,
@@ -49,8 +50,10 @@ pub struct ExportReport {
     /// Bytes of all files of these sessions.
     pub bytes: u64,
     /// Sessions that could not be written, each with the reason.
+    #[serde(skip)]
     pub failed: Vec<(String, String)>,
     /// Damage that was met in the store, with the session: its rows are written without what is damaged.
+    #[serde(skip)]
     pub damage: Vec<(String, Damage)>,
 }
 
