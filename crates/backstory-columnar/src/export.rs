@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use backstory_memory::{Memory, SessionRow, TextEmbedder};
+use backstory_memory::{Damage, Memory, SessionRow, TextEmbedder};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::create_private_folder;
@@ -13,7 +14,8 @@ use crate::redaction::RedactedIdentity;
 use crate::replacement::rename_target;
 use crate::rows::{AttributeValue, SessionColumns};
 use crate::session_columns::{
-    NamedSession, STATE_ATTRIBUTE, name_sessions, read_columns, session_state, started_seconds,
+    NamedSession, ReadColumns, STATE_ATTRIBUTE, name_sessions, read_columns, session_state,
+    started_seconds,
 };
 use crate::session_file::{SessionFile, WriteOptions, write_sessions};
 
@@ -35,7 +37,7 @@ pub struct ExportOptions<'a> {
 }
 
 /// Result of an export.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ExportReport {
     /// Sessions that were written, because they are new or have changed.
     pub written: u64,
@@ -45,10 +47,14 @@ pub struct ExportReport {
     pub messages: u64,
     /// Tool calls of the sessions that were written.
     pub tool_calls: u64,
-    /// Sessions that could not be written, each with the reason.
-    pub failed: Vec<(String, String)>,
     /// Bytes of all files of these sessions.
     pub bytes: u64,
+    /// Sessions that could not be written, each with the reason.
+    #[serde(skip)]
+    pub failed: Vec<(String, String)>,
+    /// Damage that was met in the store, with the session: its rows are written without what is damaged.
+    #[serde(skip)]
+    pub damage: Vec<(String, Damage)>,
 }
 
 /// Called with the number of sessions that are done.
@@ -67,13 +73,16 @@ pub fn export_file(
     let mut report = ExportReport::default();
     let mut changed = Vec::new();
     for named in name_sessions(sessions) {
-        match stored.has_unchanged(memory, &named, options)? {
-            true => report.unchanged += 1,
-            false => changed.push(named),
+        match stored.has_unchanged(memory, &named, options) {
+            Ok(true) => report.unchanged += 1,
+            Ok(false) => changed.push(named),
+            Err(error @ Error::Memory(_)) => report.add_failed(&named.row, &error),
+            Err(error) => return Err(error),
         }
     }
-    progress(report.unchanged);
-    if !changed.is_empty() || stored.sessions.is_empty() {
+    progress(report.done_sessions());
+    let has_changed = !changed.is_empty();
+    if has_changed || stored.sessions.is_empty() && report.failed.is_empty() {
         // Sessions are read while those before them are compressed. More readers gain nothing that is worth their memory.
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = WriteOptions {
@@ -84,22 +93,23 @@ pub fn export_file(
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 for named in changed {
-                    let session = reader.sessions().open(named.row);
-                    if sender
-                        .send(read_columns(&session, &named.name, options))
-                        .is_err()
-                    {
+                    let read = read_columns(&reader, &named.row, &named.name, options);
+                    if sender.send((named.row, read)).is_err() {
                         return;
                     }
                 }
             });
-            let received = receiver.into_iter().inspect(|columns| {
-                if let Ok(columns) = columns {
-                    report.count_session(columns);
-                    progress(report.unchanged + report.written);
-                }
+            let received = receiver.into_iter().filter_map(|(row, read)| {
+                let columns = report.add_read(&row, read);
+                progress(report.done_sessions());
+                columns.map(Ok)
             });
-            write_sessions(path, SOURCE, received, &write_options)
+            let mut received = received.peekable();
+            match received.peek() {
+                // None could be read: the file stays as it is.
+                None if has_changed => Ok(()),
+                _ => write_sessions(path, SOURCE, received, &write_options).map(drop),
+            }
         })?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -140,7 +150,7 @@ pub fn export_folder(
                 }
                 one => sum.add_result(&named.row, one),
             }
-            progress(sum.written + sum.unchanged + sum.failed.len() as u64);
+            progress(sum.done_sessions());
         }
     };
     let mut readers = Vec::new();
@@ -238,8 +248,8 @@ fn export_one(
         };
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
         let _alone = (bytes > LARGE_LOG_BYTES).then(|| large.lock());
-        let columns = read_columns(&session, &named.name, options)?;
-        report.count_session(&columns);
+        let read = read_columns(memory, &named.row, &named.name, options)?;
+        let columns = report.count_session(&named.row, read);
         write_sessions(path, SOURCE, std::iter::once(Ok(columns)), &write_options)?;
     }
     report.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -338,10 +348,36 @@ impl<'a> StoredSessions<'a> {
 }
 
 impl ExportReport {
-    fn count_session(&mut self, columns: &SessionColumns) {
+    /// Number of sessions that need no more work.
+    fn done_sessions(&self) -> u64 {
+        self.written + self.unchanged + self.failed.len() as u64
+    }
+
+    /// Counts a session that will be written, and returns its columns.
+    fn count_session(&mut self, row: &SessionRow, read: ReadColumns) -> SessionColumns {
+        let ReadColumns { columns, damage } = read;
         self.written += 1;
         self.messages += columns.messages.len() as u64;
         self.tool_calls += columns.tool_calls.len() as u64;
+        let damage = damage.into_iter();
+        self.damage
+            .extend(damage.map(|damage| (row.session.clone(), damage)));
+        columns
+    }
+
+    /// Counts a session that was read, and returns its columns; `None` when it could not be read.
+    fn add_read(&mut self, row: &SessionRow, read: Result<ReadColumns>) -> Option<SessionColumns> {
+        match read {
+            Ok(read) => Some(self.count_session(row, read)),
+            Err(error) => {
+                self.add_failed(row, &error);
+                None
+            }
+        }
+    }
+
+    fn add_failed(&mut self, row: &SessionRow, error: &Error) {
+        self.failed.push((row.session.clone(), error.to_string()));
     }
 
     fn add_result(&mut self, row: &SessionRow, one: Result<ExportReport>) {
@@ -352,8 +388,9 @@ impl ExportReport {
                 self.messages += one.messages;
                 self.tool_calls += one.tool_calls;
                 self.bytes += one.bytes;
+                self.damage.extend(one.damage);
             }
-            Err(error) => self.failed.push((row.session.clone(), error.to_string())),
+            Err(error) => self.add_failed(row, &error),
         }
     }
 }

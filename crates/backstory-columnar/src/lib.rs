@@ -5,6 +5,7 @@
 //!
 //! [`write_tables`] and [`write_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
+mod content;
 mod error;
 mod export;
 mod files;
@@ -22,6 +23,7 @@ pub use self::parquet::{
     TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
     inspect_table, write_table, write_tables,
 };
+pub use content::ContentBlock;
 pub use error::{Error, Result};
 pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, export_folder};
 pub use import::{UnpackedLogs, unpack_logs};
@@ -30,9 +32,10 @@ pub use rows::{
     Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
     ToolCall, link_name,
 };
-pub use session_columns::read_columns;
+pub use session_columns::{ReadColumns, read_columns};
 pub use session_file::{
-    LogInfo, Session, SessionFile, SessionSummary, WriteOptions, WriteReport, write_sessions,
+    LogInfo, Session, SessionFile, SessionSummary, SessionTotals, WriteOptions, WriteReport,
+    write_sessions,
 };
 #[cfg(any(test, feature = "fuzzing"))]
 pub use session_file::{check_bytes, find_sealed_blocks, reseal_blocks, reseal_checksums};

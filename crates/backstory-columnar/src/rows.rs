@@ -1,5 +1,8 @@
 //! A session as rows of columns: plain data that knows nothing of files.
 
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
 /// All columns of one session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionColumns {
@@ -69,15 +72,17 @@ pub enum AttributeValue {
 }
 
 /// Row of `messages`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Message {
     /// Number of the row's first event in the session, 0 in rows of others.
+    #[serde(skip)]
     pub seq: u32,
     /// The agent's id of the record, empty when it has none.
     pub uuid: String,
     /// Id of the record that this one follows, or empty.
     pub parent_uuid: String,
     /// Column `type`: `user`, `assistant`, `summary`, `system`, or as the agent says.
+    #[serde(rename = "type")]
     pub kind: String,
     /// Role of the author in the conversation.
     pub role: String,
@@ -90,13 +95,23 @@ pub struct Message {
     /// Readable text.
     pub text: String,
     /// Content as JSON.
+    #[serde(rename = "content", serialize_with = "serialize_content")]
     pub json: String,
     /// Embedding of the text. All embeddings of a session have the same length.
+    #[serde(skip)]
     pub embedding: Option<Vec<f32>>,
 }
 
+/// Writes the content of a message as the JSON that it is; as text if it is none.
+fn serialize_content<S: Serializer>(json: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    match serde_json::from_str::<Value>(json) {
+        Ok(content) => content.serialize(serializer),
+        Err(_) => json.serialize(serializer),
+    }
+}
+
 /// Numbers of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TokenUsage {
     /// Tokens read, without those of the cache.
     pub input_tokens: i64,

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use backstory_memory::{
-    EventRange, EventRecord, MessageRecord, Seq, Session, SessionRow, TextEmbedder, TimeMs,
-    UsageRecord,
+    Damage, EventRange, EventRecord, Memory, MessageRecord, Seq, Session, SessionRow, StoreError,
+    StoredLog, TextEmbedder, TimeMs, UsageRecord,
 };
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::export::ExportOptions;
 use crate::redaction::{REDACTION_ATTRIBUTE, unkeyed_markers};
 use crate::rows::{
@@ -24,11 +24,51 @@ const TEXTS_AT_ONCE: usize = 1000;
 /// Raised when the same session gives other columns.
 const COLUMNS_VERSION: u32 = 1;
 
+/// Columns of a session, and the damage that was met in the store.
+#[derive(Debug)]
+pub struct ReadColumns {
+    /// Columns. Rows of damaged events have no text, and damaged logs are left out.
+    pub columns: SessionColumns,
+    /// Damage of what the columns lack.
+    pub damage: Vec<Damage>,
+}
+
 /// Reads everything that a memory has of a session; `name` is that of its group.
+///
+/// # Errors
+/// If the memory cannot be read. Damage of stored bytes is no error: it is in the result.
 pub fn read_columns(
+    memory: &Memory,
+    row: &SessionRow,
+    name: &str,
+    options: &ExportOptions<'_>,
+) -> Result<ReadColumns> {
+    let session = memory.sessions().open(row.clone());
+    let mut damage = Vec::new();
+    let columns = read_session(&session, name, options, &mut damage);
+    // Taken from the memory in any case: the next session must not get it.
+    for met in memory.upkeep().take_damage() {
+        if !damage.contains(&met) {
+            damage.push(met);
+        }
+    }
+    let mut columns = columns?;
+    if !damage.is_empty() {
+        // Unequal to every state of a whole session, so that the next export writes it again.
+        for (name, value) in &mut columns.attributes.other {
+            if let (STATE_ATTRIBUTE, AttributeValue::Text(state)) = (name.as_str(), value) {
+                state.push_str(" damaged");
+            }
+        }
+    }
+    Ok(ReadColumns { columns, damage })
+}
+
+fn read_session(
     session: &Session<'_>,
     name: &str,
     options: &ExportOptions<'_>,
+    damage: &mut Vec<Damage>,
 ) -> Result<SessionColumns> {
     let row = session.row();
     let mut rows = Rows::default();
@@ -41,9 +81,9 @@ pub fn read_columns(
     let mut logs = Vec::new();
     let stored = session.logs()?;
     for (number, log) in stored.iter().enumerate() {
-        if log.is_whole {
-            let mut bytes = Vec::new();
-            session.copy_log(log, &mut bytes)?;
+        if log.is_whole
+            && let Some(bytes) = read_log(session, log, damage)?
+        {
             let mut rows = rows.places.remove(&number).unwrap_or_default();
             rows.sort_unstable();
             logs.push(LogFile {
@@ -83,6 +123,23 @@ pub fn read_columns(
         artifacts: rows.artifacts,
         logs,
     })
+}
+
+/// Returns the bytes of a log; `None` when they are damaged.
+fn read_log(
+    session: &Session<'_>,
+    log: &StoredLog,
+    damage: &mut Vec<Damage>,
+) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    match session.copy_log(log, &mut bytes) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(backstory_memory::Error::Store(StoreError::DamagedPiece(met))) => {
+            damage.push(*met);
+            Ok(None)
+        }
+        Err(error) => Err(Error::Memory(error)),
+    }
 }
 
 /// Embeds the text of every message that has one.
@@ -198,6 +255,10 @@ impl Rows {
             }
             self.add_call(event);
         }
+        // Made of nothing then. A file that has the row already keeps its content.
+        if row.text.is_empty() && message.events.iter().any(|event| event.damaged) {
+            row.json.clear();
+        }
         if let (Some(place), Ok(number)) = (message.log, u32::try_from(self.messages.len())) {
             let rows = self.places.entry(place.log).or_default();
             rows.push((place.offset, number));
@@ -214,6 +275,8 @@ impl Rows {
 
     fn add_call(&mut self, event: &EventRecord) {
         match event.kind.as_ref() {
+            // Without its id, it could not be told from others when it is read again. Its result has the id.
+            "tool_call" if event.damaged => {}
             "tool_call" => {
                 self.calls.insert(event.seq, self.tool_calls.len());
                 self.tool_calls.push(ToolCall {
@@ -235,6 +298,7 @@ impl Rows {
                 };
                 let call = match known {
                     Some(call) => call,
+                    None if event.damaged => return,
                     None => {
                         self.tool_calls.push(unknown);
                         let Some(call) = self.tool_calls.last_mut() else {

@@ -227,9 +227,14 @@ fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
             .find_map(|row| row.embedding.as_ref().map(Vec::len))
     };
     let new_length = length(new);
-    let keys = message_keys(new);
-    let old_keys = old_message_keys(&old, &keys, new);
+    let mut keys = message_keys(new);
+    let mut old_keys = old_message_keys(&old, &keys, new);
+    match_damaged_rows((&*new, &mut keys), (&old, &mut old_keys));
     let places = merge_rows(new, old, &keys, old_keys, |new, old| {
+        if is_damaged_row(new) && !is_damaged_row(&old) {
+            *new = old;
+            return true;
+        }
         if new.text.is_empty() && new.json.is_empty() {
             new.text = old.text;
             new.json = old.json;
@@ -296,6 +301,41 @@ fn remove_repeated_rows(session: &mut SessionColumns) -> UnchangedRows {
     UnchangedRows {
         messages,
         tool_calls: first_repeated.unwrap_or(usize::MAX),
+    }
+}
+
+/// Returns whether a row is that of a record whose bytes were damaged: it has neither id nor content.
+fn is_damaged_row(row: &Message) -> bool {
+    row.seq > 0 && row.uuid.is_empty() && row.text.is_empty() && row.json.is_empty()
+}
+
+/// Gives a damaged row and its sound version, which has an id, the same key.
+fn match_damaged_rows(
+    (new, new_keys): (&[Message], &mut [RowKey]),
+    (old, old_keys): (&[Message], &mut [RowKey]),
+) {
+    let is_damaged = |row: &&Message| is_damaged_row(row);
+    let damaged = new.iter().filter(is_damaged);
+    let damaged = damaged.chain(old.iter().filter(is_damaged));
+    let mut damaged: HashSet<u32> = damaged.map(|row| row.seq).collect();
+    if damaged.is_empty() {
+        return;
+    }
+    // Numbers that are not those of one row.
+    for rows in [new, old] {
+        let mut seen = HashSet::new();
+        for row in rows {
+            if !seen.insert(row.seq) {
+                damaged.remove(&row.seq);
+            }
+        }
+    }
+    for (rows, keys) in [(new, new_keys), (old, old_keys)] {
+        for (row, key) in rows.iter().zip(keys) {
+            if damaged.contains(&row.seq) {
+                *key = RowKey::Seq(row.seq, 1);
+            }
+        }
     }
 }
 

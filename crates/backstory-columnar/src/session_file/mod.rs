@@ -29,5 +29,5 @@ pub(crate) use limits::max_log_bytes;
 pub use log::LogInfo;
 pub use open::SessionFile;
 pub use read::Session;
-pub use summary::SessionSummary;
+pub use summary::{SessionSummary, SessionTotals};
 pub use write::{WriteOptions, WriteReport, write_sessions};

@@ -11,6 +11,7 @@ use super::limits::{CheckError, CheckedShape, check_dataset};
 use super::read::Session;
 use super::schema::{SCHEMA_VERSION, SESSIONS};
 use crate::error::{Error, Result};
+use crate::files::open_regular_file;
 use crate::hdf5::SharedSource;
 
 /// Bytes that reading one object may take beyond twice the file.
@@ -31,16 +32,7 @@ pub struct SessionFile {
 impl SessionFile {
     /// Opens a file. One that is being written, or was left unclosed, is read as far as it is written.
     pub fn open(path: &Path) -> Result<SessionFile> {
-        // Before it is opened: a pipe would wait for a writer.
-        let found = std::fs::metadata(path).map_err(Error::io(path))?;
-        if !found.is_file() {
-            return Err(Error::BadTarget {
-                path: path.to_owned(),
-                what: "not a regular file".into(),
-            });
-        }
-        let file = File::open(path).map_err(Error::io(path))?;
-        Self::from_file(path, file)
+        Self::from_file(path, open_regular_file(path)?)
     }
 
     /// Reads a file whose bytes are in memory.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use hdf5_pure::Group;
+use serde::{Serialize, Serializer};
 
 use super::attributes::set_known_text;
 use super::columns::Columns;
@@ -40,6 +41,76 @@ pub struct SessionSummary {
     pub logs: u64,
     /// Tokens of all messages.
     pub usage: TokenUsage,
+}
+
+/// [`SessionSummary`] as JSON has it, without the id, by which JSON lists them.
+#[derive(Serialize)]
+struct SummaryRecord<'a> {
+    agent: &'a str,
+    messages: u64,
+    tool_calls: u64,
+    artifacts: u64,
+    logs: u64,
+    model: &'a str,
+    cwd: &'a str,
+    git_branch: &'a str,
+    agent_version: &'a str,
+    permission_mode: Option<&'a str>,
+    created_at: f64,
+    summary: &'a str,
+    missing: Option<&'a str>,
+    tokens: TokenUsage,
+}
+
+impl Serialize for SessionSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let attributes = &self.attributes;
+        let record = SummaryRecord {
+            agent: &attributes.agent,
+            messages: self.messages,
+            tool_calls: self.tool_calls,
+            artifacts: self.artifacts,
+            logs: self.logs,
+            model: &attributes.model,
+            cwd: &attributes.cwd,
+            git_branch: &attributes.git_branch,
+            agent_version: &attributes.agent_version,
+            permission_mode: attributes.permission_mode.as_deref(),
+            created_at: attributes.created_at,
+            summary: &attributes.summary,
+            missing: attributes.missing.as_deref(),
+            tokens: self.usage,
+        };
+        record.serialize(serializer)
+    }
+}
+
+/// Sums over sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SessionTotals {
+    /// Number of sessions.
+    pub sessions: u64,
+    /// Messages of all sessions.
+    pub messages: u64,
+    /// Tool calls of all sessions.
+    pub tool_calls: u64,
+    /// Tokens of all sessions.
+    #[serde(rename = "tokens")]
+    pub usage: TokenUsage,
+}
+
+impl SessionTotals {
+    /// Returns the sums over these sessions; they stay at the largest number instead of overflowing.
+    pub fn of_sessions(sessions: &[SessionSummary]) -> Self {
+        let mut totals = SessionTotals::default();
+        for session in sessions {
+            totals.sessions += 1;
+            totals.messages = totals.messages.saturating_add(session.messages);
+            totals.tool_calls = totals.tool_calls.saturating_add(session.tool_calls);
+            totals.usage.add_usage(&session.usage);
+        }
+        totals
+    }
 }
 
 impl SessionFile {

@@ -1,5 +1,6 @@
 //! Columnar files: out of logs and stores, and the way back.
 
+mod damaged_stores;
 mod embeddings;
 #[cfg(target_os = "linux")]
 mod outputs;

@@ -23,7 +23,7 @@ fn database(environment: &Environment) -> Connection {
 }
 
 /// Two sessions, swept; the text of the first is long enough for several blocks.
-fn two_sessions() -> Environment {
+pub(crate) fn two_sessions() -> Environment {
     let environment = Environment::new();
     let mut lines: Vec<String> = (0..40)
         .map(|number| {
@@ -52,7 +52,7 @@ fn two_sessions() -> Environment {
 }
 
 /// Flips one bit of a blob in the database file, behind the program's back: found by its bytes, for SQLite must not notice.
-fn flip_in_block(environment: &Environment, stream_of: u32) -> PathBuf {
+pub(crate) fn flip_in_block(environment: &Environment, stream_of: u32) -> PathBuf {
     let path = environment.store().join("backstory.db");
     let piece: Vec<u8> = {
         let database = database(environment);

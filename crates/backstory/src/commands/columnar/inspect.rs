@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_columnar::{
-    FolderSummary, SessionFile, SessionSummary, Table, TokenUsage, inspect_folder, inspect_table,
+    FolderSummary, SessionFile, SessionTotals, Table, inspect_folder, inspect_table,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::session_file::{find_id, session_files};
 use super::session_table::session_table;
@@ -61,13 +61,13 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     if arguments.json {
         let mut listed = Map::new();
         for session in &sessions {
-            listed.insert(session.id.clone(), summary_json(session));
+            listed.insert(session.id.clone(), json!(session));
         }
         let mut answer = json!({
             "schema_version": 1,
             "source": source,
             "sessions": listed,
-            "totals": SessionTotals::of_sessions(&sessions).to_json(),
+            "totals": SessionTotals::of_sessions(&sessions),
         });
         if !tables.tables.is_empty() {
             answer["tables"] = json!(tables.tables);
@@ -140,75 +140,4 @@ fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
     }
     print_table(&mut out, &columns)?;
     Ok(out.flush()?)
-}
-
-pub(super) fn token_columns(usage: &TokenUsage) -> [(&'static str, i64); 4] {
-    [
-        ("input_tokens", usage.input_tokens),
-        ("output_tokens", usage.output_tokens),
-        (
-            "cache_creation_input_tokens",
-            usage.cache_creation_input_tokens,
-        ),
-        ("cache_read_input_tokens", usage.cache_read_input_tokens),
-    ]
-}
-
-pub(super) fn tokens_json(usage: &TokenUsage) -> Value {
-    let columns = token_columns(usage).into_iter();
-    let tokens: Map<String, Value> = columns
-        .map(|(name, tokens)| (name.to_string(), json!(tokens)))
-        .collect();
-    Value::Object(tokens)
-}
-
-/// Sums over sessions.
-#[derive(Default)]
-pub(super) struct SessionTotals {
-    pub(super) sessions: u64,
-    pub(super) messages: u64,
-    pub(super) tool_calls: u64,
-    pub(super) usage: TokenUsage,
-}
-
-impl SessionTotals {
-    pub(super) fn of_sessions(sessions: &[SessionSummary]) -> Self {
-        let mut totals = SessionTotals::default();
-        for session in sessions {
-            totals.sessions += 1;
-            totals.messages = totals.messages.saturating_add(session.messages);
-            totals.tool_calls = totals.tool_calls.saturating_add(session.tool_calls);
-            totals.usage.add_usage(&session.usage);
-        }
-        totals
-    }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "sessions": self.sessions,
-            "messages": self.messages,
-            "tool_calls": self.tool_calls,
-            "tokens": tokens_json(&self.usage),
-        })
-    }
-}
-
-fn summary_json(session: &SessionSummary) -> Value {
-    let attributes = &session.attributes;
-    json!({
-        "agent": attributes.agent,
-        "messages": session.messages,
-        "tool_calls": session.tool_calls,
-        "artifacts": session.artifacts,
-        "logs": session.logs,
-        "model": attributes.model,
-        "cwd": attributes.cwd,
-        "git_branch": attributes.git_branch,
-        "agent_version": attributes.agent_version,
-        "permission_mode": attributes.permission_mode,
-        "created_at": attributes.created_at,
-        "summary": attributes.summary,
-        "missing": attributes.missing,
-        "tokens": tokens_json(&session.usage),
-    })
 }

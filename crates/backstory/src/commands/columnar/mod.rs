@@ -145,7 +145,7 @@ fn print_written(written: &Written, as_json: bool) -> Result<(), Error> {
         warn(&format!("{}: {}", one_line(session), failed.reason));
     }
     if as_json {
-        print_json(&written.json)?;
+        print_json(written)?;
     } else {
         say(&written.text)?;
     }

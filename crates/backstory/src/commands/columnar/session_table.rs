@@ -1,8 +1,7 @@
 //! Table of the sessions in HDF5 files: whole in a pipe, fitted to a terminal.
 
-use backstory_columnar::{SessionSummary, TokenUsage};
+use backstory_columnar::{SessionSummary, SessionTotals, TokenUsage};
 
-use super::inspect::{SessionTotals, token_columns};
 use super::short_ids::ShortIds;
 use crate::output::{Table, one_line, short_number, table};
 
@@ -100,9 +99,9 @@ fn session_columns(sessions: &[SessionSummary], is_short: bool) -> Vec<Column> {
         cells.extend(has_totals.then_some(total));
         cells
     };
-    let tokens = |index: usize| {
+    let tokens = |count_of: fn(&TokenUsage) -> i64| {
         let shown = |usage: &TokenUsage| {
-            let (_, count) = token_columns(usage)[index];
+            let count = count_of(usage);
             match is_short {
                 true => short_number(u64::try_from(count).unwrap_or(0)),
                 false => count.to_string(),
@@ -136,10 +135,10 @@ fn session_columns(sessions: &[SessionSummary], is_short: bool) -> Vec<Column> {
         })),
         no_total(texts(&|session| session.attributes.git_branch.clone())),
         no_total(texts(&|session| session.attributes.agent_version.clone())),
-        tokens(0),
-        tokens(1),
-        tokens(2),
-        tokens(3),
+        tokens(|usage| usage.input_tokens),
+        tokens(|usage| usage.output_tokens),
+        tokens(|usage| usage.cache_creation_input_tokens),
+        tokens(|usage| usage.cache_read_input_tokens),
     ];
     let titles = [
         "session",

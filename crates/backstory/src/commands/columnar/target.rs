@@ -7,7 +7,7 @@ use backstory_columnar::{
     export_folder, is_in_use, write_table, write_tables,
 };
 use backstory_memory::{Memory, SessionRow};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::{ColumnarFormat, OutputArgs, TableName};
 use crate::error::Error;
@@ -25,16 +25,27 @@ pub(super) enum Target {
     Tables(PathBuf),
 }
 
-/// Report of what was written, as text and as JSON.
+/// Report of what was written.
+#[derive(Serialize)]
 pub(super) struct Written {
+    #[serde(skip)]
     pub(super) text: String,
-    pub(super) json: Value,
+    output: PathBuf,
+    #[serde(flatten)]
+    report: WrittenReport,
     /// Sessions, and damage of the store, with the reason why they are not in the files.
     pub(super) failed: Vec<FailedPart>,
 }
 
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WrittenReport {
+    Sessions(ExportReport),
+    Tables(TableReport),
+}
+
 /// Something that could not be written.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 pub(super) struct FailedPart {
     pub(super) session: Option<String>,
     pub(super) reason: String,
@@ -164,14 +175,14 @@ fn total_memory() -> Option<u64> {
 
 fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
     move |report| {
-        let failed = report
-            .failed
-            .into_iter()
-            .map(|(session, reason)| FailedPart {
-                session: Some(session),
-                reason,
-            });
-        let failed: Vec<FailedPart> = failed.collect();
+        let failed = report.failed.iter();
+        let failed = failed.map(|(session, reason)| (session, reason.clone()));
+        let damage = report.damage.iter();
+        let damage = damage.map(|(session, damage)| (session, damage.to_string()));
+        let failed = failed.chain(damage).map(|(session, reason)| FailedPart {
+            session: Some(session.clone()),
+            reason,
+        });
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -182,16 +193,9 @@ fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
                 counted(report.tool_calls, "tool call"),
                 short_bytes(report.bytes),
             ),
-            json: json!({
-                "output": path,
-                "written": report.written,
-                "unchanged": report.unchanged,
-                "messages": report.messages,
-                "tool_calls": report.tool_calls,
-                "bytes": report.bytes,
-                "failed": failed,
-            }),
-            failed,
+            output: path.to_owned(),
+            failed: failed.collect(),
+            report: WrittenReport::Sessions(report),
         }
     }
 }
@@ -202,7 +206,6 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
             session: None,
             reason: damage.to_string(),
         });
-        let failed: Vec<FailedPart> = failed.collect();
         Written {
             text: format!(
                 "{}: {} written, {} unchanged, {}, {}, {}",
@@ -213,16 +216,9 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
                 counted(report.rows_written, "row"),
                 short_bytes(report.bytes_written),
             ),
-            json: json!({
-                "output": path,
-                "files_written": report.files_written,
-                "files_unchanged": report.files_unchanged,
-                "sessions_written": report.sessions_written,
-                "rows_written": report.rows_written,
-                "bytes_written": report.bytes_written,
-                "failed": failed,
-            }),
-            failed,
+            output: path.to_owned(),
+            failed: failed.collect(),
+            report: WrittenReport::Tables(report),
         }
     }
 }
