@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::parquet::basic::LogicalType;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::ColumnDescriptor;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::footer::{PartContent, read_footer};
 use super::layout::{month_folders, part_files};
@@ -17,6 +17,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableFileSummary {
     /// The file.
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// Table, in a file that Backstory wrote.
     pub table: Option<Table>,
@@ -59,10 +60,19 @@ pub struct RowGroupSummary {
     pub uncompressed_bytes: u64,
 }
 
+/// Writes a path as text: bytes that are no UTF-8 cannot stand in JSON.
+fn serialize_path<S: Serializer>(
+    path: &Path,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 /// Summary of a folder of tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct FolderSummary {
     /// The folder.
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// Its tables.
     pub tables: Vec<TableSummary>,

@@ -30,7 +30,8 @@ pub(super) enum Target {
 pub(super) struct Written {
     #[serde(skip)]
     pub(super) text: String,
-    output: PathBuf,
+    /// Path as text: bytes that are no UTF-8 cannot stand in JSON.
+    output: String,
     #[serde(flatten)]
     report: WrittenReport,
     /// Sessions, and damage of the store, with the reason why they are not in the files.
@@ -193,7 +194,7 @@ fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
                 counted(report.tool_calls, "tool call"),
                 short_bytes(report.bytes),
             ),
-            output: path.to_owned(),
+            output: path.to_string_lossy().into_owned(),
             failed: failed.collect(),
             report: WrittenReport::Sessions(report),
         }
@@ -216,7 +217,7 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
                 counted(report.rows_written, "row"),
                 short_bytes(report.bytes_written),
             ),
-            output: path.to_owned(),
+            output: path.to_string_lossy().into_owned(),
             failed: failed.collect(),
             report: WrittenReport::Tables(report),
         }

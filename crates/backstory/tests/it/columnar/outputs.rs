@@ -103,3 +103,19 @@ fn a_table_of_sessions_has_totals_and_fits_a_terminal() {
         "{text}"
     );
 }
+
+#[test]
+fn an_output_whose_name_is_no_text_is_written() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    environment.sweep();
+    for name in [&b"\xff.h5"[..], b"\xff.parquet"] {
+        let path = environment.home().join(OsStr::from_bytes(name));
+        let mut export = environment.command(&["export", "--json", "-o"]);
+        let outcome = Outcome::of(&export.arg(&path).output().unwrap());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(path.exists());
+    }
+}
