@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use backstory_columnar::{Table, write_table, write_tables};
+use backstory_columnar::{
+    ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
+};
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
 use parquet::record::Row;
 
@@ -192,5 +194,89 @@ fn a_result_that_comes_after_its_call_was_evicted_joins_it() {
         ];
         assert_eq!(rows, expected);
         evict_all(&memory);
+    }
+}
+
+/// Attribute of a session in an HDF5 file, as other readers see it; `None` when it is not there.
+fn attribute(file: &Path, session: &str, name: &str) -> Option<String> {
+    let file = hdf5_pure::File::open(file).unwrap();
+    let group = file.group(&format!("sessions/{session}")).unwrap();
+    let attributes = group.attrs().unwrap();
+    let value = attributes.get(name)?.as_str().unwrap();
+    Some(value.to_string())
+}
+
+fn export_h5(memory: &Memory, file: &Path) {
+    let options = ExportOptions {
+        threads: 1,
+        is_redacted: true,
+        embedder: None,
+    };
+    export_file(memory, &all_sessions(memory), file, &options, &|_| {}).unwrap();
+}
+
+#[test]
+fn missing_says_what_the_file_lacks() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 3);
+    logs.add_session("two", "2026-03-04", 3);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let all = logs.path("all.h5");
+    export_h5(&memory, &all);
+    evict_all(&memory);
+    let missing = |file: &Path, session: &str| attribute(file, session, "missing").unwrap();
+    let fresh = logs.path("fresh.h5");
+    for file in [&all, &fresh] {
+        export_h5(&memory, file);
+    }
+    assert_eq!(missing(&all, "one"), "");
+    assert_eq!(missing(&fresh, "one"), "text evicted, logs");
+    let file = SessionFile::open(&all).unwrap();
+    assert_eq!(file.session("one").unwrap().message_count().unwrap(), 4);
+    drop(file);
+
+    // New rows come, of a log that is not whole any more.
+    logs.add_session("one", "2026-03-04", 5);
+    import(&logs, &memory);
+    for file in [&all, &fresh] {
+        export_h5(&memory, file);
+    }
+    assert_eq!(missing(&all, "one"), "logs");
+    assert_eq!(missing(&all, "two"), "");
+    assert_eq!(missing(&fresh, "one"), "text partly evicted, logs");
+
+    // Text that was evicted before it was exported is nowhere.
+    logs.add_session("one", "2026-03-04", 8);
+    import(&logs, &memory);
+    evict_all(&memory);
+    export_h5(&memory, &all);
+    assert_eq!(missing(&all, "one"), "text partly evicted, logs");
+}
+
+#[test]
+fn every_attribute_is_there_and_the_model_is_the_first() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 2);
+    let path = logs.path(CLAUDE_FOLDER).join("one.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    // Another model answers last.
+    let (before, last) = log.trim_end().rsplit_once('\n').unwrap();
+    let last = last.replace("claude-opus-4-6", "claude-haiku-4-5");
+    std::fs::write(&path, format!("{before}\n{last}\n")).unwrap();
+    logs.add_session("prompt", "2026-03-04", 0);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let all = logs.path("all.h5");
+    export_h5(&memory, &all);
+    for name in ["missing", "embedding_model", "permission_mode"] {
+        assert_eq!(attribute(&all, "one", name).as_deref(), Some(""), "{name}");
+    }
+    let model = |session: &str| attribute(&all, session, "model").unwrap();
+    assert_eq!(model("one"), "claude-opus-4-6");
+    assert_eq!(model("prompt"), "unknown");
+    for row in all_sessions(&memory) {
+        let first = row.models.first().map_or("unknown", String::as_str);
+        assert_eq!(model(&row.session), first);
     }
 }
