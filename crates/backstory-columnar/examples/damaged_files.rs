@@ -385,7 +385,7 @@ fn message(number: u32) -> Message {
         json: format!("\"text {number}\""),
         timestamp: f64::from(number),
         embedding: (number < 1000).then(|| vec![1.0, 2.0, 3.0]),
-        ..Message::default()
+        ..Message::default()..SessionColumns::default()
     }
 }
 

@@ -153,6 +153,7 @@ fn session_from(value: &Value) -> SessionColumns {
             })
             .collect(),
         logs: rows("logs").iter().map(log_from).collect(),
+        ..SessionColumns::default()
     }
 }
 

@@ -29,8 +29,8 @@ pub use export::{ExportOptions, ExportProgress, ExportReport, export_file, expor
 pub use import::{UnpackedLogs, unpack_logs};
 pub use replacement::is_in_use;
 pub use rows::{
-    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
-    ToolCall, link_name,
+    Artifact, AttributeValue, LogFile, LostParts, Message, SessionAttributes, SessionColumns,
+    TokenUsage, ToolCall, link_name,
 };
 pub use session_columns::{ReadColumns, read_columns};
 pub use session_file::{

@@ -18,9 +18,21 @@ pub struct SessionColumns {
     pub artifacts: Vec<Artifact>,
     /// Log files that the rows were made from, byte for byte.
     pub logs: Vec<LogFile>,
+    /// What these columns lack of the session; an old file may have it, and then `missing` does not name it. Not stored.
+    pub lost: LostParts,
 }
 
-/// Attributes of a session's group. An empty text is stored as such; `None` is not stored.
+/// Parts of a session whose text is gone where the columns come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LostParts {
+    /// Number of events at the beginning, 0 when there are all.
+    pub events: u64,
+    /// Paths and lengths of logs.
+    pub logs: Vec<(String, u64)>,
+}
+
+/// Attributes of a session's group. Of those that may be `None`, all but `session_id_original` are stored as an empty text then, and an
+/// empty text is read as `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionAttributes {
     /// Name of the agent, empty in files of others.

@@ -11,18 +11,23 @@ use crate::error::{Error, Result};
 use crate::export::ExportOptions;
 use crate::redaction::{REDACTION_ATTRIBUTE, unkeyed_markers};
 use crate::rows::{
-    Artifact, AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, TokenUsage,
-    ToolCall, link_name,
+    Artifact, AttributeValue, LogFile, LostParts, Message, SessionAttributes, SessionColumns,
+    TokenUsage, ToolCall, link_name,
 };
 
 /// Attribute with the state of a session when it was written: one that is still the same is not written again.
 pub(crate) const STATE_ATTRIBUTE: &str = "backstory_state";
 
+/// Parts that `missing` names, beside `hooks only`.
+pub(crate) const TEXT_EVICTED: &str = "text evicted";
+pub(crate) const TEXT_PARTLY_EVICTED: &str = "text partly evicted";
+pub(crate) const MISSING_LOGS: &str = "logs";
+
 /// Messages that are embedded at once.
 const TEXTS_AT_ONCE: usize = 1000;
 
 /// Raised when the same session gives other columns.
-const COLUMNS_VERSION: u32 = 1;
+const COLUMNS_VERSION: u32 = 2;
 
 /// Columns of a session, and the damage that was met in the store.
 #[derive(Debug)]
@@ -94,13 +99,20 @@ fn read_session(
             });
         }
     }
+    let lost_logs = stored.iter().filter(|log| !log.is_whole);
+    let lost = LostParts {
+        events: row.evicted.count(),
+        logs: lost_logs
+            .map(|log| (log.path.clone(), log.length))
+            .collect(),
+    };
     let mut missing = missing_parts(row);
-    if logs.len() < stored.len() {
-        missing.push("logs");
+    if !lost.logs.is_empty() {
+        missing.push(MISSING_LOGS);
     }
     let attributes = SessionAttributes {
         agent: row.agent.clone(),
-        model: last_model(row, &rows.messages),
+        model: first_model(row),
         created_at: started_seconds(row),
         summary: row.title.clone().unwrap_or_default(),
         cwd: row.cwd.clone().unwrap_or_default(),
@@ -122,6 +134,7 @@ fn read_session(
         tool_calls: rows.tool_calls,
         artifacts: rows.artifacts,
         logs,
+        lost,
     })
 }
 
@@ -211,6 +224,12 @@ pub(crate) fn session_state(session: &Session<'_>, options: &ExportOptions<'_>) 
         logs.len(),
         unkeyed_markers(row.title.as_deref().unwrap_or_default()),
     ))
+}
+
+/// Returns the number of events that a session had when it was written, by its state.
+pub(crate) fn events_of_state(state: &str) -> Option<u64> {
+    let mut words = state.split(' ').skip_while(|word| *word != "events");
+    words.nth(1)?.parse().ok()
 }
 
 /// Rows of a session while its messages are read.
@@ -342,21 +361,19 @@ fn usage_of(used: &UsageRecord) -> TokenUsage {
     }
 }
 
-/// Returns the model that answered last.
-fn last_model(row: &SessionRow, messages: &[Message]) -> String {
-    let mut models = messages.iter().rev().map(|message| &message.model);
-    let last = models.find(|model| !model.is_empty());
-    let last = last.or_else(|| row.models.last());
-    last.map_or("unknown", String::as_str).to_string()
+/// Returns the first of the models that answered, or `unknown`, as the Python package has it.
+fn first_model(row: &SessionRow) -> String {
+    let first = row.models.first();
+    first.map_or("unknown", String::as_str).to_string()
 }
 
 /// Returns what a memory lacks of a session.
 pub(crate) fn missing_parts(row: &SessionRow) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if row.evicted > Seq::ZERO && row.evicted.count() >= row.events {
-        missing.push("text evicted");
+        missing.push(TEXT_EVICTED);
     } else if row.evicted > Seq::ZERO {
-        missing.push("text partly evicted");
+        missing.push(TEXT_PARTLY_EVICTED);
     }
     if row.events == 0 && row.live_events > 0 {
         missing.push("hooks only");

@@ -1,8 +1,8 @@
-//! Rows of sessions that the memory does not know: they are copied out of the file that is replaced.
+//! Rows that the memory does not have, of sessions that it does not know or whose text is evicted: they are copied out of the file that
+//! is replaced.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
-use std::path::Path;
 
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::data_type::ByteArray;
@@ -13,19 +13,76 @@ use ::parquet::schema::types::SchemaDescriptor;
 
 use super::column_buffer::Value;
 use super::footer::{PartContent, SessionKey, content_checksum, read_footer};
+use super::kept_calls::KeptCalls;
 use super::part::PartWriter;
+use super::plan::PartTarget;
 use super::schema::{ColumnKind, ColumnSchema, Table};
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
+use crate::redaction::{has_marker, redacted_id};
 
-/// Copies the rows of these sessions from a file that Backstory wrote. One that is not as it was written is refused before anything of it
-/// is decoded.
+/// Rows of a session that are copied.
+#[derive(Clone, Copy)]
+enum KeptRows<'a> {
+    None,
+    All,
+    /// Those up to this event, under the current id of the session.
+    UpTo(i64, &'a SessionKey),
+}
+
+/// Sessions of an old file of which rows are copied.
+struct KeptSessions<'a> {
+    whole: HashSet<&'a SessionKey>,
+    evicted: HashMap<&'a SessionKey, i64>,
+    /// Evicted sessions whose ids have secrets, by their ids without markers: those differ if the file was redacted otherwise.
+    redacted: HashMap<SessionKey, &'a SessionKey>,
+}
+
+impl<'a> KeptSessions<'a> {
+    fn new(target: &'a PartTarget) -> Self {
+        let evicted = target.evicted.iter();
+        let redacted = evicted.clone().map(|(key, _)| (without_markers(key), key));
+        KeptSessions {
+            whole: target.kept.iter().map(|(key, _)| key).collect(),
+            redacted: redacted
+                .filter(|(key, _)| has_marker(&key.session))
+                .collect(),
+            evicted: evicted
+                .map(|(key, seq)| (key, i64::from(seq.get())))
+                .collect(),
+        }
+    }
+
+    fn rows_of(&self, key: &SessionKey) -> KeptRows<'a> {
+        if self.whole.contains(key) {
+            return KeptRows::All;
+        }
+        let found = self.evicted.get_key_value(key);
+        let found = found.map(|(key, last)| (*key, *last)).or_else(|| {
+            let key = match self.redacted.is_empty() {
+                true => return None,
+                false => *self.redacted.get(&without_markers(key))?,
+            };
+            Some((key, *self.evicted.get(key)?))
+        });
+        found.map_or(KeptRows::None, |(key, last)| KeptRows::UpTo(last, key))
+    }
+}
+
+fn without_markers(key: &SessionKey) -> SessionKey {
+    SessionKey {
+        agent: key.agent.clone(),
+        session: redacted_id(&key.session),
+    }
+}
+
+/// Copies rows from a file that Backstory wrote. One that is not as it was written is refused before anything of it is decoded. Returns
+/// the tool calls of evicted sessions: rows without a result are in there only.
 pub(super) fn copy_kept_rows(
-    path: &Path,
-    table: Table,
-    kept: &HashSet<&SessionKey>,
+    target: &PartTarget,
     part: &mut PartWriter,
-) -> Result<()> {
+) -> Result<HashMap<SessionKey, KeptCalls>> {
+    let (path, table) = (target.path.as_path(), target.table);
     let damaged = |what: String| Error::Damaged {
         path: path.to_owned(),
         place: format!("the table {}", table.name()),
@@ -43,28 +100,58 @@ pub(super) fn copy_kept_rows(
     let has_schema = columns == SchemaDescriptor::new(schema).columns();
     if footer.checksum != Some(checksum) || !has_schema {
         return Err(damaged(
-            "its rows are not those that were written".to_string(),
+            "its rows are not those that were written, and some of them may be nowhere else; restore the file, or write to a new place".to_string(),
         ));
     }
     let file = open_regular_file(path)?;
     let unreadable = |error: ParquetError| damaged(error.to_string());
     let reader = SerializedFileReader::new(file).map_err(unreadable)?;
+    let sessions = KeptSessions::new(target);
+    let mut known: HashMap<SessionKey, KeptRows<'_>> = HashMap::new();
+    let mut calls: HashMap<SessionKey, KeptCalls> = HashMap::new();
     for number in 0..reader.num_row_groups() {
         let group = reader.get_row_group(number).map_err(unreadable)?;
         let mut columns = read_columns(&*group, table).map_err(unreadable)?;
         loop {
-            let row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
+            let mut row: Vec<Value> = columns.iter_mut().filter_map(Iterator::next).collect();
             if row.len() < columns.len() {
                 break;
             }
-            if let [Value::Text(agent), Value::Text(session), ..] = &row[..]
-                && kept.contains(&session_key(agent, session))
-            {
-                part.push_row(row)?;
+            let [Value::Text(agent), Value::Text(session), ..] = &row[..] else {
+                continue;
+            };
+            let key = session_key(agent, session);
+            let kept = match known.get(&key) {
+                Some(kept) => *kept,
+                None => *known.entry(key.clone()).or_insert(sessions.rows_of(&key)),
+            };
+            match kept {
+                KeptRows::All => part.push_row(row)?,
+                KeptRows::UpTo(last, current) if is_evicted(table, &row, last) => {
+                    row[1] = current.session.as_str().into();
+                    let row = match table {
+                        Table::ToolCalls => calls.entry(current.clone()).or_default().take_row(row),
+                        _ => Some(row),
+                    };
+                    if let Some(row) = row {
+                        part.push_row(row)?;
+                    }
+                }
+                KeptRows::UpTo(..) | KeptRows::None => {}
             }
         }
     }
-    Ok(())
+    Ok(calls)
+}
+
+/// Returns whether an event of a row is not behind the last one whose text is evicted.
+fn is_evicted(table: Table, row: &[Value], last: i64) -> bool {
+    let columns = table.columns().iter().zip(row);
+    let mut events = columns.filter_map(|(column, value)| match (column.name, value) {
+        ("seq" | "call_seq" | "result_seq", Value::Integer(seq)) => Some(*seq),
+        _ => None,
+    });
+    events.any(|seq| seq <= last)
 }
 
 fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {

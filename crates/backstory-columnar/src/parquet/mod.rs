@@ -9,6 +9,7 @@ mod column_buffer;
 mod fingerprint;
 mod footer;
 mod inspect;
+mod kept_calls;
 mod kept_rows;
 mod layout;
 mod options;

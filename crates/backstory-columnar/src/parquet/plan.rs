@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{AGENTS, Memory, SessionFilter, SessionRow};
+use backstory_memory::{AGENTS, Memory, Seq, SessionFilter, SessionRow};
 
 use super::fingerprint::session_fingerprint;
 use super::footer::{PartContent, SessionKey};
@@ -24,6 +24,8 @@ pub(super) struct PartTarget {
     pub(super) path: PathBuf,
     /// Sessions whose rows are copied out of the old file, with their fingerprints.
     pub(super) kept: Vec<(SessionKey, String)>,
+    /// Sessions whose text the memory has only behind an event: rows up to that one are copied, too.
+    pub(super) evicted: Vec<(SessionKey, Seq)>,
 }
 
 impl PartTarget {
@@ -32,6 +34,7 @@ impl PartTarget {
             table,
             path,
             kept: Vec::new(),
+            evicted: Vec::new(),
         }
     }
 }
@@ -113,6 +116,7 @@ impl<'a> Planner<'a> {
         if let Some(old) = old {
             let written: HashSet<&SessionKey> = plan.content.iter().map(|(key, _)| key).collect();
             target.kept = self.keep_sessions(file, old, |key| !written.contains(key))?;
+            target.evicted = self.keep_evicted(&target, old, &plan.sessions)?;
         }
         let content = [&plan.content[..], &target.kept].concat();
         plan.targets = vec![target];
@@ -235,6 +239,11 @@ impl<'a> Planner<'a> {
                     }
                 }
             }
+            for target in &mut targets {
+                if let Some(old) = old_content(target) {
+                    target.evicted = self.keep_evicted(target, old, &sessions)?;
+                }
+            }
             let plan = self.part_plan(sessions)?;
             plans.push(PartPlan { targets, ..plan });
         }
@@ -319,18 +328,30 @@ impl<'a> Planner<'a> {
         }
         let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
         let kept: Vec<(SessionKey, String)> = kept.cloned().collect();
-        match kept.first() {
-            Some((first, _)) if !old.is_current_layout => Err(Error::LostSessions {
-                path: path.to_owned(),
-                count: match kept.len() {
-                    1 => "1 session".to_string(),
-                    count => format!("{count} sessions"),
-                },
-                example: first.session.clone(),
-                agent: first.agent.clone(),
-            }),
-            _ => Ok(kept),
+        check_layout(path, old, &kept)?;
+        Ok(kept)
+    }
+
+    /// Returns the sessions of an old file whose text the memory has no longer, each with the last event that is gone.
+    fn keep_evicted(
+        &self,
+        target: &PartTarget,
+        old: &PartContent,
+        sessions: &[SessionRow],
+    ) -> Result<Vec<(SessionKey, Seq)>> {
+        let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
+        if self.options.allow_loss || !has_text {
+            return Ok(Vec::new());
         }
+        let old_keys: HashSet<&SessionKey> = old.sessions.iter().map(|(key, _)| key).collect();
+        let evicted = sessions.iter().filter_map(|session| {
+            let key = SessionKey::of_row(session);
+            Some((key, last_evicted(session)?))
+        });
+        let evicted: Vec<(SessionKey, Seq)> =
+            evicted.filter(|(key, _)| old_keys.contains(key)).collect();
+        check_layout(&target.path, old, &evicted)?;
+        Ok(evicted)
     }
 
     /// Renames sessions whose ids have secrets to their current ids: the markers depend on redaction and on the key.
@@ -369,6 +390,31 @@ impl<'a> Planner<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the last event of a session whose text the memory has no longer; `None` when it has all.
+fn last_evicted(session: &SessionRow) -> Option<Seq> {
+    match session.events + session.live_events {
+        // One that is restored has no events until the next import.
+        0 => Some(Seq::MAX),
+        _ => Some(session.evicted).filter(|evicted| *evicted > Seq::ZERO),
+    }
+}
+
+/// Refuses to copy sessions from a file of another layout.
+fn check_layout<T>(path: &Path, old: &PartContent, kept: &[(SessionKey, T)]) -> Result<()> {
+    match kept.first() {
+        Some((first, _)) if !old.is_current_layout => Err(Error::LostSessions {
+            path: path.to_owned(),
+            count: match kept.len() {
+                1 => "1 session".to_string(),
+                count => format!("{count} sessions"),
+            },
+            example: first.session.clone(),
+            agent: first.agent.clone(),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,12 @@
 //! Files of tables that one walk through sessions fills.
 
+use std::collections::HashMap;
+
 use backstory_memory::{EventRange, Memory, SessionRow, TimeMs};
 
 use super::column_buffer::Value;
 use super::footer::SessionKey;
+use super::kept_calls::KeptCalls;
 use super::part::PartWriter;
 use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
 use super::schema::Table;
@@ -15,6 +18,8 @@ use crate::error::Result;
 #[derive(Default)]
 pub(super) struct TableFiles {
     pub(super) parts: Vec<(Table, PartWriter)>,
+    /// Tool calls that were copied out of old files, of sessions whose text is evicted.
+    pub(super) kept_calls: HashMap<SessionKey, KeptCalls>,
 }
 
 impl TableFiles {
@@ -54,17 +59,23 @@ impl TableFiles {
         }
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
+        let kept_calls = self.kept_calls.remove(&SessionKey::of_row(session));
+        let mut kept_calls = kept_calls.unwrap_or_default();
         for record in walked.events(EventRange::All)? {
             let event = SharedEvent::new(record?);
             self.push_row(Table::Events, || event_row(&names, &event))?;
             if let Some(part) = self.part_of_table(Table::ToolCalls)
                 && let Some(row) = calls.take_event(&names, &event)
+                && let Some(row) = kept_calls.merge_call(row)
             {
                 part.push_row(row)?;
             }
             on_event();
         }
         while let Some(row) = calls.next_unanswered(&names) {
+            self.push_row(Table::ToolCalls, || row)?;
+        }
+        for row in kept_calls.into_unanswered() {
             self.push_row(Table::ToolCalls, || row)?;
         }
         Ok(())

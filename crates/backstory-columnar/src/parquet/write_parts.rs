@@ -118,9 +118,9 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
     let mut kept = HashMap::new();
     for target in &plan.targets {
         let mut part = PartWriter::create(&target.path, target.table)?;
-        if !target.kept.is_empty() {
-            let keys = target.kept.iter().map(|(key, _)| key).collect();
-            copy_kept_rows(&target.path, target.table, &keys, &mut part)?;
+        if !target.kept.is_empty() || !target.evicted.is_empty() {
+            let calls = copy_kept_rows(target, &mut part)?;
+            files.kept_calls.extend(calls);
         }
         kept.insert(target.table, &target.kept[..]);
         files.parts.push((target.table, part));

@@ -23,13 +23,18 @@ pub(super) fn set_known_text(attributes: &mut SessionAttributes, name: &str, tex
         "cwd" => attributes.cwd = text,
         "git_branch" => attributes.git_branch = text,
         "agent_version" => attributes.agent_version = text,
-        "permission_mode" => attributes.permission_mode = Some(text),
+        "permission_mode" => attributes.permission_mode = non_empty(text),
         "session_id_original" => attributes.session_id_original = Some(text),
-        "missing" => attributes.missing = Some(text),
-        "embedding_model" => attributes.embedding_model = Some(text),
+        "missing" => attributes.missing = non_empty(text),
+        "embedding_model" => attributes.embedding_model = non_empty(text),
         _ => return false,
     }
     true
+}
+
+/// Returns a text that is written although there is none.
+fn non_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
 }
 
 /// Returns an attribute as it is written again, or `None` when it cannot be.

@@ -6,6 +6,9 @@ use std::hash::Hash;
 use super::appended::AnswerCounter;
 use crate::redaction::{has_other_redaction, unkeyed_markers};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
+use crate::session_columns::{
+    MISSING_LOGS, STATE_ATTRIBUTE, TEXT_EVICTED, TEXT_PARTLY_EVICTED, events_of_state,
+};
 
 /// Identity of a row, with its number among equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,10 +26,14 @@ pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -
     if is_replaced {
         old = rows_of_others(old);
     }
+    let old_text = OldText::of_session(&old.attributes);
     merge_attributes(&mut new.attributes, old.attributes);
     let places = merge_messages(&mut new.messages, old.messages);
     let calls = merge_calls(&mut new.tool_calls, old.tool_calls);
     merge_logs(&mut new.logs, old.logs, &places);
+    if !is_replaced {
+        new.attributes.missing = missing_in_file(new, &old_text);
+    }
     match is_replaced {
         true => UnchangedRows::default(),
         false => UnchangedRows {
@@ -34,6 +41,58 @@ pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -
             tool_calls: calls.unchanged.min(before_repeated.tool_calls),
         },
     }
+}
+
+/// Text that an old file has of a session.
+struct OldText {
+    /// Number of events when it was written; `None` when that is not known.
+    events: Option<u64>,
+    is_evicted: bool,
+}
+
+impl OldText {
+    fn of_session(attributes: &SessionAttributes) -> Self {
+        let state = attributes
+            .other
+            .iter()
+            .find_map(|(name, value)| match value {
+                AttributeValue::Text(state) if name == STATE_ATTRIBUTE => Some(state),
+                _ => None,
+            });
+        let missing = attributes.missing.as_deref().unwrap_or_default();
+        OldText {
+            events: state.and_then(|state| events_of_state(state)),
+            is_evicted: is_text_evicted(missing),
+        }
+    }
+}
+
+fn is_text_evicted(missing: &str) -> bool {
+    let mut parts = missing.split(", ");
+    parts.any(|part| part == TEXT_EVICTED || part == TEXT_PARTLY_EVICTED)
+}
+
+/// Returns what a merged session lacks of what its new columns lack.
+fn missing_in_file(merged: &SessionColumns, old: &OldText) -> Option<String> {
+    let missing = merged.attributes.missing.as_deref()?;
+    let has_text = !old.is_evicted && old.events >= Some(merged.lost.events);
+    let has_log = |(path, length): &(String, u64)| {
+        let path = unkeyed_markers(path);
+        merged
+            .logs
+            .iter()
+            .any(|log| unkeyed_markers(&log.path) == path && log.bytes.len() as u64 >= *length)
+    };
+    let has_logs = merged.lost.logs.iter().all(has_log);
+    let parts = missing.split(", ").filter_map(|part| match part {
+        TEXT_EVICTED | TEXT_PARTLY_EVICTED if merged.lost.events == 0 => Some(part),
+        TEXT_EVICTED | TEXT_PARTLY_EVICTED if has_text => None,
+        TEXT_EVICTED if !merged.messages.is_empty() => Some(TEXT_PARTLY_EVICTED),
+        MISSING_LOGS if has_logs && !merged.lost.logs.is_empty() => None,
+        part => Some(part),
+    });
+    let parts: Vec<&str> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Numbers of rows at the beginning whose contents are those of the old file.

@@ -230,6 +230,7 @@ impl<'a> Session<'a> {
             tool_calls: self.tool_calls(0..u64::MAX)?,
             artifacts: self.artifacts()?,
             logs: self.read_logs()?,
+            ..SessionColumns::default()
         })
     }
 }

@@ -76,6 +76,8 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
         attributes: &SessionAttributes,
     ) -> io::Result<Vec<EncodedAttribute>> {
         let text = |text: &String| Some(AttributeValue::Text(text.clone()));
+        let text_or_empty =
+            |text: &Option<String>| Some(AttributeValue::Text(text.clone().unwrap_or_default()));
         let values = [
             ("model", text(&attributes.model)),
             (
@@ -92,16 +94,16 @@ impl<W: Write + Seek> SessionWriter<'_, W> {
             ),
             (
                 "permission_mode",
-                attributes.permission_mode.as_ref().and_then(text),
+                text_or_empty(&attributes.permission_mode),
             ),
             (
                 "session_id_original",
                 attributes.session_id_original.as_ref().and_then(text),
             ),
-            ("missing", attributes.missing.as_ref().and_then(text)),
+            ("missing", text_or_empty(&attributes.missing)),
             (
                 "embedding_model",
-                attributes.embedding_model.as_ref().and_then(text),
+                text_or_empty(&attributes.embedding_model),
             ),
         ];
         let ours = values

@@ -297,6 +297,7 @@ fn counted_session(id: &str, rows: u32) -> SessionColumns {
             })
             .collect(),
         logs: vec![LogFile::default(); rows as usize % 3],
+        ..SessionColumns::default()
     }
 }
 

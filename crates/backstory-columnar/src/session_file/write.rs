@@ -21,7 +21,7 @@ use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
 use crate::redaction::{RedactedIdentity, has_other_redaction, unkeyed_markers};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{AttributeValue, SessionColumns, link_name};
+use crate::rows::{AttributeValue, LostParts, SessionColumns, link_name};
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
@@ -204,6 +204,7 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 tool_calls: old.tool_calls(0..u64::MAX)?,
                 artifacts: Vec::new(),
                 logs: old.read_logs()?,
+                lost: LostParts::default(),
             };
             let unchanged = merge_session(&mut session, columns);
             check_columns(&session)?;

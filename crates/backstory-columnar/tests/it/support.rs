@@ -152,6 +152,7 @@ pub(crate) fn session(id: &str, messages: u32) -> SessionColumns {
             bytes: vec![0, 1, 2, 255],
         }],
         logs: vec![log],
+        ..SessionColumns::default()
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod damaged;
 mod document;
+mod evicted;
 mod folder;
 #[cfg(unix)]
 mod kills;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use backstory_columnar::{ExportOptions, Table, export_file};
+use backstory_columnar::{
+    ExportOptions, SessionColumns, Table, WriteOptions, export_file, write_sessions,
+};
 use backstory_memory::{EventRange, UsageBy};
 use jiff::tz::TimeZone;
 
@@ -73,6 +75,12 @@ fn examples_of_the_document_give_the_sums_of_usage() {
     };
     let file = logs.path("all.h5");
     export_file(&memory, &all_sessions(&memory), &file, &options, &|_| {}).unwrap();
+    // The last session has no rows.
+    let empty = SessionColumns {
+        id: "~".into(),
+        ..SessionColumns::default()
+    };
+    write_sessions(&file, "test", [Ok(empty)], &WriteOptions::default()).unwrap();
     let columns = [
         usage.input,
         usage.output,

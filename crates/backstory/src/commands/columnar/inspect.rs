@@ -8,7 +8,7 @@ use backstory_columnar::{
 };
 use serde_json::{Map, json};
 
-use super::session_file::{find_id, session_files};
+use super::session_file::{find_id, lower_extension, session_files};
 use super::session_table::session_table;
 use crate::cli::InspectArgs;
 use crate::error::{Error, ErrorKind};
@@ -18,9 +18,9 @@ use crate::output::{
 
 pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error> {
     let path = &arguments.path;
-    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_table = lower_extension(path).as_deref() == Some("parquet");
     let files = session_files(path);
-    if arguments.session.is_some() && (path.is_dir() || extension == Some("parquet")) {
+    if arguments.session.is_some() && (path.is_dir() || is_table) {
         return Err(Error::usage("SESSION is only for HDF5 files")
             .hint("give FILE.h5 and SESSION, or a path alone"));
     }
@@ -39,7 +39,7 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
             false => print_tables(&tables),
         };
     }
-    if extension == Some("parquet") {
+    if is_table {
         return inspect_one_table(path, arguments.json);
     }
     let mut sessions = Vec::new();

@@ -26,9 +26,14 @@ pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
 /// Returns the path of an HDF5 file, if this text is one.
 pub(in crate::commands) fn session_file(text: &str) -> Option<&Path> {
     let path = Path::new(text);
-    let has_name = |extension| matches!(extension, "h5" | "hdf5");
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    (extension.is_some_and(has_name) && path.is_file()).then_some(path)
+    let has_name = matches!(lower_extension(path).as_deref(), Some("h5" | "hdf5"));
+    (has_name && path.is_file()).then_some(path)
+}
+
+/// Returns the extension of a path in lower case.
+pub(super) fn lower_extension(path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_str()?;
+    Some(extension.to_ascii_lowercase())
 }
 
 /// Logs out of HDF5 files, in a folder that goes when this is dropped.
@@ -65,8 +70,7 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Err
 /// Refuses to take the name of a columnar file for a session.
 pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Error> {
     let path = Path::new(&arguments.session);
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    match extension {
+    match lower_extension(path).as_deref() {
         Some("h5" | "hdf5") => Err(Error::new(
             ErrorKind::NotFound,
             format!("there is no file {}", path.display()),

@@ -9,6 +9,7 @@ use backstory_columnar::{
 use backstory_memory::{Memory, SessionRow};
 use serde::Serialize;
 
+use super::session_file::lower_extension;
 use crate::cli::{ColumnarFormat, OutputArgs, TableName};
 use crate::error::Error;
 use crate::output::{counted, progress_bar, short_bytes, warn};
@@ -55,13 +56,19 @@ pub(super) struct FailedPart {
 impl Target {
     pub(super) fn from_arguments(output: &OutputArgs) -> Result<Self, Error> {
         let path = output.output.clone();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let extension = extension.filter(|_| !path.is_dir());
+        let extension = lower_extension(&path);
+        let is_folder = path.is_dir() || ends_with_separator(&path);
+        // A folder of HDF5 files is not what such a name asks for.
+        let has_tables = is_folder && extension.as_deref() == Some("parquet");
+        let format = output
+            .format
+            .or(has_tables.then_some(ColumnarFormat::Parquet));
+        let extension = extension.as_deref().filter(|_| !is_folder);
         let refuse = |message: String| {
-            let hint = "give FILE.h5, FILE.parquet or a folder without a dot in its name to -o";
+            let hint = "give FILE.h5, FILE.parquet or a folder to -o; end the name of a new folder with a slash if it has a dot";
             Err(Error::usage(message).hint(hint))
         };
-        let target = match (extension, output.format) {
+        let target = match (extension, format) {
             (Some("h5" | "hdf5"), None | Some(ColumnarFormat::H5)) => Target::H5File(path),
             (Some("parquet"), None | Some(ColumnarFormat::Parquet)) => {
                 let table = output.table.unwrap_or(TableName::Events);
@@ -141,7 +148,14 @@ impl Target {
 
 /// Returns whether files can be written into a folder of this name.
 fn is_folder_name(path: &Path) -> bool {
+    // Without a slash at its end, for which the system finds no file.
+    let path: PathBuf = path.components().collect();
     !path.is_file() && path.as_os_str() != "-"
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    let name = path.as_os_str().to_string_lossy();
+    name.ends_with(std::path::is_separator)
 }
 
 /// Warns if the largest session needs more than half of the machine's memory, where the system says how much there is.

@@ -81,6 +81,38 @@ fn what_is_no_columnar_file_is_refused_clearly() {
 }
 
 #[test]
+fn names_of_outputs_are_taken_as_they_are_meant() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    environment.sweep();
+    let path = |name: &str| output(&environment, name);
+    std::fs::create_dir(path("tables.parquet")).unwrap();
+    for (name, made) in [
+        ("dir.with.dot/", format!("dir.with.dot/{}.h5", claude_id(1))),
+        ("Y.H5", "Y.H5".to_string()),
+        ("Y.Hdf5", "Y.Hdf5".to_string()),
+        ("Y.PARQUET", "Y.PARQUET".to_string()),
+        // A folder with such a name gets tables.
+        ("tables.parquet", "tables.parquet/events".to_string()),
+        ("new.parquet/", "new.parquet/events".to_string()),
+    ] {
+        let outcome = environment.run(&["export", "-o", &path(name)]);
+        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+        assert!(std::path::Path::new(&path(&made)).exists(), "{name}");
+        let outcome = environment.run(&["inspect", &path(name)]);
+        assert_eq!(outcome.code, 0, "{name}: {}", outcome.stderr);
+    }
+    let other = Environment::new();
+    other.json(&["sweep", &path("Y.H5")]);
+    let listed = other.json(&["sessions"]);
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    for (name, format) in [("a.h5", "parquet"), ("Y.H5", "parquet"), ("Y.H5/", "h5")] {
+        let outcome = environment.run(&["export", "-o", &path(name), "--format", format]);
+        assert_eq!(outcome.code, 2, "{name}: {}", outcome.stderr);
+    }
+}
+
+#[test]
 fn exit_codes_tell_missing_from_bad_input() {
     let environment = Environment::new();
     let write = |name: &str, text: &str| environment.write(name, text).display().to_string();

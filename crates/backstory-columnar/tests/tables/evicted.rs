@@ -1,0 +1,306 @@
+//! Exporting again when the store has evicted the text of sessions.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use backstory_columnar::{
+    ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
+};
+use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
+use parquet::record::Row;
+
+use crate::support::{
+    Logs, NOW, all_options, all_sessions, export_all, number, parts, rows_of, table_rows,
+    table_texts, text,
+};
+
+const CLAUDE_FOLDER: &str = "home/.claude/projects/-home-ada-shop";
+
+/// A store that lasts.
+fn open_store(logs: &Logs) -> Memory {
+    Memory::open(&logs.path("store")).unwrap()
+}
+
+fn import(logs: &Logs, memory: &Memory) {
+    let options = ImportOptions::new(Sources::paths([logs.path("home")]));
+    memory.import(&options, &mut |_| {}).unwrap();
+}
+
+fn evict_all(memory: &Memory) {
+    let caps = Caps {
+        raw_hard_cap_bytes: Some(1),
+        ..Caps::default()
+    };
+    let options = RetainOptions { caps, now: NOW };
+    memory.upkeep().retain(&options).unwrap();
+    for session in all_sessions(memory) {
+        assert_eq!(session.evicted.count(), session.events);
+    }
+}
+
+fn texts_of(rows: &[Row]) -> Vec<String> {
+    let mut texts: Vec<String> = rows.iter().map(|row| format!("{row}")).collect();
+    texts.sort();
+    texts
+}
+
+/// Adds records to the log of a session of Claude Code.
+fn append(logs: &Logs, id: &str, records: &[&str]) {
+    let path = logs.path(CLAUDE_FOLDER).join(format!("{id}.jsonl"));
+    let mut log = std::fs::read_to_string(&path).unwrap();
+    for record in records {
+        let (kind, content) = record.split_once(' ').unwrap();
+        let at = log.lines().count();
+        log += &format!(
+            r#"{{"type":"{kind}","uuid":"{id}-x{at}","sessionId":"{id}","cwd":"/home/ada/shop","timestamp":"2026-03-04T11:00:{at:02}.000Z","message":{{"role":"{kind}","model":"claude-opus-4-6","content":{content}}}}}"#
+        );
+        log.push('\n');
+    }
+    std::fs::write(path, log).unwrap();
+}
+
+#[test]
+fn text_that_was_evicted_stays_in_a_folder() {
+    let logs = Logs::generate(1_000_000);
+    logs.add_session("one", "2026-03-04", 3);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let folder = logs.path("tables");
+    export_all(&memory, &folder);
+    let before = table_texts(&folder);
+    evict_all(&memory);
+    assert!(export_all(&memory, &folder).files_written > 0);
+    let after = table_texts(&folder);
+    for table in [Table::Events, Table::ToolCalls] {
+        assert!(after[table.name()] == before[table.name()], "{table:?}");
+    }
+    let sessions = table_rows(&folder, Table::Sessions);
+    assert_eq!(sessions.len(), before["sessions"].len());
+    assert!(
+        sessions
+            .iter()
+            .all(|row| text(row, "status").as_deref() == Some("evicted"))
+    );
+    assert_eq!(export_all(&memory, &folder).files_written, 0);
+
+    // New rows of a session come behind those that are kept.
+    logs.add_session("one", "2026-03-04", 5);
+    import(&logs, &memory);
+    export_all(&memory, &folder);
+    let rows = table_rows(&folder, Table::Events);
+    assert_eq!(rows.len(), before["events"].len() + 2);
+    let known: HashSet<_> = rows
+        .iter()
+        .map(|row| (text(row, "agent"), text(row, "session"), number(row, "seq")))
+        .collect();
+    assert_eq!(known.len(), rows.len(), "no row is there twice");
+    let kept = texts_of(&rows);
+    assert!(before["events"].iter().all(|row| kept.contains(row)));
+
+    // A file that is not as it was written is not replaced.
+    let part = folder.join("events/month=2026-03/part-2026-03-04.parquet");
+    assert!(parts(&folder, Table::Events).contains(&part));
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&part, &bytes).unwrap();
+    logs.add_session("one", "2026-03-04", 6);
+    import(&logs, &memory);
+    let sessions = all_sessions(&memory);
+    let error = write_tables(&memory, &sessions, &folder, &all_options(), &mut |_| {});
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("restore the file"), "{error}");
+    assert_eq!(std::fs::read(&part).unwrap(), bytes);
+}
+
+#[test]
+fn text_that_was_evicted_stays_in_a_file() {
+    let logs = Logs::generate(1_000_000);
+    logs.add_session("one", "2026-03-04", 3);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let write = |table: Table, file: &Path| {
+        let sessions = all_sessions(&memory);
+        write_table(&memory, &sessions, table, file, &all_options(), &mut |_| {}).unwrap();
+        texts_of(&rows_of(file))
+    };
+    let tables = [Table::Events, Table::ToolCalls];
+    let files = tables.map(|table| (table, logs.path(&format!("{}.parquet", table.name()))));
+    let before: BTreeMap<_, _> = files
+        .iter()
+        .map(|(table, file)| (table.name(), write(*table, file)))
+        .collect();
+    evict_all(&memory);
+    for (table, file) in &files {
+        assert!(write(*table, file) == before[table.name()], "{table:?}");
+        // Another session leaves them as they are, too.
+        logs.add_session("two", "2026-03-05", 1);
+    }
+    import(&logs, &memory);
+    for (table, file) in &files {
+        let rows = write(*table, file);
+        let added = if *table == Table::Events { 2 } else { 0 };
+        assert_eq!(rows.len(), before[table.name()].len() + added);
+    }
+}
+
+#[test]
+fn a_result_that_comes_after_its_call_was_evicted_joins_it() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 1);
+    let call = |id: &str| {
+        format!(
+            r#"assistant [{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls {id}"}}}}]"#
+        )
+    };
+    let result = |id: &str| {
+        format!(
+            r#"user [{{"type":"tool_result","tool_use_id":"{id}","content":"result {id}","is_error":true}}]"#
+        )
+    };
+    append(
+        &logs,
+        "one",
+        &[&call("a"), &result("a"), &call("b"), &call("c")],
+    );
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let folder = logs.path("tables");
+    export_all(&memory, &folder);
+    evict_all(&memory);
+    append(&logs, "one", &[&result("b"), &call("d"), &result("d")]);
+    import(&logs, &memory);
+    for _ in 0..2 {
+        export_all(&memory, &folder);
+        let mut rows: Vec<_> = table_rows(&folder, Table::ToolCalls)
+            .iter()
+            .map(|row| {
+                (
+                    text(row, "tool_use_id"),
+                    text(row, "command"),
+                    text(row, "result"),
+                )
+            })
+            .collect();
+        rows.sort();
+        let row = |id: &str, is_answered: bool| {
+            let result = is_answered.then(|| format!("result {id}"));
+            (Some(id.to_string()), Some(format!("ls {id}")), result)
+        };
+        let expected = [
+            row("a", true),
+            row("b", true),
+            row("c", false),
+            row("d", true),
+        ];
+        assert_eq!(rows, expected);
+        evict_all(&memory);
+    }
+}
+
+/// Attribute of a session in an HDF5 file, as other readers see it; `None` when it is not there.
+fn attribute(file: &Path, session: &str, name: &str) -> Option<String> {
+    let file = hdf5_pure::File::open(file).unwrap();
+    let group = file.group(&format!("sessions/{session}")).unwrap();
+    let attributes = group.attrs().unwrap();
+    let value = attributes.get(name)?.as_str().unwrap();
+    Some(value.to_string())
+}
+
+fn export_h5(memory: &Memory, file: &Path) {
+    let options = ExportOptions {
+        threads: 1,
+        is_redacted: true,
+        embedder: None,
+    };
+    export_file(memory, &all_sessions(memory), file, &options, &|_| {}).unwrap();
+}
+
+#[test]
+fn missing_says_what_the_file_lacks() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 3);
+    logs.add_session("two", "2026-03-04", 3);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let all = logs.path("all.h5");
+    export_h5(&memory, &all);
+    evict_all(&memory);
+    let missing = |file: &Path, session: &str| attribute(file, session, "missing").unwrap();
+    let fresh = logs.path("fresh.h5");
+    for file in [&all, &fresh] {
+        export_h5(&memory, file);
+    }
+    assert_eq!(missing(&all, "one"), "");
+    assert_eq!(missing(&fresh, "one"), "text evicted, logs");
+    let file = SessionFile::open(&all).unwrap();
+    assert_eq!(file.session("one").unwrap().message_count().unwrap(), 4);
+    drop(file);
+
+    // New rows come, of a log that is not whole any more.
+    logs.add_session("one", "2026-03-04", 5);
+    import(&logs, &memory);
+    for file in [&all, &fresh] {
+        export_h5(&memory, file);
+    }
+    assert_eq!(missing(&all, "one"), "logs");
+    assert_eq!(missing(&all, "two"), "");
+    assert_eq!(missing(&fresh, "one"), "text partly evicted, logs");
+
+    // Text that was evicted before it was exported is nowhere.
+    logs.add_session("one", "2026-03-04", 8);
+    import(&logs, &memory);
+    evict_all(&memory);
+    export_h5(&memory, &all);
+    assert_eq!(missing(&all, "one"), "text partly evicted, logs");
+}
+
+#[test]
+fn every_attribute_is_there_and_the_model_is_the_first() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 2);
+    let path = logs.path(CLAUDE_FOLDER).join("one.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    // Another model answers last.
+    let (before, last) = log.trim_end().rsplit_once('\n').unwrap();
+    let last = last.replace("claude-opus-4-6", "claude-haiku-4-5");
+    std::fs::write(&path, format!("{before}\n{last}\n")).unwrap();
+    logs.add_session("prompt", "2026-03-04", 0);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let all = logs.path("all.h5");
+    export_h5(&memory, &all);
+    for name in ["missing", "embedding_model", "permission_mode"] {
+        assert_eq!(attribute(&all, "one", name).as_deref(), Some(""), "{name}");
+    }
+    let model = |session: &str| attribute(&all, session, "model").unwrap();
+    assert_eq!(model("one"), "claude-opus-4-6");
+    assert_eq!(model("prompt"), "unknown");
+    for row in all_sessions(&memory) {
+        let first = row.models.first().map_or("unknown", String::as_str);
+        assert_eq!(model(&row.session), first);
+    }
+}
+
+#[test]
+fn text_of_an_id_that_was_redacted_with_another_key_stays() {
+    let logs = Logs::generate(0);
+    let id = format!("shop-ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    logs.add_session(&id, "2026-03-04", 3);
+    let folder = logs.path("tables");
+    // Logs without a store have a key of their own.
+    export_all(&logs.memory(), &folder);
+    let before = table_rows(&folder, Table::Events);
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let current = all_sessions(&memory)[0].session.clone();
+    assert_ne!(text(&before[0], "session"), Some(current.clone()));
+    evict_all(&memory);
+    for _ in 0..2 {
+        export_all(&memory, &folder);
+        let rows = table_rows(&folder, Table::Events);
+        assert_eq!(rows.len(), before.len());
+        for row in &rows {
+            assert_eq!(text(row, "session").as_deref(), Some(current.as_str()));
+        }
+    }
+}
