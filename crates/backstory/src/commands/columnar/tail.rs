@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_columnar::{Message, SessionFile};
+use backstory_columnar::{Message, Session, SessionFile};
 use backstory_memory::{Kind, TimeMs};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
             .ok_or_else(|| Error::new(ErrorKind::NotFound, "the file has no session"))?,
     };
     let session = file.session(&id)?;
-    let messages = session.tail(arguments.count)?;
+    let messages = last_shown(&session, arguments.count)?;
     if arguments.json {
         let messages: Vec<Value> = messages.iter().map(message_json).collect();
         return print_json(&json!({ "session": id, "messages": messages }));
@@ -51,6 +51,22 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
     Ok(out.flush()?)
 }
 
+/// Returns the last `count` messages that have something to print.
+fn last_shown(session: &Session<'_>, count: u64) -> Result<Vec<Message>, Error> {
+    let mut asked = count;
+    loop {
+        let mut messages = session.tail(asked)?;
+        let is_all = (messages.len() as u64) < asked;
+        messages.retain(|message| !content_blocks(message).is_empty());
+        let surplus = (messages.len() as u64).saturating_sub(count);
+        if is_all || messages.len() as u64 >= count {
+            messages.drain(..surplus as usize);
+            return Ok(messages);
+        }
+        asked = asked.saturating_mul(2);
+    }
+}
+
 /// Part of a message that is printed under a heading of its own.
 #[derive(Debug, PartialEq)]
 struct ContentBlock {
@@ -75,7 +91,9 @@ impl ContentBlock {
 fn content_blocks(message: &Message) -> Vec<ContentBlock> {
     let kind = text_kind(message);
     let mut blocks: Vec<ContentBlock> = Vec::new();
+    let mut has_blocks = false;
     if let Ok(Value::Array(content)) = serde_json::from_str(&message.json) {
+        has_blocks = content.iter().any(|block| block["type"].is_string());
         for block in content
             .iter()
             .filter_map(|block| content_block(block, kind))
@@ -91,9 +109,11 @@ fn content_blocks(message: &Message) -> Vec<ContentBlock> {
         }
     }
     if blocks.is_empty() {
-        let text = match message.text.is_empty() {
-            true => &message.json,
-            false => &message.text,
+        let text = match (message.text.is_empty(), has_blocks) {
+            (false, _) => &message.text,
+            // A thought that the provider withheld, of which only the signature is there.
+            (true, true) => return blocks,
+            (true, false) => &message.json,
         };
         blocks.push(ContentBlock::new(kind, text));
     }
@@ -153,6 +173,14 @@ fn result_text(content: &Value) -> String {
 }
 
 fn message_json(message: &Message) -> Value {
+    let mut content = serde_json::from_str(&message.json).unwrap_or_else(|_| json!(message.json));
+    for block in content.as_array_mut().into_iter().flatten() {
+        if block["type"] == "thinking"
+            && let Some(block) = block.as_object_mut()
+        {
+            block.remove("signature");
+        }
+    }
     json!({
         "uuid": message.uuid,
         "parent_uuid": message.parent_uuid,
@@ -162,7 +190,7 @@ fn message_json(message: &Message) -> Value {
         "timestamp": message.timestamp,
         "usage": tokens_json(&message.usage),
         "text": message.text,
-        "content": serde_json::from_str(&message.json).unwrap_or_else(|_| json!(message.json)),
+        "content": content,
     })
 }
 
@@ -209,6 +237,17 @@ mod tests {
             blocks_of("user", "a", &result.to_string()),
             [(Kind::ToolResult, "a\n[image]".to_string())]
         );
+    }
+
+    #[test]
+    fn an_empty_thought_prints_nothing() {
+        let thought = json!([{"type": "thinking", "thinking": "", "signature": "x"}]).to_string();
+        assert_eq!(blocks_of("assistant", "", &thought), []);
+        let message = Message {
+            json: thought,
+            ..Message::default()
+        };
+        assert!(!message_json(&message).to_string().contains("signature"));
     }
 
     #[test]
