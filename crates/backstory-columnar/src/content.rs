@@ -34,7 +34,9 @@ impl Message {
     pub fn content_blocks(&self) -> Vec<ContentBlock> {
         let kind = self.text_kind();
         let mut blocks: Vec<ContentBlock> = Vec::new();
+        let mut has_blocks = false;
         if let Ok(Value::Array(content)) = serde_json::from_str(&self.json) {
+            has_blocks = content.iter().any(|block| block["type"].is_string());
             for block in content
                 .iter()
                 .filter_map(|block| content_block(block, kind))
@@ -50,9 +52,11 @@ impl Message {
             }
         }
         if blocks.is_empty() {
-            let text = match self.text.is_empty() {
-                true => &self.json,
-                false => &self.text,
+            let text = match (self.text.is_empty(), has_blocks) {
+                (false, _) => &self.text,
+                // A thought that the provider withheld, of which only the signature is there.
+                (true, true) => return blocks,
+                (true, false) => &self.json,
             };
             blocks.push(ContentBlock::new(kind, text));
         }
@@ -129,6 +133,17 @@ mod tests {
         blocks
             .map(|block| (block.kind, format!("{}{}", block.tool, block.text)))
             .collect()
+    }
+
+    #[test]
+    fn an_empty_thought_has_no_blocks() {
+        let thought = json!([{"type": "thinking", "thinking": "", "signature": "x"}]).to_string();
+        assert_eq!(blocks_of("assistant", "", &thought), []);
+        let message = Message {
+            json: thought,
+            ..Message::default()
+        };
+        assert!(!json!(message).to_string().contains("signature"));
     }
 
     #[test]

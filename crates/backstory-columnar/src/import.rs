@@ -77,6 +77,9 @@ impl Unpacker<'_> {
             })?;
         }
         let rows = match stored.is_empty() {
+            true if attributes.agent.is_empty() && session.has_only_logged_rows()? => {
+                return Ok(());
+            }
             true => RowChoice::All,
             false if has_appended_rows(session)? => RowChoice::Appended,
             false => return Ok(()),

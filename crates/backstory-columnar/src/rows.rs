@@ -114,12 +114,19 @@ pub struct Message {
     pub embedding: Option<Vec<f32>>,
 }
 
-/// Writes the content of a message as the JSON that it is; as text if it is none.
+/// Writes the content of a message as the JSON that it is, without signatures of thoughts; as text if it is none.
 fn serialize_content<S: Serializer>(json: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    match serde_json::from_str::<Value>(json) {
-        Ok(content) => content.serialize(serializer),
-        Err(_) => json.serialize(serializer),
+    let Ok(mut content) = serde_json::from_str::<Value>(json) else {
+        return json.serialize(serializer);
+    };
+    for block in content.as_array_mut().into_iter().flatten() {
+        if block["type"] == "thinking"
+            && let Some(block) = block.as_object_mut()
+        {
+            block.remove("signature");
+        }
     }
+    content.serialize(serializer)
 }
 
 /// Numbers of tokens.

@@ -1,5 +1,7 @@
 //! Forms that values have in JSON where those of their types are others, for serde's `with` and `serialize_with`.
 
+use std::path::Path;
+
 use backstory_store::SessionHead;
 use serde::{Serialize, Serializer};
 
@@ -52,4 +54,9 @@ pub(crate) fn session_and_agent<S: Serializer>(
         agent: &head.agent,
     }
     .serialize(serializer)
+}
+
+/// Writes a path as text: bytes that are no UTF-8 cannot stand in JSON.
+pub(crate) fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }

@@ -56,12 +56,14 @@ impl AnswerCounter {
 /// Rows that others appended to a session of ours.
 pub(crate) struct AppendedRows {
     start: u64,
-    /// Tokens of each row that were not counted before; `None` for a row that the session had already.
+    /// Tokens of each row that were not counted before; `None` for a row that the file had already.
     usage: Vec<Option<TokenUsage>>,
+    /// Ids of rows that are in a log of the file, and are no rows of ours: records without an event, and those of other sessions.
+    logged: HashSet<String>,
 }
 
 impl AppendedRows {
-    /// Returns whether the session had a row already, which others appended again.
+    /// Returns whether the file had a row already, in this session or in a log.
     pub(crate) fn is_repeated(&self, row: u64) -> bool {
         self.usage_of(row).is_some_and(|usage| usage.is_none())
     }
@@ -76,7 +78,12 @@ impl AppendedRows {
         self.usage_of(row).flatten()
     }
 
-    /// Number of rows that the session had already.
+    /// Returns whether a call belongs to a row that is in a log, and is no row of ours.
+    pub(super) fn is_logged_call(&self, message_uuid: &str, result_uuid: &str) -> bool {
+        is_call_of(&self.logged, message_uuid, result_uuid)
+    }
+
+    /// Number of rows that the file had already.
     pub(super) fn repeated_count(&self) -> u64 {
         self.usage.iter().filter(|usage| usage.is_none()).count() as u64
     }
@@ -110,6 +117,18 @@ impl AppendedRows {
     }
 }
 
+/// Returns whether a call belongs to one of these messages. One without a message is known by that of its result.
+pub(super) fn is_call_of(
+    messages: &HashSet<String>,
+    message_uuid: &str,
+    result_uuid: &str,
+) -> bool {
+    match message_uuid.is_empty() {
+        true => messages.contains(result_uuid),
+        false => messages.contains(message_uuid),
+    }
+}
+
 impl Columns<'_> {
     /// Finds the rows that others appended to rows of ours: those that have no number of an event.
     pub(super) fn appended_rows(&self) -> Result<Option<AppendedRows>> {
@@ -123,6 +142,7 @@ impl Columns<'_> {
         let mut known = HashSet::new();
         let mut answers = AnswerCounter::default();
         let mut usage = Vec::new();
+        let mut logged = HashSet::new();
         for ((row, id), values) in (0..).zip(&ids).zip(usages) {
             let is_known = !known.insert(id) && !id.is_empty();
             let values = usage_from(values);
@@ -130,11 +150,18 @@ impl Columns<'_> {
                 answers.add_answer(&values);
             } else if is_known {
                 usage.push(None);
+            } else if self.file().logged_records()?.contains(id) {
+                logged.insert(id.clone());
+                usage.push(None);
             } else {
                 usage.push(Some(answers.count_row(&values)));
             }
         }
-        Ok(Some(AppendedRows { start, usage }))
+        Ok(Some(AppendedRows {
+            start,
+            usage,
+            logged,
+        }))
     }
 }
 
@@ -145,5 +172,15 @@ impl Session<'_> {
             Some(columns) => columns.appended_rows(),
             None => Ok(None),
         }
+    }
+
+    /// Returns whether all messages are records of logs in the file: the package gives the log of a session a group of another name.
+    pub(crate) fn has_only_logged_rows(&self) -> Result<bool> {
+        let Some(columns) = Columns::open(self, MESSAGES)? else {
+            return Ok(false);
+        };
+        let ids = columns.read_texts("uuid", 0..columns.message_rows()?)?;
+        let logged = self.file().logged_records()?;
+        Ok(!ids.is_empty() && ids.iter().all(|id| logged.contains(id)))
     }
 }

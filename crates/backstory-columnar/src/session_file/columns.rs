@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use hdf5_pure::{AttrValue, Dataset, Datatype, Group};
 
+use super::appended::AppendedRows;
 use super::fields::field_places;
 use super::limits::{CheckedShape, max_content_bytes};
 use super::open::SessionFile;
@@ -139,11 +140,17 @@ impl<'a> Columns<'a> {
         self.used_rows("tool_use_id", "call_index", CALL_FIELDS)
     }
 
-    /// Number of tool calls with different ids, and of those without one.
-    pub(super) fn distinct_calls(&self) -> Result<u64> {
-        let ids = self.read_texts("tool_use_id", 0..self.call_rows()?)?;
+    /// Number of tool calls with different ids, and of those without one, but for calls of appended messages that are in a log.
+    pub(super) fn distinct_calls(&self, appended: &AppendedRows) -> Result<u64> {
+        let rows = 0..self.call_rows()?;
+        let [ids, messages, results] = ["tool_use_id", "message_uuid", "result_uuid"]
+            .map(|name| self.read_texts(name, rows.clone()));
+        let (ids, messages, results) = (ids?, messages?, results?);
         let mut known = HashSet::new();
-        let calls = ids.iter().filter(|id| id.is_empty() || known.insert(*id));
+        let calls = ids.iter().zip(messages.iter().zip(&results));
+        let calls = calls.filter(|(id, (message, result))| {
+            !appended.is_logged_call(message, result) && (id.is_empty() || known.insert(*id))
+        });
         Ok(calls.count() as u64)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::appended::AnswerCounter;
+use super::appended::{AnswerCounter, is_call_of};
 use crate::redaction::{has_other_redaction, unkeyed_markers};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 use crate::session_columns::{
@@ -20,8 +20,13 @@ enum RowKey {
 
 /// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where one of them
 /// was redacted and the other one was not, only what others added to `old` is kept.
-pub(super) fn merge_session(new: &mut SessionColumns, mut old: SessionColumns) -> UnchangedRows {
-    let before_repeated = remove_repeated_rows(&mut old);
+/// Rows that others added are left out if `is_logged` says of their ids that a log has them.
+pub(super) fn merge_session(
+    new: &mut SessionColumns,
+    mut old: SessionColumns,
+    is_logged: impl Fn(&str) -> bool,
+) -> UnchangedRows {
+    let before_repeated = remove_repeated_rows(&mut old, is_logged);
     let is_replaced = has_other_redaction(&new.attributes, &old.attributes);
     if is_replaced {
         old = rows_of_others(old);
@@ -334,13 +339,23 @@ fn count_answers_once(rows: &mut [Message]) {
     }
 }
 
-/// Removes messages that others appended to a session of ours although it had them, with their calls. Returns the numbers of rows before the
-/// first of them.
-fn remove_repeated_rows(session: &mut SessionColumns) -> UnchangedRows {
+/// Removes messages that others appended to a session of ours although it had them, or a log has them, with their calls. Returns the numbers
+/// of rows before the first of them.
+fn remove_repeated_rows(
+    session: &mut SessionColumns,
+    is_logged: impl Fn(&str) -> bool,
+) -> UnchangedRows {
     let own = session.messages.iter().filter(|row| row.seq > 0);
     let own: HashSet<String> = own.map(|row| row.uuid.clone()).collect();
+    let is_others = |row: &&Message| row.seq == 0 && !row.uuid.is_empty();
+    let others = session.messages.iter().filter(is_others);
+    let others = others.filter(|row| !own.contains(&row.uuid) && is_logged(&row.uuid));
+    let logged: HashSet<String> = match own.is_empty() {
+        true => HashSet::new(),
+        false => others.map(|row| row.uuid.clone()).collect(),
+    };
     let is_repeated =
-        |row: &Message| row.seq == 0 && !row.uuid.is_empty() && own.contains(&row.uuid);
+        |row: &Message| is_others(&row) && (own.contains(&row.uuid) || logged.contains(&row.uuid));
     let Some(messages) = session.messages.iter().position(is_repeated) else {
         return UnchangedRows {
             messages: usize::MAX,
@@ -349,14 +364,15 @@ fn remove_repeated_rows(session: &mut SessionColumns) -> UnchangedRows {
     };
     session.messages.retain(|row| !is_repeated(row));
     let mut known = HashSet::new();
-    let calls = &mut session.tool_calls;
-    let is_first =
-        |id: &str, known: &mut HashSet<String>| id.is_empty() || known.insert(id.to_string());
-    let first_repeated = calls
-        .iter()
-        .position(|row| !is_first(&row.tool_use_id, &mut known));
-    known.clear();
-    calls.retain(|row| is_first(&row.tool_use_id, &mut known));
+    let mut is_kept = |row: &ToolCall| {
+        let id = &row.tool_use_id;
+        !is_call_of(&logged, &row.message_uuid, &row.result_uuid)
+            && (id.is_empty() || known.insert(id.clone()))
+    };
+    let kept: Vec<bool> = session.tool_calls.iter().map(&mut is_kept).collect();
+    let first_repeated = kept.iter().position(|is_kept| !is_kept);
+    let mut kept = kept.into_iter();
+    session.tool_calls.retain(|_| kept.next().unwrap_or(true));
     UnchangedRows {
         messages,
         tool_calls: first_repeated.unwrap_or(usize::MAX),

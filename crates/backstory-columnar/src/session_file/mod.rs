@@ -10,6 +10,7 @@ mod frames;
 mod fuzz;
 mod limits;
 mod log;
+mod logged_records;
 mod merge;
 mod open;
 mod read;

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
 
 use super::attributes::text_attribute;
 use super::limits::{CheckError, CheckedShape, check_dataset};
+use super::logged_records::LoggedRecords;
 use super::read::Session;
 use super::schema::{SCHEMA_VERSION, SESSIONS};
 use crate::error::{Error, Result};
@@ -27,6 +29,8 @@ pub struct SessionFile {
     path: PathBuf,
     file: hdf5_pure::File,
     pub(super) source: SharedSource,
+    /// Records of all logs, once they were read.
+    pub(super) logged: OnceLock<LoggedRecords>,
 }
 
 impl SessionFile {
@@ -68,6 +72,7 @@ impl SessionFile {
             path: path.to_owned(),
             file,
             source,
+            logged: OnceLock::new(),
         };
         let attributes = opened.group_attributes(&opened.root_group(), "/")?;
         match attributes.get("schema_version").and_then(AttrValue::as_i64) {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use hdf5_pure::Group;
 use serde::{Serialize, Serializer};
 
+use super::appended::AppendedRows;
 use super::attributes::set_known_text;
 use super::columns::Columns;
 use super::open::SessionFile;
@@ -253,16 +254,17 @@ impl Session<'_> {
         let messages = Columns::open(self, MESSAGES)?;
         let tool_calls = Columns::open(self, TOOL_CALLS)?;
         let appended = messages.as_ref().map_or(Ok(None), Columns::appended_rows)?;
-        let repeated = appended.map_or(0, |appended| appended.repeated_count());
+        let appended = appended.filter(|appended| appended.repeated_count() > 0);
+        let repeated = appended.as_ref().map_or(0, AppendedRows::repeated_count);
         let rows = messages.as_ref().map_or(Ok(0), Columns::message_rows)?;
         Ok(SessionSummary {
             id: self.id().to_owned(),
             attributes,
             messages: rows - repeated,
-            tool_calls: match &tool_calls {
-                Some(columns) if repeated > 0 => columns.distinct_calls()?,
-                Some(columns) => columns.call_rows()?,
-                None => 0,
+            tool_calls: match (&tool_calls, &appended) {
+                (Some(columns), Some(appended)) => columns.distinct_calls(appended)?,
+                (Some(columns), None) => columns.call_rows()?,
+                (None, _) => 0,
             },
             artifacts: self.artifact_count()?,
             logs: self.log_count()?,

@@ -7,6 +7,7 @@ use hdf5_pure::Group;
 
 use super::columns::Columns;
 use super::copy::Copier;
+use super::logged_records::LoggedRecords;
 use super::merge::{UnchangedRows, merge_session};
 use super::open::SessionFile;
 use super::read::Session;
@@ -21,7 +22,7 @@ use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
 use crate::redaction::{RedactedIdentity, has_other_redaction, unkeyed_markers};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{AttributeValue, LostParts, SessionColumns, link_name};
+use crate::rows::{AttributeValue, LostParts, Message, SessionColumns, link_name};
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
@@ -206,7 +207,16 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
                 logs: old.read_logs()?,
                 lost: LostParts::default(),
             };
-            let unchanged = merge_session(&mut session, columns);
+            let mut logged = LoggedRecords::default();
+            let is_others = |row: &Message| row.seq == 0 && !row.uuid.is_empty();
+            if columns.messages.iter().any(is_others) {
+                logged.add_logs(&session.logs);
+                old.file().logged_records()?;
+            }
+            let in_file = old.file().logged.get();
+            let is_logged =
+                |id: &str| logged.contains(id) || in_file.is_some_and(|file| file.contains(id));
+            let unchanged = merge_session(&mut session, columns, is_logged);
             check_columns(&session)?;
             carried = self.carry_members(&old, &session)?;
             self.reuse_chunks(&old, &session, &unchanged, &mut carried)?;

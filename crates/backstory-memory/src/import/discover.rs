@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::path_text::path_text;
 use crate::redaction::{shown_path, stored_path};
+use crate::serde_text;
 use crate::trusted::{LogOrigin, open_log};
 
 pub use self::provided::ProvidedLog;
@@ -116,6 +117,7 @@ impl Found {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The file or folder, without secrets.
+    #[serde(serialize_with = "serde_text::serialize_path")]
     pub path: PathBuf,
     /// Why.
     pub reason: String,

@@ -75,8 +75,8 @@ pub(super) fn find_no_logs(
         if !super::columnar::session_files(path).is_empty() {
             continue;
         }
-        // Folders are walked twice only if nothing was found in any.
-        if discovered > 0 && !path.is_file() {
+        // A folder is walked twice only if something else may have what was found.
+        if discovered > 0 && paths.len() == 1 {
             continue;
         }
         let mut sources = Sources::paths([path]);
@@ -86,6 +86,7 @@ pub(super) fn find_no_logs(
             problems.push(Problem {
                 path: path.clone(),
                 reason: match agent {
+                    _ if is_parquet(path) => "Parquet files cannot be imported".to_string(),
                     Some(agent) => format!("no log of {agent}"),
                     None => "no agent's log".to_string(),
                 },
@@ -93,6 +94,13 @@ pub(super) fn find_no_logs(
         }
     }
     Ok(problems)
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.is_file()
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
 }
 
 /// Fails when paths were typed and none of them holds a log. The report has said why.

@@ -7,6 +7,8 @@ mod short_ids;
 mod tail;
 mod target;
 
+use std::path::PathBuf;
+
 use backstory_columnar::ExportOptions;
 use backstory_memory::{
     ImportOptions, Problem, SessionFilter, StoreError, TextEmbedder, read_logs,
@@ -54,8 +56,10 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     let read = logs.report();
     let typed = (&arguments.logs[..], arguments.agent.as_deref());
     let no_logs = sweep::find_no_logs(setting, None, read.discovered, typed)?;
-    warn_of_problems(&read.problems);
-    warn_of_problems(&no_logs);
+    let mut problems = read.problems.clone();
+    problems.extend(no_logs);
+    problems.extend(named_session_files(&arguments.logs));
+    warn_of_problems(&problems);
     let sessions = logs.sessions().list(&SessionFilter::default())?;
     if read.discovered == 0 || sessions.is_empty() {
         let is_columnar = arguments
@@ -74,14 +78,32 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
     }
     let embedder = open_embedder(setting, &arguments.output)?;
     let options = export_options(redact, embedder.as_ref());
-    let written = target.write(&logs, &sessions, true, &options)?;
+    let mut written = target.write(&logs, &sessions, true, &options)?;
+    let has_problems = !problems.is_empty();
+    written.problems = Some(problems);
     if read.skipped_records > 0 {
         warn(&format!(
             "{} could not be read and are not in the file",
             counted(read.skipped_records, "record")
         ));
     }
-    print_written(&written, arguments.json)
+    print_written(&written, arguments.json)?;
+    match has_problems {
+        true => Err(Error::silent()),
+        false => Ok(()),
+    }
+}
+
+/// Returns the HDF5 files that were named in place of logs.
+fn named_session_files(paths: &[PathBuf]) -> Vec<Problem> {
+    let files = paths
+        .iter()
+        .filter(|path| session_files(path) == [(*path).clone()]);
+    let problem = |path: &PathBuf| Problem {
+        path: path.clone(),
+        reason: "an HDF5 file holds no log; `backstory sweep` imports it into a store".to_string(),
+    };
+    files.map(problem).collect()
 }
 
 pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Error> {
@@ -121,6 +143,9 @@ fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEm
     match opened {
         // Nobody asked for it here.
         Err(_) if output.embed.is_none() => Ok(None),
+        Err(error) if !setting.store.exists() => Err(error.hint(format!(
+            "`backstory model pull {model}` downloads the model"
+        ))),
         opened => opened.map(Some),
     }
 }

@@ -1,5 +1,7 @@
 //! HDF5 files in place of sessions and logs.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use backstory_columnar::{SessionFile, link_name, unpack_logs};
@@ -12,8 +14,8 @@ use crate::output::{one_line, warn};
 
 /// Returns the HDF5 files that a path names: itself, or those in the folder.
 pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
-    let is_file = |path: &Path| path.to_str().and_then(session_file).is_some();
-    if is_file(path) {
+    let is_file = |path: &Path| has_extension(path) && path.is_file();
+    if is_file(path) || begins_as_hdf5(path) {
         return vec![path.to_path_buf()];
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -26,14 +28,29 @@ pub(in crate::commands) fn session_files(path: &Path) -> Vec<PathBuf> {
 /// Returns the path of an HDF5 file, if this text is one.
 pub(in crate::commands) fn session_file(text: &str) -> Option<&Path> {
     let path = Path::new(text);
-    let has_name = matches!(lower_extension(path).as_deref(), Some("h5" | "hdf5"));
-    (has_name && path.is_file()).then_some(path)
+    (has_extension(path) && path.is_file() || begins_as_hdf5(path)).then_some(path)
+}
+
+/// Returns whether a path has the extension of HDF5 files.
+fn has_extension(path: &Path) -> bool {
+    matches!(lower_extension(path).as_deref(), Some("h5" | "hdf5"))
 }
 
 /// Returns the extension of a path in lower case.
 pub(super) fn lower_extension(path: &Path) -> Option<String> {
     let extension = path.extension()?.to_str()?;
     Some(extension.to_ascii_lowercase())
+}
+
+/// Returns whether a path names a file that begins as HDF5 does, whatever its name.
+fn begins_as_hdf5(path: &Path) -> bool {
+    let mut signature = [0; 8];
+    // A pipe would wait for a writer.
+    path.is_file()
+        && File::open(path)
+            .and_then(|mut file| file.read_exact(&mut signature))
+            .is_ok()
+        && signature == *b"\x89HDF\r\n\x1a\n"
 }
 
 /// Logs out of HDF5 files, in a folder that goes when this is dropped.
@@ -70,13 +87,29 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Err
 /// Refuses to take the name of a columnar file for a session.
 pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Error> {
     let path = Path::new(&arguments.session);
-    match lower_extension(path).as_deref() {
+    let extension = lower_extension(path);
+    let is_path = arguments.session.contains(['/', '.']);
+    match extension.as_deref() {
+        _ if is_path && path.is_dir() => Err(Error::usage(format!(
+            "{} is a folder, and tail reads one HDF5 file",
+            path.display()
+        ))
+        .hint("`backstory inspect FOLDER` lists the sessions of its HDF5 files")),
+        Some("h5" | "hdf5") if path.exists() => Err(Error::usage(format!(
+            "{} is not a regular file",
+            path.display()
+        ))),
         Some("h5" | "hdf5") => Err(Error::new(
             ErrorKind::NotFound,
             format!("there is no file {}", path.display()),
         )),
         Some("parquet") => Err(Error::usage(format!("{} is not HDF5", path.display()))
             .hint("DuckDB and polars read Parquet, see docs/columnar.md")),
+        _ if is_path && path.exists() => Err(Error::usage(format!(
+            "{} is not HDF5, and tail reads one HDF5 file",
+            path.display()
+        ))
+        .hint("`backstory convert` makes one out of logs")),
         _ if arguments.session_in_file.is_some() => Err(Error::usage("two sessions are given")
             .hint("give one session, or FILE.h5 and a session in it")),
         _ => Ok(()),

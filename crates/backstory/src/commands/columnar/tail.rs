@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_columnar::SessionFile;
+use backstory_columnar::{Message, Session, SessionFile};
 use backstory_memory::TimeMs;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
             .ok_or_else(|| Error::new(ErrorKind::NotFound, "the file has no session"))?,
     };
     let session = file.session(&id)?;
-    let messages = session.tail(arguments.count)?;
+    let messages = last_shown(&session, arguments.count)?;
     if arguments.json {
         return print_json(&json!({ "session": id, "messages": messages }));
     }
@@ -47,4 +47,20 @@ pub(in crate::commands) fn tail(path: &Path, arguments: &TailArgs) -> Result<(),
         }
     }
     Ok(out.flush()?)
+}
+
+/// Returns the last `count` messages that have something to print.
+fn last_shown(session: &Session<'_>, count: u64) -> Result<Vec<Message>, Error> {
+    let mut asked = count;
+    loop {
+        let mut messages = session.tail(asked)?;
+        let is_all = (messages.len() as u64) < asked;
+        messages.retain(|message| !message.content_blocks().is_empty());
+        let surplus = (messages.len() as u64).saturating_sub(count);
+        if is_all || messages.len() as u64 >= count {
+            messages.drain(..surplus as usize);
+            return Ok(messages);
+        }
+        asked = asked.saturating_mul(2);
+    }
 }

@@ -6,7 +6,7 @@ use backstory_columnar::{
     ExportOptions, ExportReport, Table, TableOptions, TableProgress, TableReport, export_file,
     export_folder, is_in_use, write_table, write_tables,
 };
-use backstory_memory::{Memory, SessionRow};
+use backstory_memory::{Memory, Problem, SessionRow};
 use serde::Serialize;
 
 use super::session_file::lower_extension;
@@ -37,6 +37,9 @@ pub(super) struct Written {
     report: WrittenReport,
     /// Sessions, and damage of the store, with the reason why they are not in the files.
     pub(super) failed: Vec<FailedPart>,
+    /// Paths that could not be read or hold no log; none where logs were not named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problems: Option<Vec<Problem>>,
 }
 
 #[derive(Serialize)]
@@ -210,6 +213,7 @@ fn report_files(path: &Path) -> impl FnOnce(ExportReport) -> Written + '_ {
             ),
             output: path.to_string_lossy().into_owned(),
             failed: failed.collect(),
+            problems: None,
             report: WrittenReport::Sessions(report),
         }
     }
@@ -233,6 +237,7 @@ fn report_tables(path: &Path) -> impl FnOnce(TableReport) -> Written + '_ {
             ),
             output: path.to_string_lossy().into_owned(),
             failed: failed.collect(),
+            problems: None,
             report: WrittenReport::Tables(report),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{output, turn};
 use crate::environment::{Environment, claude_id, claude_path};
@@ -108,4 +108,102 @@ fn tokens_count_once_when_the_package_appends_the_same_session() {
         let tail = environment.json(&["tail", &file, "-n", "100"]);
         assert_eq!(tail["messages"].as_array().unwrap().len(), 16, "{way}");
     }
+}
+
+/// A record of the test's session that uses tokens.
+fn answer(id: u32, message: &str, content: Value, is_sidechain: bool) -> String {
+    let usage = json!({"input_tokens": 10 * id, "output_tokens": 5, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 7});
+    let record = json!({"type": "assistant", "uuid": format!("{message}-{id}"), "parentUuid": null, "sessionId": claude_id(1),
+        "cwd": "/work/shop", "version": "2.1.9", "timestamp": format!("2026-02-03T05:{id:02}:06.789Z"), "isSidechain": is_sidechain,
+        "message": {"id": message, "role": "assistant", "model": "claude-test", "content": content, "usage": usage}});
+    format!("{record}\n")
+}
+
+#[test]
+fn records_of_a_log_that_have_no_row_are_not_imported_beside_it() {
+    let thought = json!([{"type": "thinking", "thinking": "", "signature": "abc"}]);
+    let call =
+        json!([{"type": "tool_use", "id": "side", "name": "Bash", "input": {"command": "ls"}}]);
+    let records = [
+        turn(1),
+        answer(1, "m-thought", thought.clone(), false),
+        answer(
+            1,
+            "m-answer",
+            json!([{"type": "text", "text": "hello"}]),
+            false,
+        )
+        .replace("\"m-answer\"", "\"m-thought\""),
+        // Another answer, of which nothing but the thought is there.
+        answer(2, "m-other", thought, false),
+        answer(3, "m-side", call, true),
+    ];
+    for way in ["hook", "convert"] {
+        let environment = Environment::new();
+        let log = environment.write(&claude_path(1), records.concat());
+        let file = output(&environment, "all.h5");
+        let convert = ["convert", log.to_str().unwrap(), "-o", &file];
+        environment.json(&convert);
+        let before = environment.json(&["inspect", &file]);
+        let alone = Environment::new();
+        alone.json(&["sweep", &file]);
+        let expected = alone.json(&["usage", "session"])["totals"].clone();
+        if !append_by_package(way, &file, &log) {
+            return;
+        }
+        let same = |what: &str| {
+            let after = environment.json(&["inspect", &file]);
+            for (id, before) in before["sessions"].as_object().unwrap() {
+                for field in ["messages", "tool_calls", "tokens"] {
+                    let after = &after["sessions"][id][field];
+                    assert_eq!(after, &before[field], "{way}, {what}: {id}, {field}");
+                }
+            }
+            let other = Environment::new();
+            other.json(&["sweep", &file]);
+            let totals = &other.json(&["usage", "session"])["totals"];
+            assert_eq!(totals, &expected, "{way}, {what}");
+            alone.json(&["sweep", &file]);
+            let totals = &alone.json(&["usage", "session"])["totals"];
+            assert_eq!(totals, &expected, "{way}, {what}: into the same store");
+            let text = environment.run(&["tail", &file, claude_id(1).as_str(), "-n", "100"]);
+            assert!(!text.stdout.contains("signature"), "{}", text.stdout);
+        };
+        same("appended");
+        // The log grows by a record without tokens, and the file is rebuilt.
+        let last = turn(2).lines().next().unwrap().to_string();
+        environment.write(&claude_path(1), format!("{}{last}\n", records.concat()));
+        environment.json(&convert);
+        let rebuilt = environment.json(&["inspect", &file]);
+        let id = claude_id(1);
+        let (before, after) = (&before["sessions"][&id], &rebuilt["sessions"][&id]);
+        assert_eq!(after["tokens"], before["tokens"], "{way}");
+        assert_eq!(after["tool_calls"], before["tool_calls"], "{way}");
+        let messages = |session: &Value| session["messages"].as_u64().unwrap();
+        assert_eq!(messages(after), messages(before) + 1, "{way}");
+    }
+}
+
+#[test]
+fn tail_shows_messages_that_say_something() {
+    let thought = json!([{"type": "thinking", "thinking": "", "signature": "abc"}]);
+    let environment = Environment::new();
+    let records = [
+        turn(1),
+        answer(1, "m-1", thought.clone(), false),
+        answer(2, "m-2", thought, false),
+    ];
+    let log = environment.write(&claude_path(1), records.concat());
+    let file = output(&environment, "package.h5");
+    if !append_by_package("convert", &file, &log) {
+        return;
+    }
+    let tail = environment.json(&["tail", &file, "-n", "2"]);
+    assert_eq!(tail["messages"][0]["text"], "I look.", "{tail}");
+    assert_eq!(tail["messages"][1]["text"], "a.rs", "{tail}");
+    let text = environment.run(&["tail", &file, "-n", "2"]).stdout;
+    assert!(
+        text.contains("I look.") && !text.contains("signature"),
+        "{text}"
+    );
 }

@@ -206,3 +206,73 @@ fn a_folder_of_files_and_tables_shows_both() {
         1
     );
 }
+
+#[test]
+fn paths_that_are_not_converted_are_problems() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let log = log.to_str().unwrap();
+    let text = environment
+        .write("notes.txt", "no log")
+        .display()
+        .to_string();
+    let columns = output(&environment, "columns.h5");
+    assert_eq!(
+        environment.json(&["convert", log, "-o", &columns])["problems"],
+        json!([])
+    );
+    let folder = output(&environment, "empty");
+    std::fs::create_dir(&folder).unwrap();
+    for bad in [&text, &columns, &folder] {
+        let target = output(&environment, "all.h5");
+        let outcome = environment.run(&["convert", log, bad, "-o", &target, "--json"]);
+        assert_eq!(outcome.code, 1, "{bad}: {}", outcome.stderr);
+        let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(report["problems"].as_array().unwrap().len(), 1, "{report}");
+        assert_eq!(report["problems"][0]["path"], json!(bad), "{report}");
+        assert_ne!(report["problems"][0]["reason"], "", "{report}");
+        assert!(outcome.stderr.contains(bad.as_str()), "{}", outcome.stderr);
+        let shown = environment.json(&["inspect", &target]);
+        assert_eq!(shown["totals"]["messages"], 3, "the log is written");
+    }
+}
+
+#[test]
+fn tail_and_sweep_say_what_they_want() {
+    let environment = Environment::new();
+    let log = environment
+        .write(&claude_path(1), turn(1))
+        .display()
+        .to_string();
+    let columns = output(&environment, "columns.h5");
+    environment.json(&["convert", &log, "-o", &columns]);
+    let folder = environment.home().display().to_string();
+    for path in [&log, &folder] {
+        let outcome = environment.run(&["tail", path]);
+        assert_eq!(outcome.code, 2, "{path}");
+        let told = &outcome.stderr;
+        assert!(told.contains("tail reads one HDF5 file"), "{told}");
+    }
+    let parquet = output(&environment, "events.parquet");
+    environment.json(&["convert", &log, "-o", &parquet]);
+    let outcome = environment.run(&["sweep", &parquet]);
+    let told = [outcome.stdout, outcome.stderr].concat();
+    assert!(told.contains("Parquet files cannot be imported"), "{told}");
+    let plain = output(&environment, "noext");
+    std::fs::copy(&columns, &plain).unwrap();
+    assert_eq!(
+        environment.json(&["tail", &plain])["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    environment.json(&["sweep", &plain]);
+    assert_eq!(
+        environment.json(&["sessions"])["sessions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}

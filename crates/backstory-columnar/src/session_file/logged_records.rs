@@ -1,0 +1,107 @@
+//! Records of the logs that a file holds, by their ids.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use memchr::memchr;
+use serde::Deserialize;
+
+use super::limits::max_log_bytes;
+use super::open::SessionFile;
+use crate::error::Result;
+use crate::rows::LogFile;
+
+/// Agent whose logs others append: the package that defined the schema reads no others.
+const PACKAGE_AGENT: &str = "claude-code";
+/// Length of a line of which the id is not read.
+const MAX_LINE_BYTES: usize = 64 << 20;
+
+/// Ids of the records of logs. Not every record has a row: a thought that the provider withheld has no event.
+#[derive(Debug, Default)]
+pub(super) struct LoggedRecords {
+    ids: HashSet<String>,
+    /// Beginning of a line whose end was not written yet.
+    line: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct RecordId {
+    #[serde(default)]
+    uuid: String,
+}
+
+impl LoggedRecords {
+    /// Returns whether a log has the record with this id.
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// Adds the records of logs that are in memory.
+    pub(super) fn add_logs(&mut self, logs: &[LogFile]) {
+        for log in logs.iter().filter(|log| log.agent == PACKAGE_AGENT) {
+            log.bytes
+                .split(|byte| *byte == b'\n')
+                .for_each(|line| self.add_line(line));
+        }
+    }
+
+    fn add_line(&mut self, line: &[u8]) {
+        if let Ok(record) = serde_json::from_slice::<RecordId>(line)
+            && !record.uuid.is_empty()
+        {
+            self.ids.insert(record.uuid);
+        }
+    }
+
+    fn end_log(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        self.add_line(&line);
+    }
+}
+
+/// Reads the ids of a log that is written to it.
+impl Write for LoggedRecords {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(end) = memchr(b'\n', rest) {
+            if self.line.is_empty() {
+                self.add_line(&rest[..end]);
+            } else {
+                self.line.extend_from_slice(&rest[..end]);
+                self.end_log();
+            }
+            rest = &rest[end + 1..];
+        }
+        if self.line.len() + rest.len() <= MAX_LINE_BYTES {
+            self.line.extend_from_slice(rest);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl SessionFile {
+    /// Returns the records of all logs in the file, read when they are asked for first. Those of a damaged log are left out: whoever reads
+    /// the log reports the damage.
+    pub(super) fn logged_records(&self) -> Result<&LoggedRecords> {
+        if let Some(records) = self.logged.get() {
+            return Ok(records);
+        }
+        let mut records = LoggedRecords::default();
+        let mut bytes_left = max_log_bytes(self.file_bytes());
+        for session in self.all_sessions()? {
+            for log in session.logs().unwrap_or_default() {
+                if log.agent != PACKAGE_AGENT || log.length > bytes_left {
+                    continue;
+                }
+                bytes_left -= log.length;
+                let _ = session.unpack_log(&log, &mut records);
+                records.end_log();
+            }
+        }
+        Ok(self.logged.get_or_init(|| records))
+    }
+}
