@@ -53,7 +53,7 @@ pub struct SessionAttributes {
     pub permission_mode: Option<String>,
     /// The agent's own id of the session.
     pub session_id_original: Option<String>,
-    /// Comma-separated list of what the session lacks: `text evicted`, `text partly evicted`, `hooks only`, `logs`.
+    /// Comma-separated list of what the file lacks of the session: `text evicted`, `text partly evicted`, `hooks only`, `logs`.
     pub missing: Option<String>,
     /// Model that made the embeddings.
     pub embedding_model: Option<String>,
