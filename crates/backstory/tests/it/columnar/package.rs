@@ -124,7 +124,9 @@ fn records_of_a_log_that_have_no_row_are_not_imported_beside_it() {
     let thought = json!([{"type": "thinking", "thinking": "", "signature": "abc"}]);
     let call =
         json!([{"type": "tool_use", "id": "side", "name": "Bash", "input": {"command": "ls"}}]);
+    let summary = json!({"type": "summary", "summary": "Look", "leafUuid": "r1"});
     let records = [
+        format!("{summary}\n"),
         turn(1),
         answer(1, "m-thought", thought.clone(), false),
         answer(
