@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::columns::Columns;
 use super::read::{Session, usage_from};
-use super::schema::{MESSAGES, USAGE_FIELDS};
+use super::schema::{CONTENT_FIELDS, MESSAGES, USAGE_FIELDS};
 use crate::error::Result;
 use crate::rows::TokenUsage;
 
@@ -117,6 +117,11 @@ impl AppendedRows {
     }
 }
 
+/// Returns whether a row of others says nothing: the package makes one of each summary of a log, without its text.
+pub(super) fn is_blank(kind: &str, id: &str, usage: &TokenUsage, is_empty: bool) -> bool {
+    kind == "summary" && id.is_empty() && *usage == TokenUsage::default() && is_empty
+}
+
 /// Returns whether a call belongs to one of these messages. One without a message is known by that of its result.
 pub(super) fn is_call_of(
     messages: &HashSet<String>,
@@ -139,16 +144,21 @@ impl Columns<'_> {
         }
         let ids = self.read_texts("uuid", 0..end)?;
         let usages = self.read_fields("usage", 0..end, USAGE_FIELDS)?;
+        let contents = self.read_fields("content_index", 0..end, CONTENT_FIELDS)?;
+        let kinds = self.read_texts("type", 0..end)?;
+        let contents = contents.into_iter().zip(kinds);
         let mut known = HashSet::new();
         let mut answers = AnswerCounter::default();
         let mut usage = Vec::new();
         let mut logged = HashSet::new();
-        for ((row, id), values) in (0..).zip(&ids).zip(usages) {
+        for (((row, id), values), content) in (0..).zip(&ids).zip(usages).zip(contents) {
+            let ([_, text_length, _, json_length], kind) = content;
+            let is_empty = text_length == 0 && json_length == 0;
             let is_known = !known.insert(id) && !id.is_empty();
             let values = usage_from(values);
             if row < start {
                 answers.add_answer(&values);
-            } else if is_known {
+            } else if is_known || is_blank(&kind, id, &values, is_empty) {
                 usage.push(None);
             } else if self.file().logged_records()?.contains(id) {
                 logged.insert(id.clone());

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::appended::{AnswerCounter, is_call_of};
+use super::appended::{AnswerCounter, is_blank, is_call_of};
 use crate::redaction::{has_other_redaction, unkeyed_markers};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 use crate::session_columns::{
@@ -354,8 +354,13 @@ fn remove_repeated_rows(
         true => HashSet::new(),
         false => others.map(|row| row.uuid.clone()).collect(),
     };
-    let is_repeated =
-        |row: &Message| is_others(&row) && (own.contains(&row.uuid) || logged.contains(&row.uuid));
+    let is_repeated = |row: &Message| {
+        let is_empty = row.text.is_empty() && row.json.is_empty();
+        is_others(&row) && (own.contains(&row.uuid) || logged.contains(&row.uuid))
+            || !own.is_empty()
+                && row.seq == 0
+                && is_blank(&row.kind, &row.uuid, &row.usage, is_empty)
+    };
     let Some(messages) = session.messages.iter().position(is_repeated) else {
         return UnchangedRows {
             messages: usize::MAX,

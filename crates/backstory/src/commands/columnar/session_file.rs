@@ -88,7 +88,9 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Err
 pub(in crate::commands) fn check_no_file(arguments: &TailArgs) -> Result<(), Error> {
     let path = Path::new(&arguments.session);
     let extension = lower_extension(path);
-    let is_path = arguments.session.contains(['/', '.']);
+    // A folder may have a name that ids of sessions begin with.
+    let is_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    let is_path = !arguments.session.bytes().all(is_id);
     match extension.as_deref() {
         _ if is_path && path.is_dir() => Err(Error::usage(format!(
             "{} is a folder, and tail reads one HDF5 file",

@@ -111,7 +111,7 @@ fn tokens_count_once_when_the_package_appends_the_same_session() {
 }
 
 /// A record of the test's session that uses tokens.
-fn answer(id: u32, message: &str, content: Value, is_sidechain: bool) -> String {
+fn answer(id: u32, message: &str, content: &Value, is_sidechain: bool) -> String {
     let usage = json!({"input_tokens": 10 * id, "output_tokens": 5, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 7});
     let record = json!({"type": "assistant", "uuid": format!("{message}-{id}"), "parentUuid": null, "sessionId": claude_id(1),
         "cwd": "/work/shop", "version": "2.1.9", "timestamp": format!("2026-02-03T05:{id:02}:06.789Z"), "isSidechain": is_sidechain,
@@ -124,19 +124,21 @@ fn records_of_a_log_that_have_no_row_are_not_imported_beside_it() {
     let thought = json!([{"type": "thinking", "thinking": "", "signature": "abc"}]);
     let call =
         json!([{"type": "tool_use", "id": "side", "name": "Bash", "input": {"command": "ls"}}]);
+    let summary = json!({"type": "summary", "summary": "Look", "leafUuid": "r1"});
     let records = [
+        format!("{summary}\n"),
         turn(1),
-        answer(1, "m-thought", thought.clone(), false),
+        answer(1, "m-thought", &thought, false),
         answer(
             1,
             "m-answer",
-            json!([{"type": "text", "text": "hello"}]),
+            &json!([{"type": "text", "text": "hello"}]),
             false,
         )
         .replace("\"m-answer\"", "\"m-thought\""),
         // Another answer, of which nothing but the thought is there.
-        answer(2, "m-other", thought, false),
-        answer(3, "m-side", call, true),
+        answer(2, "m-other", &thought, false),
+        answer(3, "m-side", &call, true),
     ];
     for way in ["hook", "convert"] {
         let environment = Environment::new();
@@ -190,8 +192,8 @@ fn tail_shows_messages_that_say_something() {
     let environment = Environment::new();
     let records = [
         turn(1),
-        answer(1, "m-1", thought.clone(), false),
-        answer(2, "m-2", thought, false),
+        answer(1, "m-1", &thought, false),
+        answer(2, "m-2", &thought, false),
     ];
     let log = environment.write(&claude_path(1), records.concat());
     let file = output(&environment, "package.h5");
