@@ -84,28 +84,28 @@ fn read_session(
         add_embeddings(&mut rows.messages, embedder)?;
     }
     let mut logs = Vec::new();
-    let stored = session.logs()?;
-    for (number, log) in stored.iter().enumerate() {
-        if log.is_whole
-            && let Some(bytes) = read_log(session, log, damage)?
-        {
-            let mut rows = rows.places.remove(&number).unwrap_or_default();
-            rows.sort_unstable();
-            logs.push(LogFile {
-                path: log.path.clone(),
-                agent: log.agent.clone(),
-                bytes,
-                rows,
-            });
-        }
-    }
-    let lost_logs = stored.iter().filter(|log| !log.is_whole);
-    let lost = LostParts {
+    let mut lost = LostParts {
         events: row.evicted.count(),
-        logs: lost_logs
-            .map(|log| (log.path.clone(), log.length))
-            .collect(),
+        logs: Vec::new(),
     };
+    for (number, log) in session.logs()?.iter().enumerate() {
+        let bytes = match log.is_whole {
+            true => read_log(session, log, damage)?,
+            false => None,
+        };
+        let Some(bytes) = bytes else {
+            lost.logs.push((log.path.clone(), log.length));
+            continue;
+        };
+        let mut rows = rows.places.remove(&number).unwrap_or_default();
+        rows.sort_unstable();
+        logs.push(LogFile {
+            path: log.path.clone(),
+            agent: log.agent.clone(),
+            bytes,
+            rows,
+        });
+    }
     let mut missing = missing_parts(row);
     if !lost.logs.is_empty() {
         missing.push(MISSING_LOGS);

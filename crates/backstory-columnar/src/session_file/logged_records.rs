@@ -7,12 +7,10 @@ use memchr::memchr;
 use serde::Deserialize;
 
 use super::limits::max_log_bytes;
-use super::open::SessionFile;
+use super::open::{PACKAGE_AGENT, SessionFile};
 use crate::error::Result;
 use crate::rows::LogFile;
 
-/// Agent whose logs others append: the package that defined the schema reads no others.
-const PACKAGE_AGENT: &str = "claude-code";
 /// Length of a line of which the id is not read.
 const MAX_LINE_BYTES: usize = 64 << 20;
 

@@ -21,8 +21,8 @@ const READ_SLACK_BYTES: u64 = 64 << 20;
 /// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
 const MIN_MAX_ROWS: u64 = 1 << 16;
 
-/// Beginning of the source of files that the Python package wrote.
-const PACKAGE_SOURCE: &str = "claude-code";
+/// Agent whose logs the Python package reads. The source of its files begins with this name.
+pub(super) const PACKAGE_AGENT: &str = "claude-code";
 
 /// Session file opened for reading. What is read is never more than the file can hold, whatever it claims.
 pub struct SessionFile {
@@ -94,7 +94,7 @@ impl SessionFile {
     /// # Errors
     /// If the attribute cannot be read.
     pub fn repeats_usage(&self) -> Result<bool> {
-        Ok(self.source()?.starts_with(PACKAGE_SOURCE))
+        Ok(self.source()?.starts_with(PACKAGE_AGENT))
     }
 
     /// Attribute `source`: the program that began the file.
