@@ -164,7 +164,8 @@ pub(crate) fn select_sessions() -> String {
     let (prompt, tool_use) = (ItemKind::Prompt as u8, ItemKind::ToolUse as u8);
     format!(
         "SELECT sessions.id, agent, sessions.session, title, root, cwd, branch, started_at, ended_at, sessions.turns, sessions.events, \
-     (SELECT json_group_array(name ORDER BY name) FROM session_models JOIN names ON names.id = session_models.model \
+     (SELECT json_group_array(name ORDER BY (SELECT seq FROM events WHERE events.session = sessions.id AND events.model = session_models.model \
+        ORDER BY seq LIMIT 1) NULLS LAST, name) FROM session_models JOIN names ON names.id = session_models.model \
       WHERE session_models.session = sessions.id), \
      COALESCE(used.input, 0), COALESCE(used.output, 0), COALESCE(used.cache_read, 0), COALESCE(used.cache_write, 0), \
      COALESCE(used.reasoning, 0), COALESCE(used.cache_write_1h, 0), COALESCE(used.web_searches, 0), COALESCE(used.web_fetches, 0), parent, parent_kind, parent_seq, machine, outcome, pinned, evicted, evicted_at, \

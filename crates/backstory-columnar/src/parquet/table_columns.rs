@@ -102,7 +102,11 @@ pub(super) const SESSION_COLUMNS: [ColumnSchema; 33] = [
         "permission mode, the last one, by the agent's name",
     ),
     optional("model", Name, "first of `models`"),
-    required("models", TextList, "models that answered, sorted"),
+    required(
+        "models",
+        TextList,
+        "models in the order in which they first answered",
+    ),
     optional(
         "context_window",
         Integer,
