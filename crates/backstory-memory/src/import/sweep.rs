@@ -197,21 +197,8 @@ impl Memory {
         report.analyzed = consumers.finish_notes(&self.store)?;
         report.backfill_bytes_left = self.backfill()?;
         timer.end("digest");
-        let mut looked_at = |step: derive::Progress| {
-            if let derive::Progress::Sessions(done, total) = step {
-                under_way.sessions_to_look_at = total as u64;
-                under_way.sessions_looked_at = done as u64;
-                progress(under_way);
-            }
-        };
-        consumers.finish_code(&self.store, &mut looked_at)?;
-        let scans = std::mem::take(&mut consumers.code.consumer.scans);
-        let pass = timer.end("code");
-        pass.files = Some(scans.total());
-        report.code_seconds = pass.seconds;
-        report.scans = scans.named_scans(&self.store)?;
-        (report.edits_at_hand, report.edits_read_back) = consumers.code.consumer.edit_counts;
-        let indexed = match consumers.fulltext {
+        // Before code history, which takes longer: whoever searches meanwhile finds everything in the index.
+        let indexed = match consumers.fulltext.take() {
             // A secret that was completed now was stored, and maybe indexed, by halves before.
             index if self.store.is_unclean()? => {
                 drop(index);
@@ -227,6 +214,20 @@ impl Memory {
         }
         report.index_problem = indexed.err().map(|error| error.to_string());
         timer.end("index");
+        let mut looked_at = |step: derive::Progress| {
+            if let derive::Progress::Sessions(done, total) = step {
+                under_way.sessions_to_look_at = total as u64;
+                under_way.sessions_looked_at = done as u64;
+                progress(under_way);
+            }
+        };
+        consumers.finish_code(&self.store, &mut looked_at)?;
+        let scans = std::mem::take(&mut consumers.code.consumer.scans);
+        let pass = timer.end("code");
+        pass.files = Some(scans.total());
+        report.code_seconds = pass.seconds;
+        report.scans = scans.named_scans(&self.store)?;
+        (report.edits_at_hand, report.edits_read_back) = consumers.code.consumer.edit_counts;
         self.store.update_checksums()?;
         self.store.tidy()?;
         timer.end("checksums");
