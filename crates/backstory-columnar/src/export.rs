@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use backstory_memory::{Damage, Memory, SessionRow, TextEmbedder};
+use backstory_memory::{Damage, Memory, Redactor, SessionRow, TextEmbedder};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -30,8 +30,8 @@ const LARGE_LOG_BYTES: u64 = 16 << 20;
 pub struct ExportOptions<'a> {
     /// Threads that read and compress.
     pub threads: usize,
-    /// Secrets were redacted. A session that was written otherwise is replaced.
-    pub is_redacted: bool,
+    /// The redactor, if secrets are redacted. Rows that a file has from before are redacted, too.
+    pub redactor: Option<Redactor>,
     /// Model that embeds the text of every message.
     pub embedder: Option<&'a TextEmbedder>,
 }
@@ -87,6 +87,7 @@ pub fn export_file(
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = WriteOptions {
             threads: options.threads,
+            redactor: options.redactor,
             ..WriteOptions::default()
         };
         let (sender, receiver) = mpsc::sync_channel(0);
@@ -244,6 +245,7 @@ fn export_one(
         let session = memory.sessions().open(named.row.clone());
         let write_options = WriteOptions {
             threads: 1,
+            redactor: options.redactor,
             ..WriteOptions::default()
         };
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();

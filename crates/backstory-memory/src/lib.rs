@@ -101,7 +101,6 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use backstory_redact::Redactor;
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
@@ -117,6 +116,7 @@ pub use backstory_event::{
     ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
     Usage,
 };
+pub use backstory_redact::Redactor;
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
     FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_columnar::{
-    ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
+    AttributeValue, ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
 };
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
 use parquet::record::Row;
@@ -22,7 +22,14 @@ fn open_store(logs: &Logs) -> Memory {
 }
 
 fn import(logs: &Logs, memory: &Memory) {
-    let options = ImportOptions::new(Sources::paths([logs.path("home")]));
+    import_as(logs, memory, true);
+}
+
+fn import_as(logs: &Logs, memory: &Memory, redact: bool) {
+    let options = ImportOptions {
+        redact,
+        ..ImportOptions::new(Sources::paths([logs.path("home")]))
+    };
     memory.import(&options, &mut |_| {}).unwrap();
 }
 
@@ -207,9 +214,13 @@ fn attribute(file: &Path, session: &str, name: &str) -> Option<String> {
 }
 
 fn export_h5(memory: &Memory, file: &Path) {
+    export_h5_as(memory, file, true);
+}
+
+fn export_h5_as(memory: &Memory, file: &Path, redact: bool) {
     let options = ExportOptions {
         threads: 1,
-        is_redacted: true,
+        redactor: redact.then(|| memory.store_redactor().unwrap()),
         embedder: None,
     };
     export_file(memory, &all_sessions(memory), file, &options, &|_| {}).unwrap();
@@ -303,4 +314,60 @@ fn text_of_an_id_that_was_redacted_with_another_key_stays() {
             assert_eq!(text(row, "session").as_deref(), Some(current.as_str()));
         }
     }
+}
+
+/// A secret that is in texts, arguments, ids and an artifact of a session.
+fn secret() -> String {
+    format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
+}
+
+fn add_session_with_secret(logs: &Logs) {
+    let secret = secret();
+    logs.add_session("one", "2026-03-04", 2);
+    let call = format!(
+        r#"assistant [{{"type":"tool_use","id":"{secret}","name":"Bash","input":{{"command":"login {secret}"}}}}]"#
+    );
+    let result = format!(
+        r#"user [{{"type":"tool_result","tool_use_id":"{secret}","content":"welcome {secret}"}}]"#
+    );
+    let ask = format!(r#"user "use {secret} again""#);
+    append(logs, "one", &[&call, &result, &ask]);
+}
+
+/// Exports a session with secrets from two stores, the second of which has no text of it: once redacted, once not.
+fn export_switched(export: impl Fn(&Memory, bool)) {
+    for redact in [true, false] {
+        let logs = Logs::generate(0);
+        add_session_with_secret(&logs);
+        for (name, redact, is_evicted) in [("first", !redact, false), ("second", redact, true)] {
+            let memory = Memory::open(&logs.path(name)).unwrap();
+            import_as(&logs, &memory, redact);
+            if is_evicted {
+                evict_all(&memory);
+            }
+            export(&memory, redact);
+        }
+    }
+}
+
+#[test]
+fn evicted_rows_of_an_hdf5_file_are_redacted_when_redaction_is_switched_on() {
+    let folder = tempfile::tempdir().unwrap();
+    export_switched(|memory, redact| {
+        let file = folder.path().join("all.h5");
+        export_h5_as(memory, &file, redact);
+        let read = SessionFile::open(&file).unwrap();
+        let session = read.session("one").unwrap().read().unwrap();
+        assert_eq!(session.messages.len(), 6, "redact {redact}");
+        assert_eq!(session.tool_calls.len(), 1, "redact {redact}");
+        assert!(session.tool_calls[0].args.contains("login"));
+        let text = format!("{:?} {:?}", session.messages, session.tool_calls);
+        // Once redacted, a text stays so.
+        let was_redacted = text.contains("[REDACTED:");
+        assert_ne!(text.contains(&secret()), was_redacted, "redact {redact}");
+        assert!(!redact || was_redacted);
+        let marker = AttributeValue::Text(if redact { "on" } else { "off" }.to_string());
+        let attributes = session.attributes.other;
+        assert!(attributes.contains(&("redaction".to_string(), marker)));
+    });
 }

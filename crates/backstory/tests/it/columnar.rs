@@ -225,7 +225,7 @@ fn as_the_package_writes(file: &Path) {
     std::fs::remove_file(file).unwrap();
     let options = WriteOptions {
         threads: 1,
-        wait: true,
+        ..WriteOptions::default()
     };
     write_sessions(file, "claude-code", sessions, &options).unwrap();
 }
