@@ -10,6 +10,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
+use backstory_memory::Redactor;
 
 use super::column_buffer::Value;
 use super::footer::{PartContent, SessionKey, content_checksum, read_footer};
@@ -19,7 +20,7 @@ use super::plan::PartTarget;
 use super::schema::{ColumnKind, ColumnSchema, Table};
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
-use crate::redaction::{has_marker, redacted_id};
+use crate::redaction::{has_marker, redact_id, redact_text, redacted_id};
 
 /// Rows of a session that are copied.
 #[derive(Clone, Copy)]
@@ -125,6 +126,11 @@ pub(super) fn copy_kept_rows(
                 Some(kept) => *kept,
                 None => *known.entry(key.clone()).or_insert(sessions.rows_of(&key)),
             };
+            if let Some(redactor) = &target.redactor
+                && !matches!(kept, KeptRows::None)
+            {
+                redact_row(redactor, table, &mut row);
+            }
             match kept {
                 KeptRows::All => part.push_row(row)?,
                 KeptRows::UpTo(last, current) if is_evicted(table, &row, last) => {
@@ -144,6 +150,28 @@ pub(super) fn copy_kept_rows(
     Ok(calls)
 }
 
+/// Replaces the secrets of a row.
+fn redact_row(redactor: &Redactor, table: Table, row: &mut [Value]) {
+    let redacted = |text: &ByteArray, kind: ColumnKind| {
+        let mut redacted = text_of(text);
+        match kind {
+            ColumnKind::Text => drop(redact_text(redactor, &mut redacted)),
+            // Names and lists have paths.
+            _ => redact_id(redactor, &mut redacted),
+        }
+        ByteArray::from(redacted.into_bytes())
+    };
+    for (column, value) in table.columns().iter().zip(row) {
+        match value {
+            Value::Text(text) => *text = redacted(text, column.kind),
+            Value::List(texts) => texts
+                .iter_mut()
+                .for_each(|text| *text = redacted(text, column.kind)),
+            _ => {}
+        }
+    }
+}
+
 /// Returns whether an event of a row is not behind the last one whose text is evicted.
 fn is_evicted(table: Table, row: &[Value], last: i64) -> bool {
     let columns = table.columns().iter().zip(row);
@@ -155,11 +183,14 @@ fn is_evicted(table: Table, row: &[Value], last: i64) -> bool {
 }
 
 fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
-    let text = |bytes: &ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
     SessionKey {
-        agent: text(agent),
-        session: text(session),
+        agent: text_of(agent),
+        session: text_of(session),
     }
+}
+
+fn text_of(bytes: &ByteArray) -> String {
+    String::from_utf8_lossy(bytes.data()).into_owned()
 }
 
 /// Reads the values of all columns of a row group.

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use backstory_memory::{Damage, Memory, TimeMs};
+use backstory_memory::{Damage, Memory};
 
 use super::footer::PartContent;
 use super::kept_rows::copy_kept_rows;
-use super::options::TableProgress;
+use super::options::{TableOptions, TableProgress};
 use super::part::PartWriter;
 use super::plan::PartPlan;
 use super::schema::Table;
@@ -35,7 +35,7 @@ enum Step {
 pub(super) fn write_parts(
     memory: &Memory,
     mut plans: Vec<PartPlan>,
-    now: TimeMs,
+    options: &TableOptions,
     progress: &mut dyn FnMut(TableProgress),
     report: &mut TableReport,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ pub(super) fn write_parts(
     std::thread::scope(|scope| {
         for reader in readers {
             let (queue, steps) = (&queue, steps.clone());
-            scope.spawn(move || queue.write_parts(&reader, now, &steps));
+            scope.spawn(move || queue.write_parts(&reader, options, &steps));
         }
         drop(steps);
         for step in received {
@@ -97,12 +97,12 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    fn write_parts(&self, memory: &Memory, now: TimeMs, steps: &Sender<Step>) {
+    fn write_parts(&self, memory: &Memory, options: &TableOptions, steps: &Sender<Step>) {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let Some(plan) = self.plans.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
             };
-            if let Err(error) = write_part(memory, plan, now, steps) {
+            if let Err(error) = write_part(memory, plan, options, steps) {
                 let _ = steps.send(Step::Failed(error));
             }
             let _ = steps.send(Step::Damage(memory.upkeep().take_damage()));
@@ -111,7 +111,12 @@ impl Queue<'_> {
 }
 
 /// Writes the files of one plan. The table of sessions comes into place last: what it names is in the others.
-fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step>) -> Result<()> {
+fn write_part(
+    memory: &Memory,
+    plan: &PartPlan,
+    options: &TableOptions,
+    steps: &Sender<Step>,
+) -> Result<()> {
     // Nobody waits for the steps of an export that failed.
     let report = |step: Step| drop(steps.send(step));
     let mut files = TableFiles::default();
@@ -122,12 +127,12 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
             let calls = copy_kept_rows(target, &mut part)?;
             files.kept_calls.extend(calls);
         }
-        kept.insert(target.table, &target.kept[..]);
+        kept.insert(target.table, target.kept_content());
         files.parts.push((target.table, part));
     }
     for session in &plan.sessions {
         let mut events = 0;
-        files.write_session(memory, session, now, &mut || {
+        files.write_session(memory, session, options.now, &mut || {
             events += 1;
             if events == PROGRESS_EVENTS {
                 report(Step::Events(std::mem::take(&mut events)));
@@ -146,7 +151,12 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
         let content = PartContent {
             table,
             is_current_layout: true,
-            sessions: [&plan.content, kept.get(&table).copied().unwrap_or_default()].concat(),
+            is_redacted: options.redactor.is_some(),
+            sessions: [
+                plan.content.clone(),
+                kept.remove(&table).unwrap_or_default(),
+            ]
+            .concat(),
         };
         let (rows, bytes) = part.finish_part(&content)?;
         report(Step::File { rows, bytes });

@@ -53,7 +53,7 @@ pub fn write_table(
     planner.rename_redacted(&mut old)?;
     let mut report = TableReport::default();
     match planner.plan_file(table, file, old.as_ref())? {
-        Some(plan) => write_parts(memory, vec![plan], options.now, progress, &mut report)?,
+        Some(plan) => write_parts(memory, vec![plan], options, progress, &mut report)?,
         None => report.files_unchanged += 1,
     }
     Ok(report)
@@ -94,7 +94,7 @@ pub fn write_tables(
     let is_kept = |(_, path, _): &&OldPart| !replaced.contains(path.as_path());
     report.files_unchanged = old.iter().filter(is_kept).count() as u64;
     for plans in [Vec::from_iter(unlisted), parts] {
-        write_parts(memory, plans, options.now, progress, &mut report)?;
+        write_parts(memory, plans, options, progress, &mut report)?;
     }
     Ok(report)
 }

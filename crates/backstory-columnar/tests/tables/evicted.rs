@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_columnar::{
-    AttributeValue, ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
+    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, write_table,
+    write_tables,
 };
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 
 use crate::support::{
@@ -348,6 +350,73 @@ fn export_switched(export: impl Fn(&Memory, bool)) {
             export(&memory, redact);
         }
     }
+}
+
+#[test]
+fn evicted_rows_of_tables_are_redacted_when_redaction_is_switched_on() {
+    let folder = tempfile::tempdir().unwrap();
+    export_switched(|memory, redact| {
+        let options = TableOptions {
+            redactor: redact.then(|| memory.store_redactor().unwrap()),
+            ..all_options()
+        };
+        let sessions = all_sessions(memory);
+        let tables = folder.path().join("tables");
+        let report = write_tables(memory, &sessions, &tables, &options, &mut |_| {}).unwrap();
+        assert_eq!(report.files_written, 4, "redact {redact}");
+        let rows = [Table::Events, Table::ToolCalls].map(|table| table_rows(&tables, table));
+        assert_eq!(rows.each_ref().map(Vec::len), [6, 1], "redact {redact}");
+        let text = texts_of(&rows.concat()).concat();
+        let was_redacted = text.contains("[REDACTED:");
+        assert_ne!(text.contains(&secret()), was_redacted, "redact {redact}");
+        assert!(!redact || was_redacted);
+        for part in Table::ALL.map(|table| parts(&tables, table)).concat() {
+            let reader = SerializedFileReader::new(std::fs::File::open(part).unwrap()).unwrap();
+            let metadata = reader.metadata().file_metadata().key_value_metadata();
+            let mut entries = metadata.unwrap().iter();
+            let redaction = entries.find(|entry| entry.key == "backstory.redaction");
+            let expected = if redact { "on" } else { "off" };
+            assert_eq!(redaction.unwrap().value.as_deref(), Some(expected));
+        }
+    });
+}
+
+#[test]
+fn a_session_that_the_export_does_not_have_is_redacted_when_its_part_is_written() {
+    let (gone, known) = (Logs::generate(0), Logs::generate(0));
+    let id = format!("shop-{}", secret());
+    gone.add_session(&id, "2026-03-04", 1);
+    known.add_session("one", "2026-03-04", 1);
+    let file = gone.path("usage.parquet");
+    let write = |logs: &Logs, redact: bool| {
+        let memory = Memory::open(&logs.path("store")).unwrap();
+        import_as(logs, &memory, redact);
+        let options = TableOptions {
+            redactor: redact.then(|| memory.store_redactor().unwrap()),
+            ..all_options()
+        };
+        let sessions = all_sessions(&memory);
+        let written = write_table(
+            &memory,
+            &sessions,
+            Table::Usage,
+            &file,
+            &options,
+            &mut |_| {},
+        );
+        written.unwrap().files_written
+    };
+    let has_secret = || {
+        let bytes = std::fs::read(&file).unwrap();
+        let mut windows = bytes.windows(secret().len());
+        windows.any(|bytes| bytes == secret().as_bytes())
+    };
+    write(&gone, false);
+    assert!(has_secret());
+    assert_eq!(write(&known, true), 1);
+    assert!(!has_secret());
+    assert_eq!(rows_of(&file).len(), 2);
+    assert_eq!(write(&known, true), 0, "all is as it was");
 }
 
 #[test]

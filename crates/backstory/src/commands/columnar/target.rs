@@ -126,6 +126,7 @@ impl Target {
         };
         let tables = TableOptions {
             with_unlisted_usage: is_everything,
+            redactor: options.redactor,
             ..TableOptions::new(now())
         };
         let written = match self {
