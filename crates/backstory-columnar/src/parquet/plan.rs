@@ -26,6 +26,8 @@ pub(super) struct PartTarget {
     pub(super) kept: Vec<(SessionKey, String)>,
     /// Sessions whose text the memory has only behind an event: rows up to that one are copied, too.
     pub(super) evicted: Vec<(SessionKey, Seq)>,
+    /// There is an old file, of which rows can be copied.
+    pub(super) has_old_rows: bool,
     /// Redacts the rows that are copied, if the old file was not redacted.
     pub(super) redactor: Option<Redactor>,
 }
@@ -37,6 +39,7 @@ impl PartTarget {
             path,
             kept: Vec::new(),
             evicted: Vec::new(),
+            has_old_rows: false,
             redactor: None,
         }
     }
@@ -362,6 +365,7 @@ impl<'a> Planner<'a> {
         if self.options.allow_loss || !has_text {
             return Ok(());
         }
+        target.has_old_rows = old.is_current_layout;
         let old_keys: HashSet<&SessionKey> = old.sessions.iter().map(|(key, _)| key).collect();
         let evicted = sessions.iter().filter_map(|session| {
             let key = SessionKey::of_row(session);

@@ -288,15 +288,25 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
             // Names of ours have ids of records in them, and their origins those of calls.
-            let comparable_id = comparable_ids(&new.attributes, &old.attributes()?);
+            let old_attributes = old.attributes()?;
+            let comparable_id = comparable_ids(&new.attributes, &old_attributes);
             let written = new.artifacts.iter();
             let written: HashSet<_> = written.map(|row| comparable_id(&row.name)).collect();
             let mut replaced = Vec::new();
-            if let Some(redactor) = &self.redactor
-                && is_unredacted(&old.attributes()?)
-            {
+            let was_unredacted = is_unredacted(&old_attributes);
+            if was_unredacted != is_unredacted(&new.attributes) {
+                let redactor = self.redactor.as_ref().filter(|_| was_unredacted);
+                // Artifacts of records whose ids have secrets are named otherwise.
+                let is_same = |old: &Artifact, new: &Artifact| {
+                    old.bytes == new.bytes
+                        && comparable_id(&old.origin) == comparable_id(&new.origin)
+                };
                 let mut ours = old.artifacts()?;
-                ours.retain(|row| !row.origin.is_empty() && has_secret(row, redactor));
+                ours.retain(|row| {
+                    !row.origin.is_empty()
+                        && (redactor.is_some_and(|redactor| has_secret(row, redactor))
+                            || new.artifacts.iter().any(|new| is_same(row, new)))
+                });
                 replaced.extend(ours.into_iter().map(|artifact| artifact.name));
             }
             for (name, _) in file.child_datasets(&group, &artifacts)? {

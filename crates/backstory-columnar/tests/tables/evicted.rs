@@ -10,6 +10,7 @@ use backstory_columnar::{
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
+use rusqlite::Connection;
 
 use crate::support::{
     Logs, NOW, all_options, all_sessions, export_all, number, parts, rows_of, table_rows,
@@ -439,4 +440,75 @@ fn evicted_rows_of_an_hdf5_file_are_redacted_when_redaction_is_switched_on() {
         let attributes = session.attributes.other;
         assert!(attributes.contains(&("redaction".to_string(), marker)));
     });
+}
+
+/// Flips a bit in the first block of text of a store.
+fn damage_first_block(logs: &Logs) {
+    let database = Connection::open(logs.path("store/backstory.db")).unwrap();
+    let query = "SELECT rowid, data FROM blocks ORDER BY start LIMIT 1";
+    let block = database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (id, mut data): (i64, Vec<u8>) = block.unwrap();
+    let middle = data.len() / 2;
+    data[middle] ^= 4;
+    let update = "UPDATE blocks SET data = ?1 WHERE rowid = ?2";
+    database.execute(update, (data, id)).unwrap();
+}
+
+#[test]
+fn text_that_is_damaged_in_the_store_stays_as_it_was_written() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 1);
+    let noise = |from: u64| -> String {
+        let numbers = (from..from + 9_000).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+        numbers.map(|number| format!("{number:06x} ")).collect()
+    };
+    for at in 0..20_u64 {
+        let call = format!(
+            r#"assistant [{{"type":"tool_use","id":"call-{at}","name":"Bash","input":{{"command":"{}"}}}}]"#,
+            noise(at * 20_000)
+        );
+        let result = format!(
+            r#"user [{{"type":"tool_result","tool_use_id":"call-{at}","content":"{}"}}]"#,
+            noise(at * 20_000 + 10_000)
+        );
+        append(&logs, "one", &[&call, &result]);
+    }
+    append(
+        &logs,
+        "one",
+        &[
+            "assistant [{\"type\":\"tool_use\",\"id\":\"last\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]",
+        ],
+    );
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let (folder, fresh) = (logs.path("tables"), logs.path("fresh"));
+    export_all(&memory, &folder);
+    let before = table_texts(&folder);
+    damage_first_block(&logs);
+    append(&logs, "one", &["user \"thanks\""]);
+    import(&logs, &memory);
+    for attempt in 0..2 {
+        let report = export_all(&memory, &folder);
+        assert_eq!(report.files_written, 4, "attempt {attempt}");
+        assert_eq!(report.sessions_written, 1, "attempt {attempt}");
+        assert_eq!(report.damage.len(), 1, "{:?}", report.damage);
+        let after = table_texts(&folder);
+        assert_eq!(after["events"].len(), before["events"].len() + 1);
+        // Lines behind the damage cannot be counted.
+        let is_kept = |row: &String| {
+            let (known, _) = row.split_once(", source_line").unwrap();
+            after["events"]
+                .iter()
+                .any(|row| row.starts_with(known) && row.ends_with("damaged: false}"))
+        };
+        assert!(before["events"].iter().all(is_kept));
+        assert!(after["tool_calls"] == before["tool_calls"]);
+    }
+    // Nobody else has it.
+    export_all(&memory, &fresh);
+    let texts = table_texts(&fresh);
+    assert_eq!(texts["events"].len(), before["events"].len() + 1);
+    assert_eq!(texts["tool_calls"].len(), before["tool_calls"].len());
+    assert!(texts["tool_calls"] != before["tool_calls"]);
 }
