@@ -8,6 +8,7 @@ use backstory_redact::Redactor;
 use backstory_store::Store;
 
 use crate::Memory;
+use crate::digest;
 use crate::error::Result;
 use crate::import::discover::discover;
 use crate::import::sweep::{ImportOptions, ImportReport, Progress};
@@ -68,6 +69,7 @@ pub fn read_logs(
     let discovery = discover(&options.sources, None, folder.path(), redactor.as_ref())?;
     let mut report = memory.import_only(options, &discovery, redactor.as_ref(), progress)?;
     memory.store.settle_titles()?;
+    digest::settle_titles(&memory.store)?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(LogMemory {
         memory,

@@ -7,12 +7,13 @@ mod renew;
 mod summary;
 
 use backstory_analysis::digest::{Account, title};
-use backstory_event::{Seq, Usage};
-use backstory_store::{SessionHead, SessionRow, Store};
+use backstory_event::{Kind, Seq, TurnNo, Usage};
+use backstory_store::{EventRange, SessionHead, SessionRow, Store};
 
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
+use crate::read::read_one;
 
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
@@ -81,6 +82,40 @@ pub(crate) fn outcome_and_title(
     let outcome = Account::new(&notes, &AGENT_CONVENTIONS).outcome;
     let title = title(&notes, &AGENT_CONVENTIONS);
     Ok((outcome.name().to_string(), title))
+}
+
+/// Gives sessions the titles that their digests would give them, without making those.
+pub(crate) fn settle_titles(store: &Store) -> Result<()> {
+    let sessions = store.sessions_without_given_title()?;
+    let mut titles = Vec::new();
+    for head in store.session_heads(sessions)?.values() {
+        titles.extend(prompt_title(store, head)?.map(|title| (head.id, title)));
+    }
+    Ok(store.save_titles(&titles)?)
+}
+
+/// Returns the title that the digest of a session would give it. No more is read than the prompts up to the one that it is made of.
+fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
+    let mut bytes = store.bytes();
+    let mut notes = Notes::default();
+    let mut turn = TurnNo::FIRST;
+    loop {
+        let mut events = store.events(head.id, EventRange::Turn(turn))?;
+        if events.is_empty() {
+            return Ok(None);
+        }
+        events.retain(|event| event.event.kind == Kind::Prompt);
+        for event in events {
+            if let Some(prompt) = read_one(store, &mut bytes, head, event.seq)? {
+                notes.take(&prompt, &AGENT_CONVENTIONS);
+            }
+        }
+        let title = title(&notes, &AGENT_CONVENTIONS);
+        if title.is_some() {
+            return Ok(title);
+        }
+        turn = turn.next();
+    }
 }
 
 impl Session<'_> {
