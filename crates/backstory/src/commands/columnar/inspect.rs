@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_columnar::{
-    FolderSummary, SessionFile, SessionTotals, Table, inspect_folder, inspect_table,
+    self as columnar, FolderSummary, SessionFile, SessionSummary, SessionTotals, Table,
+    inspect_folder, inspect_table,
 };
+use backstory_memory::Problem;
 use serde_json::{Map, json};
 
-use super::session_file::{find_id, lower_extension, session_files};
+use super::session_file::{check_files, file_problem, find_id, lower_extension, session_files};
 use super::session_table::session_table;
 use crate::cli::InspectArgs;
 use crate::error::{Error, ErrorKind};
@@ -42,47 +44,105 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
     if is_table {
         return inspect_one_table(path, arguments.json);
     }
-    let mut sessions = Vec::new();
-    let mut source = String::new();
-    let mut repeats_usage = false;
-    for path in if files.is_empty() {
-        vec![path.clone()]
-    } else {
-        files
-    } {
-        let file = SessionFile::open(&path)?;
+    let files = match files.is_empty() {
+        true => vec![path.clone()],
+        false => files,
+    };
+    let mut shown = ShownSessions::default();
+    let mut problems = Vec::new();
+    let mut first_error = None;
+    for path in files {
+        let file = match SessionFile::open(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                problems.push(file_problem(&path, &error));
+                first_error.get_or_insert(error);
+                continue;
+            }
+        };
         match &arguments.session {
-            Some(prefix) => sessions.push(file.session(&find_id(&file, prefix)?)?.summary()?),
-            None => sessions.extend(file.sessions()?),
+            Some(prefix) => {
+                let id = find_id(&file, prefix)?;
+                shown.add_sessions(&file, |file| Ok(vec![file.session(&id)?.summary()?]))
+            }
+            None => shown.add_sessions(&file, SessionFile::sessions),
         }
-        source = file.source()?;
-        repeats_usage |= file.repeats_usage()?;
+        .unwrap_or_else(|error| {
+            problems.push(file_problem(&path, &error));
+            first_error.get_or_insert(error);
+        });
     }
-    if arguments.json {
+    check_files(
+        &problems,
+        first_error,
+        shown.files > 0 || !tables.tables.is_empty(),
+    )?;
+    print_sessions(&shown, &tables, &problems, arguments.json)?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Error::silent()),
+    }
+}
+
+/// Sessions of the files that could be read.
+#[derive(Default)]
+struct ShownSessions {
+    files: usize,
+    source: String,
+    repeats_usage: bool,
+    sessions: Vec<SessionSummary>,
+}
+
+impl ShownSessions {
+    fn add_sessions(
+        &mut self,
+        file: &SessionFile,
+        read: impl FnOnce(&SessionFile) -> Result<Vec<SessionSummary>, columnar::Error>,
+    ) -> Result<(), columnar::Error> {
+        let sessions = read(file)?;
+        self.repeats_usage |= file.repeats_usage()?;
+        self.source = file.source()?;
+        self.sessions.extend(sessions);
+        self.files += 1;
+        Ok(())
+    }
+}
+
+fn print_sessions(
+    shown: &ShownSessions,
+    tables: &FolderSummary,
+    problems: &[Problem],
+    as_json: bool,
+) -> Result<(), Error> {
+    let sessions = &shown.sessions;
+    if as_json {
         let mut listed = Map::new();
-        for session in &sessions {
+        for session in sessions {
             listed.insert(session.id.clone(), json!(session));
         }
         let mut answer = json!({
             "schema_version": 1,
-            "source": source,
+            "source": shown.source,
             "sessions": listed,
-            "totals": SessionTotals::of_sessions(&sessions),
+            "totals": SessionTotals::of_sessions(sessions),
         });
         if !tables.tables.is_empty() {
             answer["tables"] = json!(tables.tables);
         }
+        if !problems.is_empty() {
+            answer["problems"] = json!(problems);
+        }
         return print_json(&answer);
     }
-    let (shown, left_out) = session_table(&sessions, terminal_width());
+    let (lines, left_out) = session_table(sessions, terminal_width());
     let mut out = stdout();
-    print_table(&mut out, &shown)?;
+    print_table(&mut out, &lines)?;
     out.flush()?;
     if !tables.tables.is_empty() {
         writeln!(out)?;
-        print_tables(&tables)?;
+        print_tables(tables)?;
     }
-    if repeats_usage {
+    if shown.repeats_usage {
         talk(
             "this file repeats an answer's tokens in each of its rows; `backstory sweep` counts them once",
         );

@@ -15,7 +15,10 @@ use backstory_memory::{
 };
 
 pub(super) use self::inspect::inspect;
-pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
+use self::session_file::warn_of_problems;
+pub(super) use self::session_file::{
+    UnpackedLogs, check_no_file, session_file, session_files, unpack,
+};
 pub(super) use self::tail::tail;
 use self::target::{Target, Written};
 use super::sessions::session_filter;
@@ -161,12 +164,6 @@ fn export_options(
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         redactor,
         embedder,
-    }
-}
-
-fn warn_of_problems(problems: &[Problem]) {
-    for problem in problems {
-        warn(&format!("{}: {}", problem.path.display(), problem.reason));
     }
 }
 

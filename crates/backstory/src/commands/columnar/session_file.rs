@@ -1,11 +1,12 @@
 //! HDF5 files in place of sessions and logs.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use backstory_columnar::{SessionFile, link_name, unpack_logs};
-use backstory_memory::{ProvidedLog, TemporaryFolder};
+use backstory_columnar::{self as columnar, SessionFile, link_name, unpack_logs};
+use backstory_memory::{Problem, ProvidedLog, TemporaryFolder};
 
 use super::short_ids::is_short_for;
 use crate::cli::TailArgs;
@@ -57,31 +58,83 @@ fn begins_as_hdf5(path: &Path) -> bool {
 #[derive(Default)]
 pub(in crate::commands) struct UnpackedLogs {
     pub(in crate::commands) logs: Vec<ProvidedLog>,
+    /// Files, and sessions of files, that could not be read.
+    pub(in crate::commands) problems: Vec<Problem>,
     _folder: Option<TemporaryFolder>,
 }
 
-/// Unpacks the logs of those paths that are HDF5 files.
+impl UnpackedLogs {
+    /// Returns whether anything in the files could not be read, or was not imported.
+    pub(in crate::commands) fn has_problems(&self, imported: &[Problem]) -> bool {
+        let paths = self.logs.iter().map(ProvidedLog::stored_path);
+        let paths: HashSet<PathBuf> = paths.map(PathBuf::from).collect();
+        !self.problems.is_empty() || imported.iter().any(|problem| paths.contains(&problem.path))
+    }
+}
+
+/// Unpacks the logs of those paths that are HDF5 files. A file that cannot be read is a problem; an error if nothing else was named.
 pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
-    let files = paths.iter().flat_map(|path| session_files(path));
+    let named: Vec<Vec<PathBuf>> = paths.iter().map(|path| session_files(path)).collect();
+    let mut has_others = named.iter().any(Vec::is_empty);
     let mut unpacked = UnpackedLogs::default();
-    for path in files {
+    let mut first_error = None;
+    for (number, path) in named.into_iter().flatten().enumerate() {
         let folder = match &mut unpacked._folder {
             Some(folder) => folder,
             none => none.insert(TemporaryFolder::create(&std::env::temp_dir())?),
         };
-        let folder = folder.path().join(unpacked.logs.len().to_string());
+        let folder = folder.path().join(number.to_string());
         std::fs::create_dir(&folder)?;
-        let found = unpack_logs(&path, &folder)?;
+        let found = match unpack_logs(&path, &folder) {
+            Ok(found) => found,
+            Err(columnar::Error::Io { path, source }) if path.starts_with(&folder) => {
+                return Err(columnar::Error::Io { path, source }.into());
+            }
+            Err(error) => {
+                unpacked.problems.push(file_problem(&path, &error));
+                first_error.get_or_insert(error);
+                continue;
+            }
+        };
+        has_others = true;
         for (session, reason) in found.failed {
-            warn(&format!(
-                "{}: session {} is not imported: {reason}",
-                path.display(),
-                one_line(&session)
-            ));
+            unpacked.problems.push(Problem {
+                path: path.clone(),
+                reason: format!("session {} is not imported: {reason}", one_line(&session)),
+            });
         }
         unpacked.logs.extend(found.logs);
     }
+    check_files(&unpacked.problems, first_error, has_others)?;
     Ok(unpacked)
+}
+
+/// Returns the problem of a file that cannot be read.
+pub(super) fn file_problem(path: &Path, error: &columnar::Error) -> Problem {
+    let reason = error.to_string();
+    let prefix = format!("{}: ", path.display());
+    Problem {
+        path: path.to_path_buf(),
+        reason: reason.strip_prefix(&prefix).unwrap_or(&reason).to_string(),
+    }
+}
+
+/// Warns of files that could not be read; the first error is returned if nothing else could be, either.
+pub(super) fn check_files(
+    problems: &[Problem],
+    first_error: Option<columnar::Error>,
+    has_others: bool,
+) -> Result<(), Error> {
+    let error = first_error.filter(|_| !has_others);
+    // The first one is named by the error.
+    warn_of_problems(&problems[usize::from(error.is_some())..]);
+    error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+pub(super) fn warn_of_problems(problems: &[Problem]) {
+    for problem in problems {
+        warn(&format!("{}: {}", problem.path.display(), problem.reason));
+    }
 }
 
 /// Refuses to take the name of a columnar file for a session.
