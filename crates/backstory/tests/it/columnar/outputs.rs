@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
 use super::{output, turn};
 use crate::environment::{Environment, Outcome, claude_id, claude_path};
 use crate::streams::on_terminal;
@@ -118,4 +120,31 @@ fn an_output_whose_name_is_no_text_is_written() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert!(path.exists());
     }
+}
+
+#[test]
+fn sessions_whose_ids_look_alike_have_files_of_their_own() {
+    let environment = Environment::new();
+    for (number, id) in ["a/b", "a\nb", "a%0Ab"].into_iter().enumerate() {
+        let time = format!("2026-02-03T04:05:{number:02}.000Z");
+        let content = json!([{"type": "input_text", "text": format!("question {number}")}]);
+        let lines = [
+            json!({"timestamp": time, "type": "session_meta", "payload": {"id": id, "timestamp": time, "cwd": "/work/shop"}}),
+            json!({"timestamp": time, "type": "response_item", "payload": {"type": "message", "role": "user", "content": content}}),
+        ];
+        let path = format!(
+            ".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-{number:02}-{}.jsonl",
+            claude_id(1)
+        );
+        environment.write(&path, format!("{}\n{}\n", lines[0], lines[1]));
+    }
+    environment.sweep();
+    let folder = output(&environment, "columns");
+    let report = environment.json(&["export", "-o", &folder]);
+    assert_eq!(report["written"], 3, "{report}");
+    let report = environment.json(&["export", "-o", &folder]);
+    assert_eq!(report["unchanged"], 3, "{report}");
+    let shown = environment.json(&["inspect", &folder]);
+    let names: Vec<&String> = shown["sessions"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["a\nb", "a%0Ab", "a_b"]);
 }
