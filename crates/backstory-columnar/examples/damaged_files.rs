@@ -20,8 +20,8 @@ use std::time::Duration;
 use backstory_agents::sample;
 use backstory_columnar::{
     Artifact, LogFile, Message, SessionColumns, SessionFile, Table, TableOptions, ToolCall,
-    WriteOptions, find_sealed_blocks, inspect_table, reseal_blocks, reseal_checksums, unpack_logs,
-    write_sessions, write_table,
+    WriteOptions, export_table, find_sealed_blocks, inspect_table, reseal_blocks, reseal_checksums,
+    unpack_logs, write_sessions,
 };
 use backstory_memory::{
     LogMemory, SessionFilter, Sources, SweepOptions, TemporaryFolder, TimeMs, read_logs,
@@ -190,7 +190,7 @@ fn use_table(path: &Path, table: Table, memory: &LogMemory) -> bool {
     let is_read = inspect_table(path).is_ok();
     let sessions = memory.sessions(&SessionFilter::default()).unwrap();
     let options = TableOptions::new(TimeMs::new(1_900_000_000_000));
-    let written = write_table(memory, &sessions, table, path, &options, &mut |_| {});
+    let written = export_table(memory, &sessions, table, path, &options, &mut |_| {});
     if written.is_ok() {
         inspect_table(path).unwrap();
     }
@@ -436,6 +436,6 @@ fn write_seeds(folder: &Path) {
     for table in Table::ALL {
         let path = folder.join(format!("{}.parquet", table.name()));
         let _ = std::fs::remove_file(&path);
-        write_table(&memory, &sessions, table, &path, &options, &mut |_| {}).unwrap();
+        export_table(&memory, &sessions, table, &path, &options, &mut |_| {}).unwrap();
     }
 }

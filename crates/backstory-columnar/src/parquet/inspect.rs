@@ -145,7 +145,7 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
     })
 }
 
-/// Reads the footers of all parts in a folder that [`write_tables()`](super::write_tables()) wrote; there may be none.
+/// Reads the footers of all parts in a folder that [`export_tables()`](super::export_tables()) wrote; there may be none.
 pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     let mut tables = Vec::new();
     for table in Table::ALL {

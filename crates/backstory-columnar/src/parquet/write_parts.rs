@@ -5,6 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use backstory_memory::{Damage, Memory};
 
+use super::export_tables::TableReport;
 use super::footer::PartContent;
 use super::kept_rows::{DamagedEvents, copy_kept_rows};
 use super::options::{TableOptions, TableProgress};
@@ -12,7 +13,6 @@ use super::part::PartWriter;
 use super::plan::{PartPlan, PartTarget};
 use super::schema::Table;
 use super::table_files::TableFiles;
-use super::write_tables::TableReport;
 use crate::error::{Error, Result};
 
 /// More threads would take more memory: each has a row group of every table.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_columnar::{
-    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, write_table,
-    write_tables,
+    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, export_table,
+    export_tables,
 };
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -116,7 +116,7 @@ fn text_that_was_evicted_stays_in_a_folder() {
     logs.add_session("one", "2026-03-04", 6);
     import(&logs, &memory);
     let sessions = all_sessions(&memory);
-    let error = write_tables(&memory, &sessions, &folder, &all_options(), &mut |_| {});
+    let error = export_tables(&memory, &sessions, &folder, &all_options(), &mut |_| {});
     let error = error.unwrap_err().to_string();
     assert!(error.contains("restore the file"), "{error}");
     assert_eq!(std::fs::read(&part).unwrap(), bytes);
@@ -130,7 +130,7 @@ fn text_that_was_evicted_stays_in_a_file() {
     import(&logs, &memory);
     let write = |table: Table, file: &Path| {
         let sessions = all_sessions(&memory);
-        write_table(&memory, &sessions, table, file, &all_options(), &mut |_| {}).unwrap();
+        export_table(&memory, &sessions, table, file, &all_options(), &mut |_| {}).unwrap();
         texts_of(&rows_of(file))
     };
     let tables = [Table::Events, Table::ToolCalls];
@@ -363,7 +363,7 @@ fn evicted_rows_of_tables_are_redacted_when_redaction_is_switched_on() {
         };
         let sessions = all_sessions(memory);
         let tables = folder.path().join("tables");
-        let report = write_tables(memory, &sessions, &tables, &options, &mut |_| {}).unwrap();
+        let report = export_tables(memory, &sessions, &tables, &options, &mut |_| {}).unwrap();
         assert_eq!(report.files_written, 4, "redact {redact}");
         let rows = [Table::Events, Table::ToolCalls].map(|table| table_rows(&tables, table));
         assert_eq!(rows.each_ref().map(Vec::len), [6, 1], "redact {redact}");
@@ -397,7 +397,7 @@ fn a_session_that_the_export_does_not_have_is_redacted_when_its_part_is_written(
             ..all_options()
         };
         let sessions = all_sessions(&memory);
-        let written = write_table(
+        let written = export_table(
             &memory,
             &sessions,
             Table::Usage,

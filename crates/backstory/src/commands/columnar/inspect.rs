@@ -181,9 +181,11 @@ fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
     }
     let mut out = stdout();
     let name = file.table.map_or("not a table of ours", Table::name);
+    let sessions = file.sessions.map(|count| counted(count, "session"));
     writeln!(
         out,
-        "{name}: {}, {}, {}",
+        "{name}: {}{}, {}, {}",
+        sessions.map_or(String::new(), |sessions| format!("{sessions}, ")),
         counted(file.rows, "row"),
         counted(file.row_groups.len() as u64, "row group"),
         short_bytes(file.bytes),

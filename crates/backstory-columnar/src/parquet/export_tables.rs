@@ -38,7 +38,7 @@ pub struct TableReport {
 
 /// Writes one table of these sessions into a file. A file that is there already must be of the same table. It is replaced if any of these
 /// sessions is new or changed, and keeps the rows of its other sessions.
-pub fn write_table(
+pub fn export_table(
     memory: &Memory,
     sessions: &[SessionRow],
     table: Table,
@@ -62,7 +62,7 @@ pub fn write_table(
 /// Writes all tables of these sessions into a folder, which may have some already: of those, only the parts are written whose sessions
 /// changed. Sessions that such a part has and that are not among these are read from the memory, too; rows of one that the memory does not have
 /// are copied.
-pub fn write_tables(
+pub fn export_tables(
     memory: &Memory,
     sessions: &[SessionRow],
     folder: &Path,
