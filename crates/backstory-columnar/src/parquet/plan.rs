@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow};
 
-use super::fingerprint::session_fingerprint;
+use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
 use super::options::TableOptions;
@@ -224,8 +224,11 @@ impl<'a> Planner<'a> {
                     .iter()
                     .map(|(key, state)| (key, state))
                     .collect();
-                let is_same =
-                    |(key, state): &(SessionKey, String)| old_state.get(key) == Some(&state);
+                let is_same = |(key, state): &(SessionKey, String)| {
+                    old_state
+                        .get(key)
+                        .is_some_and(|old| is_same_state(old, state))
+                };
                 !self.has_current_form(old) || !selected.iter().all(is_same)
             };
             let mut targets: Vec<PartTarget> =
@@ -304,10 +307,15 @@ impl<'a> Planner<'a> {
 
     fn is_current(&self, old: Option<&PartContent>, content: &[(SessionKey, String)]) -> bool {
         let Some(old) = old else { return false };
-        let states = |content: &[(SessionKey, String)]| -> BTreeSet<(SessionKey, String)> {
-            content.iter().cloned().collect()
+        let old_states: HashMap<_, _> = (old.sessions.iter())
+            .map(|(key, state)| (key, state))
+            .collect();
+        let is_same = |(key, state): &(SessionKey, String)| {
+            (old_states.get(key)).is_some_and(|old| is_same_state(old, state))
         };
-        self.has_current_form(old) && states(&old.sessions) == states(content)
+        self.has_current_form(old)
+            && old_states.len() == content.len()
+            && content.iter().all(is_same)
     }
 
     /// Returns whether a file may stay as long as its sessions are the same.

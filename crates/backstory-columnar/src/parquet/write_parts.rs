@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use backstory_memory::{Damage, Memory};
 
 use super::export_tables::TableReport;
+use super::fingerprint::DAMAGED_MARK;
 use super::footer::PartContent;
 use super::kept_rows::{DamagedEvents, copy_kept_rows};
 use super::options::{TableOptions, TableProgress};
@@ -139,7 +140,7 @@ fn write_part(
     for (key, fingerprint) in &mut written {
         if damaged.contains_key(key) {
             // Unequal to that of a whole session, so that the next export writes it again.
-            fingerprint.push_str(" damaged");
+            fingerprint.push_str(DAMAGED_MARK);
         }
     }
     for (table, part) in files.parts {

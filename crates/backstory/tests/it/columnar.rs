@@ -346,9 +346,18 @@ fn convert_and_export_write_the_same_title() {
         .join(".claude/projects")
         .display()
         .to_string();
+    let table = output(&environment, "sessions.parquet");
+    let folder = output(&environment, "tables");
     environment.json(&["export", "-o", &file]);
+    environment.json(&["export", "-o", &table]);
+    environment.json(&["export", "-o", &folder, "--format", "parquet"]);
     for command in [&["convert", &logs][..], &["export"]] {
         let report = environment.json(&[command, &["-o", &file]].concat());
         assert_eq!(report["unchanged"], 3, "{report}");
+        for (target, files) in [(&table, 1), (&folder, 4)] {
+            let options = ["-o", target, "--format", "parquet"];
+            let report = environment.json(&[command, &options].concat());
+            assert_eq!(report["files_unchanged"], files, "{report}");
+        }
     }
 }
