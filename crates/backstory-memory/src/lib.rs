@@ -104,7 +104,9 @@ use std::time::Duration;
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
-pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
+pub use backstory_agents::{
+    AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places, WrittenRecord,
+};
 pub use backstory_analysis::count_tokens;
 pub use backstory_code::{
     Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
