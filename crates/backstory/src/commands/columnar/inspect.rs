@@ -8,9 +8,9 @@ use backstory_columnar::{
     inspect_folder, inspect_table,
 };
 use backstory_memory::Problem;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use super::session_file::{check_files, file_problem, find_id, lower_extension, session_files};
+use super::session_file::{UnreadFiles, find_id, lower_extension, session_files};
 use super::session_table::session_table;
 use crate::cli::InspectArgs;
 use crate::error::{Error, ErrorKind};
@@ -26,61 +26,71 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
         return Err(Error::usage("SESSION is only for HDF5 files")
             .hint("give FILE.h5 and SESSION, or a path alone"));
     }
-    let tables = match path.is_dir() {
-        true => inspect_folder(path)?,
-        false => FolderSummary::default(),
-    };
-    if path.is_dir() && files.is_empty() {
-        return match tables.tables.is_empty() {
-            true => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("{} has neither HDF5 files nor tables", path.display()),
-            )
-            .hint("`backstory convert` and `backstory export` write them")),
-            false if arguments.json => print_json(&tables),
-            false => print_tables(&tables),
-        };
-    }
-    if is_table {
+    if is_table && !path.is_dir() {
         return inspect_one_table(path, arguments.json);
     }
-    let files = match files.is_empty() {
+    let mut unread = UnreadFiles::default();
+    let tables = match path.is_dir() {
+        true => read_tables(path, &mut unread),
+        false => FolderSummary::default(),
+    };
+    let has_nothing = files.is_empty() && tables.tables.is_empty() && unread.problems.is_empty();
+    if path.is_dir() && has_nothing {
+        let message = format!("{} has neither HDF5 files nor tables", path.display());
+        return Err(Error::new(ErrorKind::NotFound, message)
+            .hint("`backstory convert` and `backstory export` write them"));
+    }
+    let files = match files.is_empty() && !path.is_dir() {
         true => vec![path.clone()],
         false => files,
     };
     let mut shown = ShownSessions::default();
-    let mut problems = Vec::new();
-    let mut first_error = None;
-    for path in files {
-        let file = match SessionFile::open(&path) {
-            Ok(file) => file,
-            Err(error) => {
-                problems.push(file_problem(&path, &error));
-                first_error.get_or_insert(error);
-                continue;
-            }
-        };
-        match &arguments.session {
-            Some(prefix) => {
-                let id = find_id(&file, prefix)?;
-                shown.add_sessions(&file, |file| Ok(vec![file.session(&id)?.summary()?]))
-            }
-            None => shown.add_sessions(&file, SessionFile::sessions),
+    for path in &files {
+        if let Some(prefix) = &arguments.session {
+            let file = SessionFile::open(path)?;
+            let id = find_id(&file, prefix)?;
+            shown.add_sessions(&file, |file| Ok(vec![file.session(&id)?.summary()?]))?;
+        } else if let Err(error) = SessionFile::open(path)
+            .and_then(|file| shown.add_sessions(&file, SessionFile::sessions))
+        {
+            unread.add_file(path, error);
         }
-        .unwrap_or_else(|error| {
-            problems.push(file_problem(&path, &error));
-            first_error.get_or_insert(error);
-        });
     }
-    check_files(
-        &problems,
-        first_error,
-        shown.files > 0 || !tables.tables.is_empty(),
-    )?;
-    print_sessions(&shown, &tables, &problems, arguments.json)?;
+    let problems = unread.into_problems(shown.files > 0 || !tables.tables.is_empty())?;
+    match (files.is_empty(), arguments.json) {
+        (true, true) => {
+            let mut answer = json!(tables);
+            add_problems(&mut answer, &problems);
+            print_json(&answer)
+        }
+        (true, false) => print_tables(&tables),
+        (false, _) => print_sessions(&shown, &tables, &problems, arguments.json),
+    }?;
     match problems.is_empty() {
         true => Ok(()),
         false => Err(Error::silent()),
+    }
+}
+
+/// Returns the tables in a folder, as far as they can be read.
+fn read_tables(folder: &Path, unread: &mut UnreadFiles) -> FolderSummary {
+    match inspect_folder(folder) {
+        Ok(tables) => {
+            for (path, reason) in &tables.failed {
+                unread.add_problem(path, reason);
+            }
+            tables
+        }
+        Err(error) => {
+            unread.add_file(folder, error);
+            FolderSummary::default()
+        }
+    }
+}
+
+fn add_problems(answer: &mut Value, problems: &[Problem]) {
+    if !problems.is_empty() {
+        answer["problems"] = json!(problems);
     }
 }
 
@@ -129,9 +139,7 @@ fn print_sessions(
         if !tables.tables.is_empty() {
             answer["tables"] = json!(tables.tables);
         }
-        if !problems.is_empty() {
-            answer["problems"] = json!(problems);
-        }
+        add_problems(&mut answer, problems);
         return print_json(&answer);
     }
     let (lines, left_out) = session_table(sessions, terminal_width());

@@ -77,7 +77,7 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Err
     let named: Vec<Vec<PathBuf>> = paths.iter().map(|path| session_files(path)).collect();
     let mut has_others = named.iter().any(Vec::is_empty);
     let mut unpacked = UnpackedLogs::default();
-    let mut first_error = None;
+    let mut unread = UnreadFiles::default();
     for (number, path) in named.into_iter().flatten().enumerate() {
         let folder = match &mut unpacked._folder {
             Some(folder) => folder,
@@ -91,44 +91,58 @@ pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Err
                 return Err(columnar::Error::Io { path, source }.into());
             }
             Err(error) => {
-                unpacked.problems.push(file_problem(&path, &error));
-                first_error.get_or_insert(error);
+                unread.add_file(&path, error);
                 continue;
             }
         };
         has_others = true;
         for (session, reason) in found.failed {
-            unpacked.problems.push(Problem {
+            unread.problems.push(Problem {
                 path: path.clone(),
                 reason: format!("session {} is not imported: {reason}", one_line(&session)),
             });
         }
         unpacked.logs.extend(found.logs);
     }
-    check_files(&unpacked.problems, first_error, has_others)?;
+    unpacked.problems = unread.into_problems(has_others)?;
     Ok(unpacked)
 }
 
-/// Returns the problem of a file that cannot be read.
-pub(super) fn file_problem(path: &Path, error: &columnar::Error) -> Problem {
-    let reason = error.to_string();
-    let prefix = format!("{}: ", path.display());
-    Problem {
-        path: path.to_path_buf(),
-        reason: reason.strip_prefix(&prefix).unwrap_or(&reason).to_string(),
-    }
+/// Files, and parts of files, that could not be read.
+#[derive(Default)]
+pub(super) struct UnreadFiles {
+    pub(super) problems: Vec<Problem>,
+    first_error: Option<columnar::Error>,
 }
 
-/// Warns of files that could not be read; the first error is returned if nothing else could be, either.
-pub(super) fn check_files(
-    problems: &[Problem],
-    first_error: Option<columnar::Error>,
-    has_others: bool,
-) -> Result<(), Error> {
-    let error = first_error.filter(|_| !has_others);
-    // The first one is named by the error.
-    warn_of_problems(&problems[usize::from(error.is_some())..]);
-    error.map_or(Ok(()), |error| Err(error.into()))
+impl UnreadFiles {
+    pub(super) fn add_file(&mut self, path: &Path, error: columnar::Error) {
+        self.add_problem(path, &error.to_string());
+        self.first_error.get_or_insert(error);
+    }
+
+    pub(super) fn add_problem(&mut self, path: &Path, reason: &str) {
+        let prefix = format!("{}: ", path.display());
+        self.problems.push(Problem {
+            path: path.to_path_buf(),
+            reason: reason.strip_prefix(&prefix).unwrap_or(reason).to_string(),
+        });
+    }
+
+    /// Warns of the files; the first error is returned if nothing else could be read, either.
+    pub(super) fn into_problems(self, has_others: bool) -> Result<Vec<Problem>, Error> {
+        match self.first_error.filter(|_| !has_others) {
+            Some(error) => {
+                // The error names the first one.
+                warn_of_problems(self.problems.get(1..).unwrap_or_default());
+                Err(error.into())
+            }
+            None => {
+                warn_of_problems(&self.problems);
+                Ok(self.problems)
+            }
+        }
+    }
 }
 
 pub(super) fn warn_of_problems(problems: &[Problem]) {

@@ -326,6 +326,29 @@ fn bad_files_do_not_keep_good_ones_from_being_read() {
 }
 
 #[test]
+fn bad_tables_do_not_keep_good_ones_from_being_shown() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let folder = output(&environment, "tables");
+    let convert = ["convert", log.to_str().unwrap(), "-o", &folder, "--format"];
+    environment.json(&[&convert[..], &["parquet"]].concat());
+    let bad = format!("{folder}/usage/month=2026-02/part-2026-02-03.parquet");
+    std::fs::write(&bad, "no table").unwrap();
+    for has_sessions in [false, true] {
+        if has_sessions {
+            environment.json(&[&convert[..], &["h5"]].concat());
+        }
+        let outcome = environment.run(&["inspect", &folder, "--json"]);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&bad), "{}", outcome.stderr);
+        let shown: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(shown["tables"].as_array().unwrap().len(), 3, "{shown}");
+        assert_eq!(shown["problems"][0]["path"], json!(bad), "{shown}");
+        assert_eq!(shown["totals"]["sessions"] == 1, has_sessions, "{shown}");
+    }
+}
+
+#[test]
 fn a_session_that_cannot_be_imported_is_a_problem() {
     use backstory_columnar::{Message, SessionColumns, WriteOptions, write_sessions};
     let environment = Environment::new();
