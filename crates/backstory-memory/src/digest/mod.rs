@@ -7,13 +7,13 @@ mod renew;
 mod summary;
 
 use backstory_analysis::digest::{Account, title};
-use backstory_event::{Kind, Seq, TurnNo, Usage};
-use backstory_store::{EventRange, SessionHead, SessionRow, Store};
+use backstory_event::{Kind, Seq, Usage};
+use backstory_store::{SessionHead, SessionRow, Store};
 
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
-use crate::read::read_one;
+use crate::read::with_text;
 
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
@@ -28,6 +28,9 @@ pub(crate) use renew::{
 };
 pub use summary::SessionSummary;
 pub(crate) use summary::stored_summary;
+
+/// Number of events that are looked up at once.
+const EVENTS_AT_ONCE: u32 = 200;
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,27 +97,27 @@ pub(crate) fn settle_titles(store: &Store) -> Result<()> {
     Ok(store.save_titles(&titles)?)
 }
 
-/// Returns the title that the digest of a session would give it. No more is read than the prompts up to the one that it is made of.
+/// Returns the title that the digest of a session would give it. No text is read but that of prompts up to the one that it is made of.
 fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
     let mut bytes = store.bytes();
-    let mut notes = Notes::default();
-    let mut turn = TurnNo::FIRST;
+    let mut next = Seq::FIRST;
     loop {
-        let mut events = store.events(head.id, EventRange::Turn(turn))?;
+        let last = Seq::new(next.get().saturating_add(EVENTS_AT_ONCE - 1));
+        let events = store.events_between(head.id, next, last)?;
         if events.is_empty() {
             return Ok(None);
         }
-        events.retain(|event| event.event.kind == Kind::Prompt);
         for event in events {
-            if let Some(prompt) = read_one(store, &mut bytes, head, event.seq)? {
+            if event.event.kind == Kind::Prompt {
+                let mut notes = Notes::default();
+                let prompt = with_text(store, &mut bytes, &head.agent, event)?;
                 notes.take(&prompt, &AGENT_CONVENTIONS);
+                if let Some(title) = title(&notes, &AGENT_CONVENTIONS) {
+                    return Ok(Some(title));
+                }
             }
         }
-        let title = title(&notes, &AGENT_CONVENTIONS);
-        if title.is_some() {
-            return Ok(title);
-        }
-        turn = turn.next();
+        next = last.next();
     }
 }
 
