@@ -20,11 +20,11 @@ use std::time::Duration;
 use backstory_agents::sample;
 use backstory_columnar::{
     Artifact, LogFile, Message, SessionColumns, SessionFile, Table, TableOptions, ToolCall,
-    WriteOptions, find_sealed_blocks, inspect_table, reseal_blocks, reseal_checksums, unpack_logs,
-    write_sessions, write_table,
+    WriteOptions, export_table, find_sealed_blocks, inspect_table, reseal_blocks, reseal_checksums,
+    unpack_logs, write_sessions,
 };
 use backstory_memory::{
-    LogMemory, SessionFilter, Sources, SweepOptions, TemporaryFolder, TimeMs, read_logs,
+    ImportOptions, LogMemory, SessionFilter, Sources, TemporaryFolder, TimeMs, read_logs,
 };
 
 /// Processor time that a file may take.
@@ -188,9 +188,9 @@ fn read_session_file(path: &Path) -> backstory_columnar::Result<()> {
 /// Does what commands do with a Parquet file; returns whether it was read.
 fn use_table(path: &Path, table: Table, memory: &LogMemory) -> bool {
     let is_read = inspect_table(path).is_ok();
-    let sessions = memory.sessions(&SessionFilter::default()).unwrap();
+    let sessions = memory.sessions().list(&SessionFilter::default()).unwrap();
     let options = TableOptions::new(TimeMs::new(1_900_000_000_000));
-    let written = write_table(memory, &sessions, table, path, &options, &mut |_| {});
+    let written = export_table(memory, &sessions, table, path, &options, &mut |_| {});
     if written.is_ok() {
         inspect_table(path).unwrap();
     }
@@ -212,7 +212,7 @@ fn write_logs(folder: &Path, seed: u64) {
 }
 
 fn logs_memory(folder: &Path) -> LogMemory {
-    let options = SweepOptions::new(Sources::paths([folder.join("logs-to-add")]));
+    let options = ImportOptions::new(Sources::paths([folder.join("logs-to-add")]));
     read_logs(folder, None, &options, &mut |_| {}).unwrap()
 }
 
@@ -385,7 +385,7 @@ fn message(number: u32) -> Message {
         json: format!("\"text {number}\""),
         timestamp: f64::from(number),
         embedding: (number < 1000).then(|| vec![1.0, 2.0, 3.0]),
-        ..Message::default()..SessionColumns::default()
+        ..Message::default()
     }
 }
 
@@ -431,11 +431,11 @@ fn write_seeds(folder: &Path) {
     let work = TemporaryFolder::create(&std::env::temp_dir()).unwrap();
     write_logs(work.path(), 7);
     let memory = logs_memory(work.path());
-    let sessions = memory.sessions(&SessionFilter::default()).unwrap();
+    let sessions = memory.sessions().list(&SessionFilter::default()).unwrap();
     let options = TableOptions::new(TimeMs::new(1_900_000_000_000));
     for table in Table::ALL {
         let path = folder.join(format!("{}.parquet", table.name()));
         let _ = std::fs::remove_file(&path);
-        write_table(&memory, &sessions, table, &path, &options, &mut |_| {}).unwrap();
+        export_table(&memory, &sessions, table, &path, &options, &mut |_| {}).unwrap();
     }
 }

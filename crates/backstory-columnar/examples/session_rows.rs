@@ -37,7 +37,7 @@ fn main() {
             // With `parsed` as last argument, the time without parsing is measured.
             let options = WriteOptions {
                 threads,
-                wait: true,
+                ..WriteOptions::default()
             };
             if arguments.contains(&"parsed") {
                 let sessions: Vec<_> = sessions.collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use backstory_memory::{Damage, Memory, SessionRow, TextEmbedder};
+use backstory_memory::{Damage, Memory, Redactor, SessionRow, TextEmbedder};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -30,8 +30,8 @@ const LARGE_LOG_BYTES: u64 = 16 << 20;
 pub struct ExportOptions<'a> {
     /// Threads that read and compress.
     pub threads: usize,
-    /// Secrets were redacted. A session that was written otherwise is replaced.
-    pub is_redacted: bool,
+    /// The redactor, if secrets are redacted. Rows that a file has from before are redacted, too.
+    pub redactor: Option<Redactor>,
     /// Model that embeds the text of every message.
     pub embedder: Option<&'a TextEmbedder>,
 }
@@ -87,6 +87,7 @@ pub fn export_file(
         let reader = memory.open_reader()?.ok_or(Error::NoStore)?;
         let write_options = WriteOptions {
             threads: options.threads,
+            redactor: options.redactor,
             ..WriteOptions::default()
         };
         let (sender, receiver) = mpsc::sync_channel(0);
@@ -165,15 +166,34 @@ pub fn export_folder(
     report.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the name of a session's file: no shell takes it for an option, and no listing hides it.
+/// Returns the name of a session's file: no shell takes it for an option, and no listing hides it. Characters that it cannot have are
+/// percent-encoded, so that two sessions never have one file.
 fn file_name(name: &str) -> String {
-    let name = name.replace(char::is_control, "_");
-    let mark = if name.starts_with(['-', '.']) {
-        "_"
-    } else {
-        ""
-    };
-    format!("{mark}{name}.h5")
+    let mut encoded = String::new();
+    for (at, character) in name.char_indices() {
+        let is_encoded = match character {
+            '-' | '.' => at == 0,
+            '%' => is_percent_encoding(&name[at..]),
+            character => character.is_control(),
+        };
+        let mut bytes = [0; 4];
+        match is_encoded {
+            true => encoded.extend(
+                character
+                    .encode_utf8(&mut bytes)
+                    .bytes()
+                    .map(|byte| format!("%{byte:02X}")),
+            ),
+            false => encoded.push(character),
+        }
+    }
+    format!("{encoded}.h5")
+}
+
+/// Returns whether a text begins with `%` and two hexadecimal digits.
+fn is_percent_encoding(text: &str) -> bool {
+    let digits = text.bytes().skip(1).take(2);
+    digits.filter(u8::is_ascii_hexdigit).count() == 2
 }
 
 /// Returns the files of sessions whose ids have secrets and were redacted otherwise, by the names that the sessions have now.
@@ -244,6 +264,7 @@ fn export_one(
         let session = memory.sessions().open(named.row.clone());
         let write_options = WriteOptions {
             threads: 1,
+            redactor: options.redactor,
             ..WriteOptions::default()
         };
         let bytes: u64 = session.logs()?.iter().map(|log| log.length).sum();
@@ -391,6 +412,33 @@ impl ExportReport {
                 self.damage.extend(one.damage);
             }
             Err(error) => self.add_failed(row, &error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_those_of_sessions_and_distinct() {
+        for (name, file) in [
+            (
+                "0f8fad5b-d9cb-469f-a165-70867728950e",
+                "0f8fad5b-d9cb-469f-a165-70867728950e.h5",
+            ),
+            ("a_b", "a_b.h5"),
+            ("100%.ü", "100%.ü.h5"),
+            ("a\nb", "a%0Ab.h5"),
+            ("a\u{85}b", "a%C2%85b.h5"),
+            ("a%0Ab", "a%250Ab.h5"),
+            ("-rf", "%2Drf.h5"),
+            (".a", "%2Ea.h5"),
+            ("_.a", "_.a.h5"),
+            ("%", "%.h5"),
+            ("%é1", "%é1.h5"),
+        ] {
+            assert_eq!(file_name(name), file);
         }
     }
 }

@@ -4,15 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::ProvidedLog;
-use serde_json::{Map, Value, json};
+use backstory_memory::{ProvidedLog, WrittenRecord};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::rows::{Message, SessionAttributes};
 use crate::session_file::{Session, SessionFile, max_log_bytes};
-
-/// Agent whose logs files of others are turned into: the package that defined the schema reads no others.
-const DEFAULT_AGENT: &str = "claude-code";
 
 /// Number of rows that are read at once.
 const ROWS_AT_ONCE: u64 = 1000;
@@ -84,7 +81,7 @@ impl Unpacker<'_> {
             false if has_appended_rows(session)? => RowChoice::Appended,
             false => return Ok(()),
         };
-        if !matches!(attributes.agent.as_str(), "" | DEFAULT_AGENT) {
+        if !matches!(attributes.agent.as_str(), "" | WrittenRecord::AGENT) {
             let reason = "it has rows without a log".to_string();
             self.unpacked.failed.push((id.to_string(), reason));
             return Ok(());
@@ -93,7 +90,7 @@ impl Unpacker<'_> {
             RowChoice::All => format!("/{id}.jsonl"),
             RowChoice::Appended => format!("/{id}-appended.jsonl"),
         };
-        self.add_log(DEFAULT_AGENT, &path, |out| {
+        self.add_log(WrittenRecord::AGENT, &path, |out| {
             write_rows(session, &attributes, rows, out)
         })
     }
@@ -251,46 +248,28 @@ impl Response {
     }
 }
 
-fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, response: &str) -> Value {
+fn log_line(id: &str, attributes: &SessionAttributes, message: &Message, response: &str) -> String {
     let text = || Value::from(message.text.clone());
-    let content = serde_json::from_str(&message.json).unwrap_or_else(|_| text());
     let usage = message.usage;
-    let mut body = Map::new();
-    body.insert("role".to_string(), json!(message.role));
-    body.insert("content".to_string(), content);
-    if message.kind == "assistant" {
-        body.insert("id".to_string(), json!(response));
-        body.insert("model".to_string(), json!(message.model));
-        body.insert(
-            "usage".to_string(),
-            json!({
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cache_creation_input_tokens": usage.cache_creation_input_tokens,
-                "cache_read_input_tokens": usage.cache_read_input_tokens,
-            }),
-        );
-    }
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
-    let original = attributes.session_id_original.as_deref();
-    json!({
-        "type": message.kind,
-        "uuid": message.uuid,
-        "parentUuid": some(&message.parent_uuid),
-        "sessionId": original.unwrap_or(id),
-        "timestamp": rfc3339(message.timestamp),
-        "cwd": some(&attributes.cwd),
-        "gitBranch": some(&attributes.git_branch),
-        "version": some(&attributes.agent_version),
-        "message": body,
-    })
-}
-
-/// Formats seconds since 1970; `None` for 0, which files have where a time is not known.
-fn rfc3339(seconds: f64) -> Option<String> {
-    if seconds <= 0.0 || !seconds.is_finite() {
-        return None;
-    }
-    let time = jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()?;
-    Some(format!("{time:.3}"))
+    let record = WrittenRecord {
+        kind: &message.kind,
+        uuid: &message.uuid,
+        parent_uuid: &message.parent_uuid,
+        session: attributes.session_id_original.as_deref().unwrap_or(id),
+        seconds: message.timestamp,
+        cwd: &attributes.cwd,
+        git_branch: &attributes.git_branch,
+        agent_version: &attributes.agent_version,
+        role: &message.role,
+        content: serde_json::from_str(&message.json).unwrap_or_else(|_| text()),
+        response,
+        model: &message.model,
+        tokens: [
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        ],
+    };
+    record.to_line()
 }

@@ -3,7 +3,7 @@
 //! [`SessionFile`] reads them, also those that the package wrote and those that are still growing or were left unclosed. [`write_sessions`]
 //! writes a new file, or rebuilds an existing one beside it and renames it over.
 //!
-//! [`write_tables`] and [`write_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
+//! [`export_tables`] and [`export_table`] write Parquet files for DuckDB and polars; [`inspect_folder`] and [`inspect_table`] say what they have.
 
 mod content;
 mod error;
@@ -20,8 +20,8 @@ mod session_file;
 
 pub use self::parquet::{
     ColumnKind, ColumnSchema, ColumnSummary, FolderSummary, RowGroupSummary, Table,
-    TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, inspect_folder,
-    inspect_table, write_table, write_tables,
+    TableFileSummary, TableOptions, TableProgress, TableReport, TableSummary, export_table,
+    export_tables, inspect_folder, inspect_table,
 };
 pub use content::ContentBlock;
 pub use error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use backstory_memory::redact_name;
+use backstory_memory::{Redactor, redact_name};
 
 use crate::rows::{AttributeValue, SessionAttributes};
 
@@ -12,20 +12,23 @@ pub(crate) const REDACTION_ATTRIBUTE: &str = "redaction";
 /// Beginning of the marker `[REDACTED:<rule>:<hash>]` that stands for a secret.
 const MARKER_START: &str = "[REDACTED:";
 
-/// Returns whether one of two versions of a session was redacted and the other one was not.
-pub(crate) fn has_other_redaction(new: &SessionAttributes, old: &SessionAttributes) -> bool {
-    let redaction = |attributes: &SessionAttributes| {
-        let mut others = attributes.other.iter();
-        others.find_map(|(name, value)| match value {
-            AttributeValue::Text(text) if name == REDACTION_ATTRIBUTE => Some(text.clone()),
-            _ => None,
-        })
-    };
-    match (redaction(new), redaction(old)) {
-        (Some(new), Some(old)) => new != old,
-        // Others do not redact, and nothing of theirs is replaced.
-        _ => false,
+/// Makes of an id what all versions of a row have in common.
+pub(crate) type ComparableId = fn(&str) -> String;
+
+/// Returns how ids of two versions of a session are compared. Those of one that was redacted may have markers in place of secrets.
+pub(crate) fn comparable_ids(new: &SessionAttributes, old: &SessionAttributes) -> ComparableId {
+    match is_unredacted(new) != is_unredacted(old) {
+        true => redacted_id,
+        false => |id| unkeyed_markers(id).into_owned(),
     }
+}
+
+/// Returns whether the secrets of a session that we wrote were left in it. Others do not redact, but do not say so.
+pub(crate) fn is_unredacted(attributes: &SessionAttributes) -> bool {
+    let mut others = attributes.other.iter();
+    others.any(|(name, value)| {
+        name == REDACTION_ATTRIBUTE && *value == AttributeValue::Text("off".to_string())
+    })
 }
 
 /// Returns a text without the hashes of markers: they differ between runs that have no store, and thus no key, in common.
@@ -52,6 +55,25 @@ pub(crate) fn unkeyed_markers(text: &str) -> Cow<'_, str> {
 /// Returns an id without secrets: the same for an id that was redacted, with any key, and for one that was not.
 pub(crate) fn redacted_id(id: &str) -> String {
     unkeyed_markers(&redact_name(id)).into_owned()
+}
+
+/// Replaces the secrets of a text; returns whether it had any.
+pub(crate) fn redact_text(redactor: &Redactor, text: &mut String) -> bool {
+    match redactor.redact(text.as_bytes(), &[]).bytes {
+        Cow::Borrowed(_) => false,
+        Cow::Owned(redacted) => {
+            *text = String::from_utf8_lossy(&redacted).into_owned();
+            true
+        }
+    }
+}
+
+/// Replaces the secrets of an id or a path, as an import does.
+pub(crate) fn redact_id(redactor: &Redactor, id: &mut String) {
+    if let Cow::Owned(redacted) = redactor.redact_path(id) {
+        *id = redacted;
+    }
+    redact_text(redactor, id);
 }
 
 /// Returns whether a secret was replaced in a text.

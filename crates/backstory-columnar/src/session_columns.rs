@@ -202,9 +202,9 @@ fn text_attribute(name: &str, text: String) -> (String, AttributeValue) {
 
 /// Returns the value of the attribute [`REDACTION_ATTRIBUTE`].
 fn redaction_name(options: &ExportOptions<'_>) -> &'static str {
-    match options.is_redacted {
-        true => "on",
-        false => "off",
+    match options.redactor {
+        Some(_) => "on",
+        None => "off",
     }
 }
 

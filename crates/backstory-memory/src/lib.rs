@@ -101,11 +101,12 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use backstory_redact::Redactor;
 use backstory_store::Store;
 
 pub use backstory_agents::hook;
-pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
+pub use backstory_agents::{
+    AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places, WrittenRecord,
+};
 pub use backstory_analysis::count_tokens;
 pub use backstory_code::{
     Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
@@ -117,6 +118,7 @@ pub use backstory_event::{
     ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
     Usage,
 };
+pub use backstory_redact::Redactor;
 pub use backstory_store::{
     AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
     FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,

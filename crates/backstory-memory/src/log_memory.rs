@@ -4,9 +4,11 @@ use std::ops::Deref;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_redact::Redactor;
 use backstory_store::Store;
 
 use crate::Memory;
+use crate::digest;
 use crate::error::Result;
 use crate::import::discover::discover;
 use crate::import::sweep::{ImportOptions, ImportReport, Progress};
@@ -19,6 +21,7 @@ pub struct LogMemory {
     // Closed before its folder is removed.
     memory: Memory,
     report: ImportReport,
+    redactor: Option<Redactor>,
     _folder: TemporaryFolder,
 }
 
@@ -26,6 +29,11 @@ impl LogMemory {
     /// Returns the report of the import, with [files that could not be read](ImportReport::problems). [`Upkeep::skipped`](crate::Upkeep::skipped) has the records that were skipped.
     pub fn report(&self) -> &ImportReport {
         &self.report
+    }
+
+    /// Returns the redactor of the logs, if secrets were redacted.
+    pub fn redactor(&self) -> Option<Redactor> {
+        self.redactor
     }
 }
 
@@ -58,14 +66,15 @@ pub fn read_logs(
         }
         false => None,
     };
-    let redactor = redactor.as_ref();
-    let discovery = discover(&options.sources, None, folder.path(), redactor)?;
-    let mut report = memory.import_only(options, &discovery, redactor, progress)?;
+    let discovery = discover(&options.sources, None, folder.path(), redactor.as_ref())?;
+    let mut report = memory.import_only(options, &discovery, redactor.as_ref(), progress)?;
     memory.store.settle_titles()?;
+    digest::settle_titles(&memory.store)?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(LogMemory {
         memory,
         report,
+        redactor,
         _folder: folder,
     })
 }

@@ -12,6 +12,9 @@ use super::{Redactor, merged, unescape};
 /// How many beginnings are tried in one name. More keywords than this are no name.
 const MAX_BEGINNINGS: usize = 32;
 
+/// Extensions that no secret has.
+const LOG_EXTENSIONS: [&str; 4] = [".jsonl", ".jsonl.zst", ".json", ".md"];
+
 impl Redactor {
     /// Replaces secrets in a path. The same path gives the same text every time, and another one another text, so that what is stored
     /// under it is found again.
@@ -92,8 +95,16 @@ fn names(path: &[u8]) -> Vec<Range<usize>> {
         }
         at += width.max(1);
     }
-    names.push(start..path.len());
+    names.push(start..end_without_extension(path));
     names
+}
+
+/// Returns the end of a path without the extension that a log has: a secret would be taken to reach to the end of its name, and readers
+/// know logs by their extensions.
+fn end_without_extension(path: &[u8]) -> usize {
+    let mut extensions = LOG_EXTENSIONS.iter();
+    let extension = extensions.find(|extension| path.ends_with(extension.as_bytes()));
+    path.len() - extension.map_or(0, |extension| extension.len())
 }
 
 /// A name without percent-encoding, and the way back.
@@ -170,6 +181,21 @@ mod tests {
         }
         let one = redactor.redact_path("/x/-w-shop/a.jsonl");
         assert_eq!(one, "/x/-w-shop/a.jsonl");
+    }
+
+    #[test]
+    fn extensions_of_logs_stay() {
+        let redactor = Redactor::new([1; 32]);
+        for extension in LOG_EXTENSIONS {
+            let path = format!("/w/API_KEY={}{extension}", secret("cohere-api-key"));
+            let redacted = redactor.redact_path(&path);
+            assert!(redacted.starts_with("/w/API_KEY=[REDACTED:"), "{redacted}");
+            assert!(redacted.ends_with(&format!("]{extension}")), "{redacted}");
+            assert_eq!(redactor.redact_path(&redacted), redacted);
+        }
+        for short in ["/.jsonl", ".md", "", "/w/.json"] {
+            assert_eq!(redactor.redact_path(short), short);
+        }
     }
 
     #[test]

@@ -58,6 +58,28 @@ impl Store {
         })
     }
 
+    /// Returns the sessions that no agent and no person gave a title.
+    pub fn sessions_without_given_title(&self) -> Result<Vec<SessionId>> {
+        let query = "SELECT id FROM sessions WHERE title_rank <= ?1";
+        let mut statement = self.connection.prepare_cached(query)?;
+        let sessions = statement.query_map([TitleRank::Prompt], |row| row.get(0))?;
+        Ok(sessions.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Gives sessions the titles that their digests would give them.
+    pub fn save_titles(&self, titles: &[(SessionId, String)]) -> Result<()> {
+        let transaction =
+            Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        {
+            let mut entitle =
+                transaction.prepare_cached("UPDATE sessions SET title = ?2 WHERE id = ?1")?;
+            for (session, title) in titles {
+                entitle.execute((session, title))?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
     /// Stores what was noted of sessions, and that `consumer` has seen what it lacked of them.
     pub fn save_digests(
         &self,

@@ -20,6 +20,7 @@ pub(crate) mod tools;
 mod transcript;
 mod twin;
 mod usage;
+pub(crate) mod written;
 
 use std::path::{Path, PathBuf};
 

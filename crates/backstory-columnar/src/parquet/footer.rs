@@ -26,6 +26,7 @@ const TAIL_BYTES: u64 = 8;
 const TABLE_KEY: &str = "backstory.table";
 const LAYOUT_KEY: &str = "backstory.layout";
 const SESSIONS_KEY: &str = "backstory.sessions";
+const REDACTION_KEY: &str = "backstory.redaction";
 const CHECKSUM_KEY: &str = "backstory.checksum";
 
 /// A session of a file.
@@ -49,6 +50,8 @@ impl SessionKey {
 pub(super) struct PartContent {
     pub(super) table: Table,
     pub(super) is_current_layout: bool,
+    /// All its secrets were redacted.
+    pub(super) is_redacted: bool,
     /// Its sessions, each with the fingerprint of the state that was written.
     pub(super) sessions: Vec<(SessionKey, String)>,
 }
@@ -68,9 +71,11 @@ impl PartContent {
             })
             .collect();
         let sessions = serde_json::to_string(&rows).unwrap_or_default();
+        let redaction = if self.is_redacted { "on" } else { "off" };
         vec![
             KeyValue::new(TABLE_KEY.to_string(), self.table.name().to_string()),
             KeyValue::new(LAYOUT_KEY.to_string(), LAYOUT.to_string()),
+            KeyValue::new(REDACTION_KEY.to_string(), redaction.to_string()),
             KeyValue::new(SESSIONS_KEY.to_string(), sessions),
             KeyValue::new(CHECKSUM_KEY.to_string(), checksum),
         ]
@@ -86,6 +91,7 @@ impl PartContent {
         Some(PartContent {
             table: Table::from_name(value(TABLE_KEY)?)?,
             is_current_layout: value(LAYOUT_KEY)? == LAYOUT,
+            is_redacted: value(REDACTION_KEY) == Some("on"),
             sessions: rows.into_iter().map(session).collect(),
         })
     }

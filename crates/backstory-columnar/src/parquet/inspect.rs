@@ -76,6 +76,9 @@ pub struct FolderSummary {
     pub path: PathBuf,
     /// Its tables.
     pub tables: Vec<TableSummary>,
+    /// Files that could not be read, each with the reason.
+    #[serde(skip)]
+    pub failed: Vec<(PathBuf, String)>,
 }
 
 /// Summary of a table in a folder.
@@ -145,9 +148,14 @@ pub fn inspect_table(path: &Path) -> Result<TableFileSummary> {
     })
 }
 
-/// Reads the footers of all parts in a folder that [`write_tables()`](super::write_tables()) wrote; there may be none.
+/// Reads the footers of all parts in a folder that [`export_tables()`](super::export_tables()) wrote; there may be none.
+///
+/// # Errors
+/// If none of them can be read.
 pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
     let mut tables = Vec::new();
+    let mut failed = Vec::new();
+    let mut first_error = None;
     for table in Table::ALL {
         let mut summary = TableSummary {
             table,
@@ -161,7 +169,14 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
         let mut months = BTreeSet::new();
         for (month, path) in month_folders(&folder.join(table.name()))? {
             for part in part_files(&path)? {
-                let part = inspect_table(&part)?;
+                let part = match inspect_table(&part) {
+                    Ok(part) => part,
+                    Err(error) => {
+                        failed.push((part, error.to_string()));
+                        first_error.get_or_insert(error);
+                        continue;
+                    }
+                };
                 months.insert(month.clone());
                 summary.files += 1;
                 summary.sessions = summary.sessions.saturating_add(part.sessions.unwrap_or(0));
@@ -175,10 +190,14 @@ pub fn inspect_folder(folder: &Path) -> Result<FolderSummary> {
             tables.push(summary);
         }
     }
-    Ok(FolderSummary {
-        path: folder.to_owned(),
-        tables,
-    })
+    match first_error.filter(|_| tables.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok(FolderSummary {
+            path: folder.to_owned(),
+            tables,
+            failed,
+        }),
+    }
 }
 
 fn count_or_zero(number: i64) -> u64 {

@@ -12,8 +12,8 @@ const RESULT_COLUMNS: [&str; 3] = ["status", "exit_code", "duration_ms"];
 /// Copied tool calls of a session.
 #[derive(Default)]
 pub(super) struct KeptCalls {
-    /// Events of the results of rows that were copied.
-    results: HashSet<i64>,
+    /// Events of rows with results, which were copied.
+    copied: HashSet<i64>,
     /// Rows without a result, which the memory may have.
     unanswered: Vec<ToolCallRow>,
 }
@@ -21,8 +21,8 @@ pub(super) struct KeptCalls {
 impl KeptCalls {
     /// Takes a row of an old file, and returns it if nothing can be added to it.
     pub(super) fn take_row(&mut self, row: Vec<Value>) -> Option<Vec<Value>> {
-        if let Value::Integer(result) = row[column_index("result_seq")] {
-            self.results.insert(result);
+        if row[column_index("result_seq")] != Value::Null {
+            self.copied.extend(events_of(&row));
             return Some(row);
         }
         let row = ToolCallRow::try_from(row);
@@ -31,10 +31,8 @@ impl KeptCalls {
 
     /// Returns the row to write for one of the memory: with the call that an old file has, or none if all of it is copied already.
     pub(super) fn merge_call(&mut self, row: ToolCallRow) -> Option<ToolCallRow> {
-        let Value::Integer(result) = row[column_index("result_seq")] else {
-            return Some(row);
-        };
-        if self.results.contains(&result) {
+        // A call can have several results.
+        if (events_of(&row).last()).is_some_and(|seq| self.copied.contains(&seq)) {
             return None;
         }
         let is_same = |old: &ToolCallRow, name: &str| {
@@ -60,6 +58,15 @@ impl KeptCalls {
     pub(super) fn into_unanswered(self) -> Vec<ToolCallRow> {
         self.unanswered
     }
+}
+
+/// Returns the events of the call and of its result.
+fn events_of(row: &[Value]) -> impl Iterator<Item = i64> + '_ {
+    let columns = ["call_seq", "result_seq"].into_iter();
+    columns.filter_map(|column| match row.get(column_index(column)) {
+        Some(Value::Integer(seq)) => Some(*seq),
+        _ => None,
+    })
 }
 
 fn column_index(name: &str) -> usize {

@@ -10,6 +10,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
+use backstory_memory::Redactor;
 
 use super::column_buffer::Value;
 use super::footer::{PartContent, SessionKey, content_checksum, read_footer};
@@ -19,53 +20,106 @@ use super::plan::PartTarget;
 use super::schema::{ColumnKind, ColumnSchema, Table};
 use crate::error::{Error, Result};
 use crate::files::open_regular_file;
-use crate::redaction::{has_marker, redacted_id};
+use crate::redaction::{has_marker, redact_id, redact_text, redacted_id};
+
+/// Events by session whose stored text turned out to be damaged.
+pub(super) type DamagedEvents = HashMap<SessionKey, HashSet<i64>>;
+
+/// Rows that were copied of sessions that the memory has, too.
+#[derive(Default)]
+pub(super) struct CopiedRows {
+    /// Damaged events of which an old file has the text.
+    pub(super) events: DamagedEvents,
+    /// Tool calls; rows without a result are in there only.
+    pub(super) calls: HashMap<SessionKey, KeptCalls>,
+}
+
+impl CopiedRows {
+    /// Takes a row of a session, and returns it if nothing can be added to it.
+    fn add_row(&mut self, table: Table, key: &SessionKey, row: Vec<Value>) -> Option<Vec<Value>> {
+        match (table, &row[..]) {
+            (Table::ToolCalls, _) => {
+                return self.calls.entry(key.clone()).or_default().take_row(row);
+            }
+            (Table::Events, [_, _, Value::Integer(seq), ..]) => {
+                self.events.entry(key.clone()).or_default().insert(*seq);
+            }
+            _ => {}
+        }
+        Some(row)
+    }
+}
+
+/// Events of a session whose text the memory does not have.
+#[derive(Default)]
+struct LostEvents {
+    /// Last event that is evicted.
+    last_evicted: i64,
+    damaged: HashSet<i64>,
+}
+
+impl LostEvents {
+    /// Returns whether a row has text of a lost event. One that was damaged when it was written has none.
+    fn has_row(&self, table: Table, row: &[Value]) -> bool {
+        let columns = || table.columns().iter().zip(row);
+        let is_damaged = columns()
+            .any(|(column, value)| column.name == "damaged" && *value == Value::Boolean(true));
+        let mut events = columns().filter_map(|(column, value)| match (column.name, value) {
+            ("seq" | "call_seq" | "result_seq", Value::Integer(seq)) => Some(*seq),
+            _ => None,
+        });
+        events.any(|seq| seq <= self.last_evicted || !is_damaged && self.damaged.contains(&seq))
+    }
+}
 
 /// Rows of a session that are copied.
 #[derive(Clone, Copy)]
 enum KeptRows<'a> {
     None,
     All,
-    /// Those up to this event, under the current id of the session.
-    UpTo(i64, &'a SessionKey),
+    /// Those of lost events, under the current id of the session.
+    Lost(&'a LostEvents, &'a SessionKey),
 }
 
 /// Sessions of an old file of which rows are copied.
 struct KeptSessions<'a> {
     whole: HashSet<&'a SessionKey>,
-    evicted: HashMap<&'a SessionKey, i64>,
-    /// Evicted sessions whose ids have secrets, by their ids without markers: those differ if the file was redacted otherwise.
+    lost: HashMap<&'a SessionKey, LostEvents>,
+    /// Sessions whose ids have secrets, by their ids without markers: those differ if the file was redacted otherwise.
     redacted: HashMap<SessionKey, &'a SessionKey>,
 }
 
 impl<'a> KeptSessions<'a> {
-    fn new(target: &'a PartTarget) -> Self {
-        let evicted = target.evicted.iter();
-        let redacted = evicted.clone().map(|(key, _)| (without_markers(key), key));
+    fn new(target: &'a PartTarget, damaged: &'a DamagedEvents) -> Self {
+        let mut lost: HashMap<&SessionKey, LostEvents> = HashMap::new();
+        for (key, seq) in &target.evicted {
+            lost.entry(key).or_default().last_evicted = i64::from(seq.get());
+        }
+        for (key, events) in damaged {
+            lost.entry(key).or_default().damaged.clone_from(events);
+        }
+        let redacted = lost.keys().map(|key| (without_markers(key), *key));
         KeptSessions {
             whole: target.kept.iter().map(|(key, _)| key).collect(),
             redacted: redacted
                 .filter(|(key, _)| has_marker(&key.session))
                 .collect(),
-            evicted: evicted
-                .map(|(key, seq)| (key, i64::from(seq.get())))
-                .collect(),
+            lost,
         }
     }
 
-    fn rows_of(&self, key: &SessionKey) -> KeptRows<'a> {
+    fn rows_of(&self, key: &SessionKey) -> KeptRows<'_> {
         if self.whole.contains(key) {
             return KeptRows::All;
         }
-        let found = self.evicted.get_key_value(key);
-        let found = found.map(|(key, last)| (*key, *last)).or_else(|| {
-            let key = match self.redacted.is_empty() {
+        let found = self.lost.get_key_value(key).or_else(|| {
+            let current = match self.redacted.is_empty() {
                 true => return None,
-                false => *self.redacted.get(&without_markers(key))?,
+                false => self.redacted.get(&without_markers(key))?,
             };
-            Some((key, *self.evicted.get(key)?))
+            self.lost.get_key_value(current)
         });
-        found.map_or(KeptRows::None, |(key, last)| KeptRows::UpTo(last, key))
+        found.map_or(KeptRows::None, |(key, lost)| KeptRows::Lost(lost, key))
     }
 }
 
@@ -76,12 +130,12 @@ fn without_markers(key: &SessionKey) -> SessionKey {
     }
 }
 
-/// Copies rows from a file that Backstory wrote. One that is not as it was written is refused before anything of it is decoded. Returns
-/// the tool calls of evicted sessions: rows without a result are in there only.
+/// Copies rows from a file that Backstory wrote. One that is not as it was written is refused before anything of it is decoded.
 pub(super) fn copy_kept_rows(
     target: &PartTarget,
+    damaged_events: &DamagedEvents,
     part: &mut PartWriter,
-) -> Result<HashMap<SessionKey, KeptCalls>> {
+) -> Result<CopiedRows> {
     let (path, table) = (target.path.as_path(), target.table);
     let damaged = |what: String| Error::Damaged {
         path: path.to_owned(),
@@ -106,9 +160,9 @@ pub(super) fn copy_kept_rows(
     let file = open_regular_file(path)?;
     let unreadable = |error: ParquetError| damaged(error.to_string());
     let reader = SerializedFileReader::new(file).map_err(unreadable)?;
-    let sessions = KeptSessions::new(target);
+    let sessions = KeptSessions::new(target, damaged_events);
     let mut known: HashMap<SessionKey, KeptRows<'_>> = HashMap::new();
-    let mut calls: HashMap<SessionKey, KeptCalls> = HashMap::new();
+    let mut copied = CopiedRows::default();
     for number in 0..reader.num_row_groups() {
         let group = reader.get_row_group(number).map_err(unreadable)?;
         let mut columns = read_columns(&*group, table).map_err(unreadable)?;
@@ -125,41 +179,57 @@ pub(super) fn copy_kept_rows(
                 Some(kept) => *kept,
                 None => *known.entry(key.clone()).or_insert(sessions.rows_of(&key)),
             };
+            if let Some(redactor) = &target.redactor
+                && !matches!(kept, KeptRows::None)
+            {
+                redact_row(redactor, table, &mut row);
+            }
             match kept {
                 KeptRows::All => part.push_row(row)?,
-                KeptRows::UpTo(last, current) if is_evicted(table, &row, last) => {
+                KeptRows::Lost(lost, current) if lost.has_row(table, &row) => {
                     row[1] = current.session.as_str().into();
-                    let row = match table {
-                        Table::ToolCalls => calls.entry(current.clone()).or_default().take_row(row),
-                        _ => Some(row),
-                    };
-                    if let Some(row) = row {
+                    if let Some(row) = copied.add_row(table, current, row) {
                         part.push_row(row)?;
                     }
                 }
-                KeptRows::UpTo(..) | KeptRows::None => {}
+                KeptRows::Lost(..) | KeptRows::None => {}
             }
         }
     }
-    Ok(calls)
+    Ok(copied)
 }
 
-/// Returns whether an event of a row is not behind the last one whose text is evicted.
-fn is_evicted(table: Table, row: &[Value], last: i64) -> bool {
-    let columns = table.columns().iter().zip(row);
-    let mut events = columns.filter_map(|(column, value)| match (column.name, value) {
-        ("seq" | "call_seq" | "result_seq", Value::Integer(seq)) => Some(*seq),
-        _ => None,
-    });
-    events.any(|seq| seq <= last)
+/// Replaces the secrets of a row.
+fn redact_row(redactor: &Redactor, table: Table, row: &mut [Value]) {
+    let redacted = |text: &ByteArray, kind: ColumnKind| {
+        let mut redacted = text_of(text);
+        match kind {
+            ColumnKind::Text => drop(redact_text(redactor, &mut redacted)),
+            // Names and lists have paths.
+            _ => redact_id(redactor, &mut redacted),
+        }
+        ByteArray::from(redacted.into_bytes())
+    };
+    for (column, value) in table.columns().iter().zip(row) {
+        match value {
+            Value::Text(text) => *text = redacted(text, column.kind),
+            Value::List(texts) => texts
+                .iter_mut()
+                .for_each(|text| *text = redacted(text, column.kind)),
+            _ => {}
+        }
+    }
 }
 
 fn session_key(agent: &ByteArray, session: &ByteArray) -> SessionKey {
-    let text = |bytes: &ByteArray| String::from_utf8_lossy(bytes.data()).into_owned();
     SessionKey {
-        agent: text(agent),
-        session: text(session),
+        agent: text_of(agent),
+        session: text_of(session),
     }
+}
+
+fn text_of(bytes: &ByteArray) -> String {
+    String::from_utf8_lossy(bytes.data()).into_owned()
 }
 
 /// Reads the values of all columns of a row group.

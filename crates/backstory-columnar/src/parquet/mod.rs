@@ -1,11 +1,12 @@
 //! Tables of sessions, events, tool calls and usage as Parquet files, made for DuckDB and polars.
 //!
-//! [`write_table`] writes one table into one file, [`write_tables()`] all of them into a folder: `TABLE/month=2026-11/part-2026-11-18.parquet`.
+//! [`export_table`] writes one table into one file, [`export_tables()`] all of them into a folder: `TABLE/month=2026-11/part-2026-11-18.parquet`.
 //! A part has the sessions that started on one day (UTC), so that exporting again writes only the days whose sessions changed. A part is
 //! written beside the old one and renamed over it: there is no moment in which a row is missing or there twice, and no manifest that a kill
 //! could leave behind. The footer of every file names its sessions, each with a fingerprint of the state that was written.
 
 mod column_buffer;
+mod export_tables;
 mod fingerprint;
 mod footer;
 mod inspect;
@@ -24,12 +25,11 @@ mod thrift;
 mod tool_calls;
 mod usage_rows;
 mod write_parts;
-mod write_tables;
 
+pub use self::export_tables::{TableReport, export_table, export_tables};
 pub use self::inspect::{
     ColumnSummary, FolderSummary, RowGroupSummary, TableFileSummary, TableSummary, inspect_folder,
     inspect_table,
 };
 pub use self::options::{TableOptions, TableProgress};
 pub use self::schema::{ColumnKind, ColumnSchema, Table};
-pub use self::write_tables::{TableReport, write_table, write_tables};

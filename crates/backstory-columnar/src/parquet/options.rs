@@ -1,6 +1,6 @@
 //! Options and progress of writing tables.
 
-use backstory_memory::TimeMs;
+use backstory_memory::{Redactor, TimeMs};
 
 /// Options of writing tables.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +9,8 @@ pub struct TableOptions {
     pub now: TimeMs,
     /// Export tokens of sessions without an event of their own, too: `backstory usage` counts them. For exports of all sessions.
     pub with_unlisted_usage: bool,
+    /// The redactor, if secrets are redacted. Rows that a file has from before are redacted, too.
+    pub redactor: Option<Redactor>,
     /// Write files although none of their sessions changed.
     pub rewrite: bool,
     /// Leave out sessions of an old file that are not among the ones to export, instead of keeping their rows.
@@ -21,6 +23,7 @@ impl TableOptions {
         TableOptions {
             now,
             with_unlisted_usage: false,
+            redactor: None,
             rewrite: false,
             allow_loss: false,
         }

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{AGENTS, Memory, Seq, SessionFilter, SessionRow};
+use backstory_memory::{AGENTS, Memory, Redactor, Seq, SessionFilter, SessionRow};
 
-use super::fingerprint::session_fingerprint;
+use super::fingerprint::{is_same_state, session_fingerprint};
 use super::footer::{PartContent, SessionKey};
 use super::layout::{NO_MONTH, UNLISTED_PART, part_path, place_of};
 use super::options::TableOptions;
 use super::schema::Table;
 use super::usage_rows::UsageTotals;
 use crate::error::{Error, Result};
-use crate::redaction::{has_marker, redacted_id};
+use crate::redaction::{has_marker, redact_id, redacted_id};
 
 /// A part that is there: its month, its path and what it has.
 pub(super) type OldPart = (String, PathBuf, PartContent);
@@ -26,6 +26,10 @@ pub(super) struct PartTarget {
     pub(super) kept: Vec<(SessionKey, String)>,
     /// Sessions whose text the memory has only behind an event: rows up to that one are copied, too.
     pub(super) evicted: Vec<(SessionKey, Seq)>,
+    /// There is an old file, of which rows can be copied.
+    pub(super) has_old_rows: bool,
+    /// Redacts the rows that are copied, if the old file was not redacted.
+    pub(super) redactor: Option<Redactor>,
 }
 
 impl PartTarget {
@@ -35,7 +39,20 @@ impl PartTarget {
             path,
             kept: Vec::new(),
             evicted: Vec::new(),
+            has_old_rows: false,
+            redactor: None,
         }
+    }
+
+    /// Returns the sessions whose rows are copied as the new file has them.
+    pub(super) fn kept_content(&self) -> Vec<(SessionKey, String)> {
+        let mut content = self.kept.clone();
+        if let Some(redactor) = &self.redactor {
+            for (key, _) in &mut content {
+                redact_id(redactor, &mut key.session);
+            }
+        }
+        content
     }
 }
 
@@ -115,10 +132,10 @@ impl<'a> Planner<'a> {
         let mut target = PartTarget::new(table, file.to_owned());
         if let Some(old) = old {
             let written: HashSet<&SessionKey> = plan.content.iter().map(|(key, _)| key).collect();
-            target.kept = self.keep_sessions(file, old, |key| !written.contains(key))?;
-            target.evicted = self.keep_evicted(&target, old, &plan.sessions)?;
+            self.keep_sessions(&mut target, old, |key| !written.contains(key))?;
+            self.keep_evicted(&mut target, old, &plan.sessions)?;
         }
-        let content = [&plan.content[..], &target.kept].concat();
+        let content = [&plan.content[..], &target.kept_content()].concat();
         plan.targets = vec![target];
         Ok((!self.is_current(old, &content)).then_some(plan))
     }
@@ -153,10 +170,9 @@ impl<'a> Planner<'a> {
             let is_unknown = |key: &SessionKey| !written.contains(key) && is_unknown(key);
             let unknown: HashSet<&SessionKey> =
                 old_keys.into_iter().filter(|key| is_unknown(key)).collect();
-            let path = &plan_target.path;
-            plan_target.kept = self.keep_sessions(path, old, |key| unknown.contains(key))?;
+            self.keep_sessions(&mut plan_target, old, |key| unknown.contains(key))?;
         }
-        let whole = [&content[..], &plan_target.kept].concat();
+        let whole = [&content[..], &plan_target.kept_content()].concat();
         if self.is_current(old, &whole) || (old.is_none() && content.is_empty()) {
             return Ok(None);
         }
@@ -208,9 +224,12 @@ impl<'a> Planner<'a> {
                     .iter()
                     .map(|(key, state)| (key, state))
                     .collect();
-                let is_same =
-                    |(key, state): &(SessionKey, String)| old_state.get(key) == Some(&state);
-                self.options.rewrite || !old.is_current_layout || !selected.iter().all(is_same)
+                let is_same = |(key, state): &(SessionKey, String)| {
+                    old_state
+                        .get(key)
+                        .is_some_and(|old| is_same_state(old, state))
+                };
+                !self.has_current_form(old) || !selected.iter().all(is_same)
             };
             let mut targets: Vec<PartTarget> =
                 tables.iter().filter(needs_writing).cloned().collect();
@@ -234,14 +253,13 @@ impl<'a> Planner<'a> {
                     .collect();
                 for target in &mut targets {
                     if let Some(old) = old_content(target) {
-                        let is_kept = |key: &SessionKey| unknown.contains(key);
-                        target.kept = self.keep_sessions(&target.path, old, is_kept)?;
+                        self.keep_sessions(target, old, |key| unknown.contains(key))?;
                     }
                 }
             }
             for target in &mut targets {
                 if let Some(old) = old_content(target) {
-                    target.evicted = self.keep_evicted(target, old, &sessions)?;
+                    self.keep_evicted(target, old, &sessions)?;
                 }
             }
             let plan = self.part_plan(sessions)?;
@@ -289,10 +307,22 @@ impl<'a> Planner<'a> {
 
     fn is_current(&self, old: Option<&PartContent>, content: &[(SessionKey, String)]) -> bool {
         let Some(old) = old else { return false };
-        let states = |content: &[(SessionKey, String)]| -> BTreeSet<(SessionKey, String)> {
-            content.iter().cloned().collect()
+        let old_states: HashMap<_, _> = (old.sessions.iter())
+            .map(|(key, state)| (key, state))
+            .collect();
+        let is_same = |(key, state): &(SessionKey, String)| {
+            (old_states.get(key)).is_some_and(|old| is_same_state(old, state))
         };
-        !self.options.rewrite && old.is_current_layout && states(&old.sessions) == states(content)
+        self.has_current_form(old)
+            && old_states.len() == content.len()
+            && content.iter().all(is_same)
+    }
+
+    /// Returns whether a file may stay as long as its sessions are the same.
+    fn has_current_form(&self, old: &PartContent) -> bool {
+        !self.options.rewrite
+            && old.is_current_layout
+            && old.is_redacted == self.options.redactor.is_some()
     }
 
     fn unlisted_sessions(&mut self) -> Result<Vec<(SessionKey, String)>> {
@@ -316,42 +346,42 @@ impl<'a> Planner<'a> {
         Ok(self.listed.insert(listed))
     }
 
-    /// Returns the sessions of an old file that are to be copied. Those of another layout cannot be.
+    /// Chooses the sessions of an old file that are to be copied. Those of another layout cannot be.
     fn keep_sessions(
         &self,
-        path: &Path,
+        target: &mut PartTarget,
         old: &PartContent,
         is_kept: impl Fn(&SessionKey) -> bool,
-    ) -> Result<Vec<(SessionKey, String)>> {
-        if self.options.allow_loss {
-            return Ok(Vec::new());
+    ) -> Result<()> {
+        target.redactor = self.options.redactor.filter(|_| !old.is_redacted);
+        if !self.options.allow_loss {
+            let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
+            target.kept = kept.cloned().collect();
         }
-        let kept = old.sessions.iter().filter(|(key, _)| is_kept(key));
-        let kept: Vec<(SessionKey, String)> = kept.cloned().collect();
-        check_layout(path, old, &kept)?;
-        Ok(kept)
+        check_layout(&target.path, old, &target.kept)
     }
 
-    /// Returns the sessions of an old file whose text the memory has no longer, each with the last event that is gone.
+    /// Chooses the sessions of an old file whose text the memory has no longer, each with the last event that is gone.
     fn keep_evicted(
         &self,
-        target: &PartTarget,
+        target: &mut PartTarget,
         old: &PartContent,
         sessions: &[SessionRow],
-    ) -> Result<Vec<(SessionKey, Seq)>> {
+    ) -> Result<()> {
+        target.redactor = self.options.redactor.filter(|_| !old.is_redacted);
         let has_text = matches!(target.table, Table::Events | Table::ToolCalls);
         if self.options.allow_loss || !has_text {
-            return Ok(Vec::new());
+            return Ok(());
         }
+        target.has_old_rows = old.is_current_layout;
         let old_keys: HashSet<&SessionKey> = old.sessions.iter().map(|(key, _)| key).collect();
         let evicted = sessions.iter().filter_map(|session| {
             let key = SessionKey::of_row(session);
             Some((key, last_evicted(session)?))
         });
-        let evicted: Vec<(SessionKey, Seq)> =
-            evicted.filter(|(key, _)| old_keys.contains(key)).collect();
-        check_layout(&target.path, old, &evicted)?;
-        Ok(evicted)
+        let evicted = evicted.filter(|(key, _)| old_keys.contains(key));
+        target.evicted = evicted.collect();
+        check_layout(&target.path, old, &target.evicted)
     }
 
     /// Renames sessions whose ids have secrets to their current ids: the markers depend on redaction and on the key.

@@ -1,12 +1,10 @@
 //! Files of tables that one walk through sessions fills.
 
-use std::collections::HashMap;
-
 use backstory_memory::{EventRange, Memory, SessionRow, TimeMs};
 
 use super::column_buffer::Value;
 use super::footer::SessionKey;
-use super::kept_calls::KeptCalls;
+use super::kept_rows::{CopiedRows, DamagedEvents};
 use super::part::PartWriter;
 use super::row_values::{SessionNames, SharedEvent, event_row, session_row};
 use super::schema::Table;
@@ -18,8 +16,10 @@ use crate::error::Result;
 #[derive(Default)]
 pub(super) struct TableFiles {
     pub(super) parts: Vec<(Table, PartWriter)>,
-    /// Tool calls that were copied out of old files, of sessions whose text is evicted.
-    pub(super) kept_calls: HashMap<SessionKey, KeptCalls>,
+    /// Rows that were copied out of old files.
+    pub(super) copied: CopiedRows,
+    /// Events whose stored text is damaged.
+    pub(super) damaged: DamagedEvents,
 }
 
 impl TableFiles {
@@ -59,11 +59,18 @@ impl TableFiles {
         }
         let names = SessionNames::new(&session.agent, &session.session);
         let mut calls = ToolCalls::default();
-        let kept_calls = self.kept_calls.remove(&SessionKey::of_row(session));
-        let mut kept_calls = kept_calls.unwrap_or_default();
+        let key = SessionKey::of_row(session);
+        let copied_events = self.copied.events.remove(&key).unwrap_or_default();
+        let mut kept_calls = self.copied.calls.remove(&key).unwrap_or_default();
         for record in walked.events(EventRange::All)? {
             let event = SharedEvent::new(record?);
-            self.push_row(Table::Events, || event_row(&names, &event))?;
+            let seq = i64::from(event.record.seq.get());
+            if event.record.damaged {
+                self.damaged.entry(key.clone()).or_default().insert(seq);
+            }
+            if !copied_events.contains(&seq) {
+                self.push_row(Table::Events, || event_row(&names, &event))?;
+            }
             if let Some(part) = self.part_of_table(Table::ToolCalls)
                 && let Some(row) = calls.take_event(&names, &event)
                 && let Some(row) = kept_calls.merge_call(row)
@@ -73,7 +80,9 @@ impl TableFiles {
             on_event();
         }
         while let Some(row) = calls.next_unanswered(&names) {
-            self.push_row(Table::ToolCalls, || row)?;
+            if let Some(row) = kept_calls.merge_call(row) {
+                self.push_row(Table::ToolCalls, || row)?;
+            }
         }
         for row in kept_calls.into_unanswered() {
             self.push_row(Table::ToolCalls, || row)?;

@@ -1,19 +1,19 @@
 //! Writing files that were planned, several at a time.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use backstory_memory::{Damage, Memory, TimeMs};
+use backstory_memory::{Damage, Memory};
 
+use super::export_tables::TableReport;
+use super::fingerprint::DAMAGED_MARK;
 use super::footer::PartContent;
-use super::kept_rows::copy_kept_rows;
-use super::options::TableProgress;
+use super::kept_rows::{DamagedEvents, copy_kept_rows};
+use super::options::{TableOptions, TableProgress};
 use super::part::PartWriter;
-use super::plan::PartPlan;
+use super::plan::{PartPlan, PartTarget};
 use super::schema::Table;
 use super::table_files::TableFiles;
-use super::write_tables::TableReport;
 use crate::error::{Error, Result};
 
 /// More threads would take more memory: each has a row group of every table.
@@ -35,7 +35,7 @@ enum Step {
 pub(super) fn write_parts(
     memory: &Memory,
     mut plans: Vec<PartPlan>,
-    now: TimeMs,
+    options: &TableOptions,
     progress: &mut dyn FnMut(TableProgress),
     report: &mut TableReport,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ pub(super) fn write_parts(
     std::thread::scope(|scope| {
         for reader in readers {
             let (queue, steps) = (&queue, steps.clone());
-            scope.spawn(move || queue.write_parts(&reader, now, &steps));
+            scope.spawn(move || queue.write_parts(&reader, options, &steps));
         }
         drop(steps);
         for step in received {
@@ -77,7 +77,13 @@ pub(super) fn write_parts(
                     report.rows_written += rows;
                     report.bytes_written += bytes;
                 }
-                Step::Damage(damage) => report.damage.extend(damage),
+                Step::Damage(damage) => {
+                    for met in damage {
+                        if !report.damage.contains(&met) {
+                            report.damage.push(met);
+                        }
+                    }
+                }
                 Step::Failed(error) => {
                     failed.get_or_insert(error);
                     queue.is_stopped.store(true, Ordering::Relaxed);
@@ -97,12 +103,12 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    fn write_parts(&self, memory: &Memory, now: TimeMs, steps: &Sender<Step>) {
+    fn write_parts(&self, memory: &Memory, options: &TableOptions, steps: &Sender<Step>) {
         while !self.is_stopped.load(Ordering::Relaxed) {
             let Some(plan) = self.plans.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
             };
-            if let Err(error) = write_part(memory, plan, now, steps) {
+            if let Err(error) = write_part(memory, plan, options, steps) {
                 let _ = steps.send(Step::Failed(error));
             }
             let _ = steps.send(Step::Damage(memory.upkeep().take_damage()));
@@ -110,24 +116,70 @@ impl Queue<'_> {
     }
 }
 
-/// Writes the files of one plan. The table of sessions comes into place last: what it names is in the others.
-fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step>) -> Result<()> {
+/// Writes the files of one plan; once more with text of the old ones, if that of the memory turns out to be damaged.
+fn write_part(
+    memory: &Memory,
+    plan: &PartPlan,
+    options: &TableOptions,
+    steps: &Sender<Step>,
+) -> Result<()> {
     // Nobody waits for the steps of an export that failed.
     let report = |step: Step| drop(steps.send(step));
+    let mut files = fill_files(memory, plan, options, &DamagedEvents::new(), &report)?;
+    let damaged = std::mem::take(&mut files.damaged);
+    if !damaged.is_empty() && plan.targets.iter().any(|target| target.has_old_rows) {
+        // A new version has the name of the one that is given up.
+        drop(files);
+        files = fill_files(memory, plan, options, &damaged, &|_| {})?;
+    }
+    // The table of sessions comes into place last: what it names is in the others.
+    files
+        .parts
+        .sort_by_key(|(table, _)| *table == Table::Sessions);
+    let mut written = plan.content.clone();
+    for (key, fingerprint) in &mut written {
+        if damaged.contains_key(key) {
+            // Unequal to that of a whole session, so that the next export writes it again.
+            fingerprint.push_str(DAMAGED_MARK);
+        }
+    }
+    for (table, part) in files.parts {
+        let target = plan.targets.iter().find(|target| target.table == table);
+        let kept = target.map_or_else(Vec::new, PartTarget::kept_content);
+        let content = PartContent {
+            table,
+            is_current_layout: true,
+            is_redacted: options.redactor.is_some(),
+            sessions: [&written[..], &kept].concat(),
+        };
+        let (rows, bytes) = part.finish_part(&content)?;
+        report(Step::File { rows, bytes });
+    }
+    Ok(())
+}
+
+/// Fills the files of one plan. Rows of damaged events are copied out of the old files, where those have them.
+fn fill_files(
+    memory: &Memory,
+    plan: &PartPlan,
+    options: &TableOptions,
+    damaged: &DamagedEvents,
+    report: &dyn Fn(Step),
+) -> Result<TableFiles> {
     let mut files = TableFiles::default();
-    let mut kept = HashMap::new();
     for target in &plan.targets {
         let mut part = PartWriter::create(&target.path, target.table)?;
-        if !target.kept.is_empty() || !target.evicted.is_empty() {
-            let calls = copy_kept_rows(target, &mut part)?;
-            files.kept_calls.extend(calls);
+        let has_damaged = target.has_old_rows && !damaged.is_empty();
+        if has_damaged || !target.kept.is_empty() || !target.evicted.is_empty() {
+            let copied = copy_kept_rows(target, damaged, &mut part)?;
+            files.copied.calls.extend(copied.calls);
+            files.copied.events.extend(copied.events);
         }
-        kept.insert(target.table, &target.kept[..]);
         files.parts.push((target.table, part));
     }
     for session in &plan.sessions {
         let mut events = 0;
-        files.write_session(memory, session, now, &mut || {
+        files.write_session(memory, session, options.now, &mut || {
             events += 1;
             if events == PROGRESS_EVENTS {
                 report(Step::Events(std::mem::take(&mut events)));
@@ -139,17 +191,5 @@ fn write_part(memory: &Memory, plan: &PartPlan, now: TimeMs, steps: &Sender<Step
     for key in &plan.unlisted {
         files.write_usage(memory, key, None)?;
     }
-    files
-        .parts
-        .sort_by_key(|(table, _)| *table == Table::Sessions);
-    for (table, part) in files.parts {
-        let content = PartContent {
-            table,
-            is_current_layout: true,
-            sessions: [&plan.content, kept.get(&table).copied().unwrap_or_default()].concat(),
-        };
-        let (rows, bytes) = part.finish_part(&content)?;
-        report(Step::File { rows, bytes });
-    }
-    Ok(())
+    Ok(files)
 }

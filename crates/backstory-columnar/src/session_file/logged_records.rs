@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use backstory_memory::WrittenRecord;
 use memchr::memchr;
 use serde::Deserialize;
 
 use super::limits::max_log_bytes;
-use super::open::{PACKAGE_AGENT, SessionFile};
+use super::open::SessionFile;
 use crate::error::Result;
 use crate::rows::LogFile;
 
@@ -36,7 +37,7 @@ impl LoggedRecords {
 
     /// Adds the records of logs that are in memory.
     pub(super) fn add_logs(&mut self, logs: &[LogFile]) {
-        for log in logs.iter().filter(|log| log.agent == PACKAGE_AGENT) {
+        for log in logs.iter().filter(|log| log.agent == WrittenRecord::AGENT) {
             log.bytes
                 .split(|byte| *byte == b'\n')
                 .for_each(|line| self.add_line(line));
@@ -92,7 +93,7 @@ impl SessionFile {
         let mut bytes_left = max_log_bytes(self.file_bytes());
         for session in self.all_sessions()? {
             for log in session.logs().unwrap_or_default() {
-                if log.agent != PACKAGE_AGENT || log.length > bytes_left {
+                if log.agent != WrittenRecord::AGENT || log.length > bytes_left {
                     continue;
                 }
                 bytes_left -= log.length;

@@ -3,8 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
+use backstory_memory::Redactor;
+
 use super::appended::{AnswerCounter, is_blank, is_call_of};
-use crate::redaction::{has_other_redaction, unkeyed_markers};
+use crate::redaction::{
+    ComparableId, comparable_ids, is_unredacted, redact_id, redact_text, unkeyed_markers,
+};
 use crate::rows::{AttributeValue, LogFile, Message, SessionAttributes, SessionColumns, ToolCall};
 use crate::session_columns::{
     MISSING_LOGS, STATE_ATTRIBUTE, TEXT_EVICTED, TEXT_PARTLY_EVICTED, events_of_state,
@@ -18,30 +22,31 @@ enum RowKey {
     Content(String, u64, String, String, u32),
 }
 
-/// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where one of them
-/// was redacted and the other one was not, only what others added to `old` is kept.
+/// Adds to `new` what only `old` has: rows, contents of rows that are empty in `new`, embeddings, attributes and logs. Where `old` was not
+/// redacted and `new` is, its rows are redacted first, and its logs are left out.
 /// Rows that others added are left out if `is_logged` says of their ids that a log has them.
 pub(super) fn merge_session(
     new: &mut SessionColumns,
     mut old: SessionColumns,
+    redactor: Option<&Redactor>,
     is_logged: impl Fn(&str) -> bool,
 ) -> UnchangedRows {
     let before_repeated = remove_repeated_rows(&mut old, is_logged);
-    let is_replaced = has_other_redaction(&new.attributes, &old.attributes);
-    if is_replaced {
-        old = rows_of_others(old);
+    let comparable_id = comparable_ids(&new.attributes, &old.attributes);
+    let redactor = redactor.filter(|_| is_unredacted(&old.attributes));
+    if let Some(redactor) = redactor {
+        redact_session(&mut old, redactor);
     }
     let old_text = OldText::of_session(&old.attributes);
     merge_attributes(&mut new.attributes, old.attributes);
-    let places = merge_messages(&mut new.messages, old.messages);
-    let calls = merge_calls(&mut new.tool_calls, old.tool_calls);
-    merge_logs(&mut new.logs, old.logs, &places);
-    if !is_replaced {
-        new.attributes.missing = missing_in_file(new, &old_text);
-    }
-    match is_replaced {
-        true => UnchangedRows::default(),
-        false => UnchangedRows {
+    let places = merge_messages(&mut new.messages, old.messages, comparable_id);
+    let calls = merge_calls(&mut new.tool_calls, old.tool_calls, comparable_id);
+    merge_logs(&mut new.logs, old.logs, &places, comparable_id);
+    new.attributes.missing = missing_in_file(new, &old_text);
+    match redactor {
+        // What is stored has the secrets.
+        Some(_) => UnchangedRows::default(),
+        None => UnchangedRows {
             messages: places.unchanged.min(before_repeated.messages),
             tool_calls: calls.unchanged.min(before_repeated.tool_calls),
         },
@@ -107,23 +112,48 @@ pub(super) struct UnchangedRows {
     pub(super) tool_calls: usize,
 }
 
-/// Returns the part of a session that others added: rows without the number of an event, their calls, and attributes.
-fn rows_of_others(mut session: SessionColumns) -> SessionColumns {
-    session.messages.retain(|row| row.seq == 0);
-    let messages = session.messages.iter().map(|row| row.uuid.as_str());
-    let messages: HashSet<&str> = messages.filter(|uuid| !uuid.is_empty()).collect();
-    session
-        .tool_calls
-        .retain(|row| messages.contains(row.message_uuid.as_str()));
-    SessionColumns {
-        attributes: SessionAttributes {
-            other: session.attributes.other,
-            ..SessionAttributes::default()
-        },
-        messages: session.messages,
-        tool_calls: session.tool_calls,
-        ..SessionColumns::default()
+/// Redacts the rows and the attributes of a session. Its logs are left out: secrets that lie in pieces in several records are found only
+/// where logs are read.
+fn redact_session(session: &mut SessionColumns, redactor: &Redactor) {
+    let attributes = &mut session.attributes;
+    redact_id(redactor, &mut attributes.cwd);
+    for text in [
+        &mut attributes.model,
+        &mut attributes.summary,
+        &mut attributes.git_branch,
+        &mut attributes.agent_version,
+    ] {
+        redact_text(redactor, text);
     }
+    for text in [
+        &mut attributes.permission_mode,
+        &mut attributes.session_id_original,
+    ] {
+        text.iter_mut().for_each(|text| redact_id(redactor, text));
+    }
+    for row in &mut session.messages {
+        redact_id(redactor, &mut row.uuid);
+        redact_id(redactor, &mut row.parent_uuid);
+        redact_text(redactor, &mut row.model);
+        redact_text(redactor, &mut row.json);
+        if redact_text(redactor, &mut row.text) {
+            // It was made of the secret, too.
+            row.embedding = None;
+        }
+    }
+    for row in &mut session.tool_calls {
+        for id in [
+            &mut row.tool_use_id,
+            &mut row.message_uuid,
+            &mut row.result_uuid,
+        ] {
+            redact_id(redactor, id);
+        }
+        for text in [&mut row.name, &mut row.args, &mut row.result] {
+            redact_text(redactor, text);
+        }
+    }
+    session.logs.clear();
 }
 
 fn merge_attributes(new: &mut SessionAttributes, old: SessionAttributes) {
@@ -171,14 +201,14 @@ fn number_keys<T, K: Hash + Eq + Clone>(
         .collect()
 }
 
-fn message_keys(rows: &[Message]) -> Vec<RowKey> {
+fn message_keys(rows: &[Message], comparable_id: ComparableId) -> Vec<RowKey> {
     let key = |row: &Message| match (row.uuid.is_empty(), row.seq) {
-        (false, _) => RowKey::Id(unkeyed_markers(&row.uuid).into_owned(), 0),
+        (false, _) => RowKey::Id(comparable_id(&row.uuid), 0),
         (true, 0) => RowKey::Content(
             row.kind.clone(),
             row.timestamp.to_bits(),
-            row.text.clone(),
-            row.json.clone(),
+            comparable_id(&row.text),
+            comparable_id(&row.json),
             0,
         ),
         (true, seq) => RowKey::Seq(seq, 0),
@@ -186,14 +216,14 @@ fn message_keys(rows: &[Message]) -> Vec<RowKey> {
     number_keys(rows, key, with_number)
 }
 
-fn call_keys(rows: &[ToolCall]) -> Vec<RowKey> {
+fn call_keys(rows: &[ToolCall], comparable_id: ComparableId) -> Vec<RowKey> {
     let key = |row: &ToolCall| match row.tool_use_id.is_empty() {
-        false => RowKey::Id(unkeyed_markers(&row.tool_use_id).into_owned(), 0),
+        false => RowKey::Id(comparable_id(&row.tool_use_id), 0),
         true => RowKey::Content(
             row.name.clone(),
             row.timestamp.to_bits(),
-            row.message_uuid.clone(),
-            row.args.clone(),
+            comparable_id(&row.message_uuid),
+            comparable_id(&row.args),
             0,
         ),
     };
@@ -285,14 +315,18 @@ fn merge_rows<T>(
     }
 }
 
-fn merge_messages(new: &mut Vec<Message>, old: Vec<Message>) -> RowPlaces {
+fn merge_messages(
+    new: &mut Vec<Message>,
+    old: Vec<Message>,
+    comparable_id: ComparableId,
+) -> RowPlaces {
     let length = |rows: &[Message]| {
         rows.iter()
             .find_map(|row| row.embedding.as_ref().map(Vec::len))
     };
     let new_length = length(new);
-    let mut keys = message_keys(new);
-    let mut old_keys = old_message_keys(&old, &keys, new);
+    let mut keys = message_keys(new, comparable_id);
+    let mut old_keys = old_message_keys(&old, &keys, new, comparable_id);
     match_damaged_rows((&*new, &mut keys), (&old, &mut old_keys));
     let places = merge_rows(new, old, &keys, old_keys, |new, old| {
         if is_damaged_row(new) && !is_damaged_row(&old) {
@@ -420,7 +454,12 @@ fn match_damaged_rows(
 }
 
 /// Keys of old rows. One without id and number is that of a new row without id that has the same content, if there is one.
-fn old_message_keys(old: &[Message], new_keys: &[RowKey], new: &[Message]) -> Vec<RowKey> {
+fn old_message_keys(
+    old: &[Message],
+    new_keys: &[RowKey],
+    new: &[Message],
+    comparable_id: ComparableId,
+) -> Vec<RowKey> {
     let mut by_content: HashMap<RowKey, RowKey> = HashMap::new();
     if old.iter().any(|row| row.uuid.is_empty() && row.seq == 0) {
         let numbered = new
@@ -438,20 +477,24 @@ fn old_message_keys(old: &[Message], new_keys: &[RowKey], new: &[Message]) -> Ve
                 )
             })
             .unzip();
-        by_content = message_keys(&rows)
+        by_content = message_keys(&rows, comparable_id)
             .into_iter()
             .zip(keys.into_iter().cloned())
             .collect();
     }
-    message_keys(old)
+    message_keys(old, comparable_id)
         .into_iter()
         .map(|key| by_content.get(&key).cloned().unwrap_or(key))
         .collect()
 }
 
-fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) -> RowPlaces {
-    let keys = call_keys(new);
-    let old_keys = call_keys(&old);
+fn merge_calls(
+    new: &mut Vec<ToolCall>,
+    old: Vec<ToolCall>,
+    comparable_id: ComparableId,
+) -> RowPlaces {
+    let keys = call_keys(new, comparable_id);
+    let old_keys = call_keys(&old, comparable_id);
     merge_rows(new, old, &keys, old_keys, |new, old| {
         if new.result_uuid.is_empty() {
             new.result_uuid = old.result_uuid;
@@ -473,7 +516,12 @@ fn merge_calls(new: &mut Vec<ToolCall>, old: Vec<ToolCall>) -> RowPlaces {
 }
 
 /// Keeps logs that the new data lacks, or has a shorter version of.
-fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
+fn merge_logs(
+    new: &mut Vec<LogFile>,
+    old: Vec<LogFile>,
+    places: &RowPlaces,
+    comparable_id: ComparableId,
+) {
     let move_rows = |log: &mut LogFile, places: &[usize]| {
         for (_, row) in &mut log.rows {
             *row = places
@@ -486,13 +534,14 @@ fn merge_logs(new: &mut Vec<LogFile>, old: Vec<LogFile>, places: &RowPlaces) {
     for (number, log) in new.iter().enumerate() {
         known_paths.entry(log.path.clone()).or_insert(number);
         // Redacted with another key.
-        let unkeyed = unkeyed_markers(&log.path).into_owned();
-        known_paths.entry(unkeyed).or_insert(number);
+        known_paths
+            .entry(comparable_id(&log.path))
+            .or_insert(number);
     }
     for mut log in old {
         move_rows(&mut log, &places.old);
         let number = known_paths.get(&log.path);
-        let number = number.or_else(|| known_paths.get(&*unkeyed_markers(&log.path)));
+        let number = number.or_else(|| known_paths.get(&comparable_id(&log.path)));
         let number = number.copied();
         match number.and_then(|number| new.get_mut(number)) {
             Some(known)

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use backstory_memory::WrittenRecord;
 use hdf5_pure::{AttrValue, FileAccessProperties, Group, WriteMarkPolicy};
 
 use super::attributes::text_attribute;
@@ -20,9 +21,6 @@ use crate::hdf5::SharedSource;
 const READ_SLACK_BYTES: u64 = 64 << 20;
 /// Rows that a file may have besides one for every fourth byte. Rows of zeros take no space, so that only this bounds them.
 const MIN_MAX_ROWS: u64 = 1 << 16;
-
-/// Agent whose logs the Python package reads. The source of its files begins with this name.
-pub(super) const PACKAGE_AGENT: &str = "claude-code";
 
 /// Session file opened for reading. What is read is never more than the file can hold, whatever it claims.
 pub struct SessionFile {
@@ -89,12 +87,12 @@ impl SessionFile {
         &self.path
     }
 
-    /// Returns whether the Python package wrote the file, which repeats an answer's tokens in each of its rows.
+    /// Returns whether the Python package wrote the file, whose source is the agent whose logs it reads, and which repeats an answer's tokens in each of its rows.
     ///
     /// # Errors
     /// If the attribute cannot be read.
     pub fn repeats_usage(&self) -> Result<bool> {
-        Ok(self.source()?.starts_with(PACKAGE_AGENT))
+        Ok(self.source()?.starts_with(WrittenRecord::AGENT))
     }
 
     /// Attribute `source`: the program that began the file.

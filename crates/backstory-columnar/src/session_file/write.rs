@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use backstory_memory::Redactor;
 use hdf5_pure::Group;
 
 use super::columns::Columns;
@@ -20,15 +21,17 @@ use super::schema::{
 use crate::error::{Error, Result};
 use crate::hdf5::FileWriter;
 use crate::hdf5::group::Link;
-use crate::redaction::{RedactedIdentity, has_other_redaction, unkeyed_markers};
+use crate::redaction::{RedactedIdentity, comparable_ids, is_unredacted, redacted_id};
 use crate::replacement::{NewVersion, WriteLock, lock_old_version, resolve_target};
-use crate::rows::{AttributeValue, LostParts, Message, SessionColumns, link_name};
+use crate::rows::{Artifact, AttributeValue, LostParts, Message, SessionColumns, link_name};
 
 /// Options of writing a file.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// Threads that compress.
     pub threads: usize,
+    /// Redacts the rows of a session that the old file has unredacted, where the new ones are redacted.
+    pub redactor: Option<Redactor>,
     /// Wait for another process that writes the file, or has it open in h5py; else that is an error.
     pub wait: bool,
 }
@@ -37,6 +40,7 @@ impl Default for WriteOptions {
     fn default() -> Self {
         Self {
             threads: 1,
+            redactor: None,
             wait: true,
         }
     }
@@ -93,6 +97,7 @@ where
         old: old.as_ref(),
         out,
         links: Vec::new(),
+        redactor: options.redactor,
         report: WriteReport::default(),
     };
     rebuild.write_all(source, sessions)?;
@@ -150,6 +155,7 @@ struct Rebuild<'a, W: std::io::Write + std::io::Seek> {
     old: Option<&'a SessionFile>,
     out: FileWriter<W>,
     links: Vec<Link>,
+    redactor: Option<Redactor>,
     report: WriteReport,
 }
 
@@ -216,7 +222,7 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
             let in_file = old.file().logged.get();
             let is_logged =
                 |id: &str| logged.contains(id) || in_file.is_some_and(|file| file.contains(id));
-            let unchanged = merge_session(&mut session, columns, is_logged);
+            let unchanged = merge_session(&mut session, columns, self.redactor.as_ref(), is_logged);
             check_columns(&session)?;
             carried = self.carry_members(&old, &session)?;
             self.reuse_chunks(&old, &session, &unchanged, &mut carried)?;
@@ -282,16 +288,29 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
         let artifacts = format!("{place}/{ARTIFACTS}");
         if let Some(group) = file.child_group(old.group(), ARTIFACTS, &artifacts)? {
             // Names of ours have ids of records in them, and their origins those of calls.
+            let old_attributes = old.attributes()?;
+            let comparable_id = comparable_ids(&new.attributes, &old_attributes);
             let written = new.artifacts.iter();
-            let written: HashSet<_> = written.map(|row| unkeyed_markers(&row.name)).collect();
+            let written: HashSet<_> = written.map(|row| comparable_id(&row.name)).collect();
             let mut replaced = Vec::new();
-            if has_other_redaction(&new.attributes, &old.attributes()?) {
+            let was_unredacted = is_unredacted(&old_attributes);
+            if was_unredacted != is_unredacted(&new.attributes) {
+                let redactor = self.redactor.as_ref().filter(|_| was_unredacted);
+                // Artifacts of records whose ids have secrets are named otherwise.
+                let is_same = |old: &Artifact, new: &Artifact| {
+                    old.bytes == new.bytes
+                        && comparable_id(&old.origin) == comparable_id(&new.origin)
+                };
                 let mut ours = old.artifacts()?;
-                ours.retain(|artifact| !artifact.origin.is_empty());
+                ours.retain(|row| {
+                    !row.origin.is_empty()
+                        && (redactor.is_some_and(|redactor| has_secret(row, redactor))
+                            || new.artifacts.iter().any(|new| is_same(row, new)))
+                });
                 replaced.extend(ours.into_iter().map(|artifact| artifact.name));
             }
             for (name, _) in file.child_datasets(&group, &artifacts)? {
-                if written.contains(&unkeyed_markers(&name)) {
+                if written.contains(&comparable_id(&name)) {
                     replaced.push(name);
                 }
             }
@@ -369,6 +388,13 @@ impl<W: std::io::Write + std::io::Seek> Rebuild<'_, W> {
 
 fn name_set<'a>(names: &[&'a str]) -> HashSet<&'a str> {
     names.iter().copied().collect()
+}
+
+/// Returns whether an artifact has a secret in its bytes, or in what it is known by.
+fn has_secret(artifact: &Artifact, redactor: &Redactor) -> bool {
+    let texts = [&artifact.name, &artifact.origin];
+    texts.iter().any(|text| redacted_id(text) != **text)
+        || redactor.redact(&artifact.bytes, &[]).count > 0
 }
 
 /// Checks what the file format demands of columns.

@@ -35,7 +35,7 @@ impl Place {
             sessions.into_iter().map(Ok),
             &WriteOptions {
                 threads: 2,
-                wait: true,
+                ..WriteOptions::default()
             },
         )
         .unwrap()

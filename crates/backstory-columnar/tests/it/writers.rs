@@ -47,8 +47,8 @@ fn a_locked_file_is_refused_when_waiting_is_not_wanted() {
             "test",
             [Ok(session("b", 1))],
             &WriteOptions {
-                threads: 1,
                 wait: false,
+                ..WriteOptions::default()
             },
         )
     };

@@ -1,6 +1,6 @@
 //! Damaged and hostile files: an error, no panic.
 
-use backstory_columnar::{Table, inspect_table, write_table};
+use backstory_columnar::{Table, export_table, inspect_table};
 
 use crate::support::{Logs, all_options, all_sessions};
 
@@ -32,7 +32,7 @@ fn damaged_files_are_errors() {
         let table = Table::ALL[number % 4];
         let file = logs.path(&format!("{}.parquet", table.name()));
         if number < 4 {
-            write_table(
+            export_table(
                 &memory,
                 &all_sessions(&memory),
                 table,

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_columnar::{
-    ExportOptions, SessionFile, Table, export_file, write_table, write_tables,
+    AttributeValue, ExportOptions, SessionFile, Table, TableOptions, export_file, export_table,
+    export_tables,
 };
 use backstory_memory::{Caps, ImportOptions, Memory, RetainOptions, Sources};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
+use rusqlite::Connection;
 
 use crate::support::{
     Logs, NOW, all_options, all_sessions, export_all, number, parts, rows_of, table_rows,
@@ -22,7 +25,14 @@ fn open_store(logs: &Logs) -> Memory {
 }
 
 fn import(logs: &Logs, memory: &Memory) {
-    let options = ImportOptions::new(Sources::paths([logs.path("home")]));
+    import_as(logs, memory, true);
+}
+
+fn import_as(logs: &Logs, memory: &Memory, redact: bool) {
+    let options = ImportOptions {
+        redact,
+        ..ImportOptions::new(Sources::paths([logs.path("home")]))
+    };
     memory.import(&options, &mut |_| {}).unwrap();
 }
 
@@ -106,7 +116,7 @@ fn text_that_was_evicted_stays_in_a_folder() {
     logs.add_session("one", "2026-03-04", 6);
     import(&logs, &memory);
     let sessions = all_sessions(&memory);
-    let error = write_tables(&memory, &sessions, &folder, &all_options(), &mut |_| {});
+    let error = export_tables(&memory, &sessions, &folder, &all_options(), &mut |_| {});
     let error = error.unwrap_err().to_string();
     assert!(error.contains("restore the file"), "{error}");
     assert_eq!(std::fs::read(&part).unwrap(), bytes);
@@ -120,7 +130,7 @@ fn text_that_was_evicted_stays_in_a_file() {
     import(&logs, &memory);
     let write = |table: Table, file: &Path| {
         let sessions = all_sessions(&memory);
-        write_table(&memory, &sessions, table, file, &all_options(), &mut |_| {}).unwrap();
+        export_table(&memory, &sessions, table, file, &all_options(), &mut |_| {}).unwrap();
         texts_of(&rows_of(file))
     };
     let tables = [Table::Events, Table::ToolCalls];
@@ -207,9 +217,13 @@ fn attribute(file: &Path, session: &str, name: &str) -> Option<String> {
 }
 
 fn export_h5(memory: &Memory, file: &Path) {
+    export_h5_as(memory, file, true);
+}
+
+fn export_h5_as(memory: &Memory, file: &Path, redact: bool) {
     let options = ExportOptions {
         threads: 1,
-        is_redacted: true,
+        redactor: redact.then(|| memory.store_redactor().unwrap()),
         embedder: None,
     };
     export_file(memory, &all_sessions(memory), file, &options, &|_| {}).unwrap();
@@ -303,4 +317,198 @@ fn text_of_an_id_that_was_redacted_with_another_key_stays() {
             assert_eq!(text(row, "session").as_deref(), Some(current.as_str()));
         }
     }
+}
+
+/// A secret that is in texts, arguments, ids and an artifact of a session.
+fn secret() -> String {
+    format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
+}
+
+fn add_session_with_secret(logs: &Logs) {
+    let secret = secret();
+    logs.add_session("one", "2026-03-04", 2);
+    let call = format!(
+        r#"assistant [{{"type":"tool_use","id":"{secret}","name":"Bash","input":{{"command":"login {secret}"}}}}]"#
+    );
+    let result = format!(
+        r#"user [{{"type":"tool_result","tool_use_id":"{secret}","content":"welcome {secret}"}}]"#
+    );
+    let ask = format!(r#"user "use {secret} again""#);
+    append(logs, "one", &[&call, &result, &ask]);
+}
+
+/// Exports a session with secrets from two stores, the second of which has no text of it: once redacted, once not.
+fn export_switched(export: impl Fn(&Memory, bool)) {
+    for redact in [true, false] {
+        let logs = Logs::generate(0);
+        add_session_with_secret(&logs);
+        for (name, redact, is_evicted) in [("first", !redact, false), ("second", redact, true)] {
+            let memory = Memory::open(&logs.path(name)).unwrap();
+            import_as(&logs, &memory, redact);
+            if is_evicted {
+                evict_all(&memory);
+            }
+            export(&memory, redact);
+        }
+    }
+}
+
+#[test]
+fn evicted_rows_of_tables_are_redacted_when_redaction_is_switched_on() {
+    let folder = tempfile::tempdir().unwrap();
+    export_switched(|memory, redact| {
+        let options = TableOptions {
+            redactor: redact.then(|| memory.store_redactor().unwrap()),
+            ..all_options()
+        };
+        let sessions = all_sessions(memory);
+        let tables = folder.path().join("tables");
+        let report = export_tables(memory, &sessions, &tables, &options, &mut |_| {}).unwrap();
+        assert_eq!(report.files_written, 4, "redact {redact}");
+        let rows = [Table::Events, Table::ToolCalls].map(|table| table_rows(&tables, table));
+        assert_eq!(rows.each_ref().map(Vec::len), [6, 1], "redact {redact}");
+        let text = texts_of(&rows.concat()).concat();
+        let was_redacted = text.contains("[REDACTED:");
+        assert_ne!(text.contains(&secret()), was_redacted, "redact {redact}");
+        assert!(!redact || was_redacted);
+        for part in Table::ALL.map(|table| parts(&tables, table)).concat() {
+            let reader = SerializedFileReader::new(std::fs::File::open(part).unwrap()).unwrap();
+            let metadata = reader.metadata().file_metadata().key_value_metadata();
+            let mut entries = metadata.unwrap().iter();
+            let redaction = entries.find(|entry| entry.key == "backstory.redaction");
+            let expected = if redact { "on" } else { "off" };
+            assert_eq!(redaction.unwrap().value.as_deref(), Some(expected));
+        }
+    });
+}
+
+#[test]
+fn a_session_that_the_export_does_not_have_is_redacted_when_its_part_is_written() {
+    let (gone, known) = (Logs::generate(0), Logs::generate(0));
+    let id = format!("shop-{}", secret());
+    gone.add_session(&id, "2026-03-04", 1);
+    known.add_session("one", "2026-03-04", 1);
+    let file = gone.path("usage.parquet");
+    let write = |logs: &Logs, redact: bool| {
+        let memory = Memory::open(&logs.path("store")).unwrap();
+        import_as(logs, &memory, redact);
+        let options = TableOptions {
+            redactor: redact.then(|| memory.store_redactor().unwrap()),
+            ..all_options()
+        };
+        let sessions = all_sessions(&memory);
+        let written = export_table(
+            &memory,
+            &sessions,
+            Table::Usage,
+            &file,
+            &options,
+            &mut |_| {},
+        );
+        written.unwrap().files_written
+    };
+    let has_secret = || {
+        let bytes = std::fs::read(&file).unwrap();
+        let mut windows = bytes.windows(secret().len());
+        windows.any(|bytes| bytes == secret().as_bytes())
+    };
+    write(&gone, false);
+    assert!(has_secret());
+    assert_eq!(write(&known, true), 1);
+    assert!(!has_secret());
+    assert_eq!(rows_of(&file).len(), 2);
+    assert_eq!(write(&known, true), 0, "all is as it was");
+}
+
+#[test]
+fn evicted_rows_of_an_hdf5_file_are_redacted_when_redaction_is_switched_on() {
+    let folder = tempfile::tempdir().unwrap();
+    export_switched(|memory, redact| {
+        let file = folder.path().join("all.h5");
+        export_h5_as(memory, &file, redact);
+        let read = SessionFile::open(&file).unwrap();
+        let session = read.session("one").unwrap().read().unwrap();
+        assert_eq!(session.messages.len(), 6, "redact {redact}");
+        assert_eq!(session.tool_calls.len(), 1, "redact {redact}");
+        assert!(session.tool_calls[0].args.contains("login"));
+        let text = format!("{:?} {:?}", session.messages, session.tool_calls);
+        // Once redacted, a text stays so.
+        let was_redacted = text.contains("[REDACTED:");
+        assert_ne!(text.contains(&secret()), was_redacted, "redact {redact}");
+        assert!(!redact || was_redacted);
+        let marker = AttributeValue::Text(if redact { "on" } else { "off" }.to_string());
+        let attributes = session.attributes.other;
+        assert!(attributes.contains(&("redaction".to_string(), marker)));
+    });
+}
+
+/// Flips a bit in the first block of text of a store.
+fn damage_first_block(logs: &Logs) {
+    let database = Connection::open(logs.path("store/backstory.db")).unwrap();
+    let query = "SELECT rowid, data FROM blocks ORDER BY start LIMIT 1";
+    let block = database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (id, mut data): (i64, Vec<u8>) = block.unwrap();
+    let middle = data.len() / 2;
+    data[middle] ^= 4;
+    let update = "UPDATE blocks SET data = ?1 WHERE rowid = ?2";
+    database.execute(update, (data, id)).unwrap();
+}
+
+#[test]
+fn text_that_is_damaged_in_the_store_stays_as_it_was_written() {
+    let logs = Logs::generate(0);
+    logs.add_session("one", "2026-03-04", 1);
+    let noise = |from: u64| -> String {
+        let numbers = (from..from + 9_000).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+        numbers.map(|number| format!("{number:06x} ")).collect()
+    };
+    for at in 0..20_u64 {
+        let call = format!(
+            r#"assistant [{{"type":"tool_use","id":"call-{at}","name":"Bash","input":{{"command":"{}"}}}}]"#,
+            noise(at * 20_000)
+        );
+        let result = format!(
+            r#"user [{{"type":"tool_result","tool_use_id":"call-{at}","content":"{}"}}]"#,
+            noise(at * 20_000 + 10_000)
+        );
+        append(&logs, "one", &[&call, &result]);
+    }
+    append(
+        &logs,
+        "one",
+        &[
+            "assistant [{\"type\":\"tool_use\",\"id\":\"last\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]",
+        ],
+    );
+    let memory = open_store(&logs);
+    import(&logs, &memory);
+    let (folder, fresh) = (logs.path("tables"), logs.path("fresh"));
+    export_all(&memory, &folder);
+    let before = table_texts(&folder);
+    damage_first_block(&logs);
+    append(&logs, "one", &["user \"thanks\""]);
+    import(&logs, &memory);
+    for attempt in 0..2 {
+        let report = export_all(&memory, &folder);
+        assert_eq!(report.files_written, 4, "attempt {attempt}");
+        assert_eq!(report.sessions_written, 1, "attempt {attempt}");
+        assert_eq!(report.damage.len(), 1, "{:?}", report.damage);
+        let after = table_texts(&folder);
+        assert_eq!(after["events"].len(), before["events"].len() + 1);
+        // Lines behind the damage cannot be counted.
+        let is_kept = |row: &String| {
+            let (known, _) = row.split_once(", source_line").unwrap();
+            after["events"]
+                .iter()
+                .any(|row| row.starts_with(known) && row.ends_with("damaged: false}"))
+        };
+        assert!(before["events"].iter().all(is_kept));
+        assert!(after["tool_calls"] == before["tool_calls"]);
+    }
+    // Nobody else has it.
+    export_all(&memory, &fresh);
+    let texts = table_texts(&fresh);
+    assert_eq!(texts["events"].len(), before["events"].len() + 1);
+    assert_eq!(texts["tool_calls"].len(), before["tool_calls"].len());
+    assert!(texts["tool_calls"] != before["tool_calls"]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use backstory_columnar::{
-    Error, Table, TableOptions, inspect_folder, inspect_table, write_table, write_tables,
+    Error, Table, TableOptions, export_table, export_tables, inspect_folder, inspect_table,
 };
 use backstory_memory::{EventRange, Memory, SessionRow, Usage, UsageBy};
 use jiff::tz::TimeZone;
@@ -225,7 +225,7 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
     };
     let options = TableOptions::new(NOW);
     for id in ["one", "two"] {
-        write_tables(&memory, &only(&memory, id), &folder, &options, &mut |_| {}).unwrap();
+        export_tables(&memory, &only(&memory, id), &folder, &options, &mut |_| {}).unwrap();
     }
     assert_eq!(table_rows(&folder, Table::Sessions).len(), 2);
     // A session that the memory does not have any more stays, beside one that has grown.
@@ -233,7 +233,7 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
     std::fs::remove_file(logs.path("home/.claude/projects/-home-ada-shop/one.jsonl")).unwrap();
     logs.add_session("two", "2026-03-04", 3);
     let memory = logs.memory();
-    write_tables(
+    export_tables(
         &memory,
         &all_sessions(&memory),
         &folder,
@@ -261,7 +261,7 @@ fn sessions_of_a_part_that_are_not_exported_again_stay() {
         rewrite: true,
         ..options
     };
-    write_tables(
+    export_tables(
         &memory,
         &all_sessions(&memory),
         &folder,
@@ -282,7 +282,7 @@ fn a_file_has_one_table_and_keeps_its_sessions() {
     let sessions = all_sessions(&memory);
     let file = logs.path("events.parquet");
     let write = |sessions: &[SessionRow], table: Table| {
-        write_table(&memory, sessions, table, &file, &all_options(), &mut |_| {})
+        export_table(&memory, sessions, table, &file, &all_options(), &mut |_| {})
     };
     assert_eq!(
         write(&sessions[..1], Table::Events).unwrap().rows_written,
@@ -383,7 +383,7 @@ fn rows_of_unknown_sessions_are_copied_as_they_are() {
         let memory = logs.memory();
         let write = |memory: &Memory| {
             let sessions = all_sessions(memory);
-            write_table(memory, &sessions, table, &file, &all_options(), &mut |_| {})
+            export_table(memory, &sessions, table, &file, &all_options(), &mut |_| {})
         };
         write(&memory).unwrap();
         let texts = |file: &Path| -> Vec<String> {
@@ -398,7 +398,7 @@ fn rows_of_unknown_sessions_are_copied_as_they_are() {
         assert_eq!(write(&memory).unwrap().files_written, 1);
         let fresh = other.path("fresh.parquet");
         let sessions = all_sessions(&memory);
-        write_table(
+        export_table(
             &memory,
             &sessions,
             table,
@@ -453,7 +453,7 @@ fn a_second_writer_waits_and_nothing_is_lost() {
                 let mut sessions = all_sessions(&reader);
                 sessions.retain(|row| row.session == *id);
                 let options = TableOptions::new(NOW);
-                write_tables(&reader, &sessions, folder, &options, &mut |_| {}).unwrap();
+                export_tables(&reader, &sessions, folder, &options, &mut |_| {}).unwrap();
             });
         }
     });
@@ -470,7 +470,7 @@ fn a_link_is_followed_and_a_pipe_is_refused() {
     let memory = logs.memory();
     let write = |file: &std::path::Path| {
         let sessions = all_sessions(&memory);
-        write_table(
+        export_table(
             &memory,
             &sessions,
             Table::Events,
@@ -485,7 +485,7 @@ fn a_link_is_followed_and_a_pipe_is_refused() {
     logs.add_session("one", "2026-03-04", 2);
     let memory = logs.memory();
     let sessions = all_sessions(&memory);
-    write_table(
+    export_table(
         &memory,
         &sessions,
         Table::Events,

@@ -70,7 +70,7 @@ fn examples_of_the_document_give_the_sums_of_usage() {
     let expected = totals.map(|total| total.to_string()).join(" ");
     let options = ExportOptions {
         threads: 2,
-        is_redacted: true,
+        redactor: Some(memory.store_redactor().unwrap()),
         embedder: None,
     };
     let file = logs.path("all.h5");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use backstory_agents::sample;
-use backstory_columnar::{Table, TableOptions, TableReport, write_tables};
+use backstory_columnar::{Table, TableOptions, TableReport, export_tables};
 use backstory_memory::{
     ImportOptions, LogMemory, Memory, SessionFilter, SessionRow, Sources, TimeMs, read_logs,
 };
@@ -75,7 +75,7 @@ pub(crate) fn all_options() -> TableOptions {
 }
 
 pub(crate) fn export_all(memory: &Memory, folder: &Path) -> TableReport {
-    write_tables(
+    export_tables(
         memory,
         &all_sessions(memory),
         folder,

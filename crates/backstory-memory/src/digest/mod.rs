@@ -7,12 +7,13 @@ mod renew;
 mod summary;
 
 use backstory_analysis::digest::{Account, title};
-use backstory_event::{Seq, Usage};
+use backstory_event::{Kind, Seq, Usage};
 use backstory_store::{SessionHead, SessionRow, Store};
 
 use crate::Session;
 use crate::conventions::AGENT_CONVENTIONS;
 use crate::error::Result;
+use crate::read::with_text;
 
 #[cfg(test)]
 pub(crate) use backstory_analysis::digest::Story;
@@ -27,6 +28,9 @@ pub(crate) use renew::{
 };
 pub use summary::SessionSummary;
 pub(crate) use summary::stored_summary;
+
+/// Number of events that are looked up at once.
+const EVENTS_AT_ONCE: u32 = 200;
 
 /// The account of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +85,40 @@ pub(crate) fn outcome_and_title(
     let outcome = Account::new(&notes, &AGENT_CONVENTIONS).outcome;
     let title = title(&notes, &AGENT_CONVENTIONS);
     Ok((outcome.name().to_string(), title))
+}
+
+/// Gives sessions the titles that their digests would give them, without making those.
+pub(crate) fn settle_titles(store: &Store) -> Result<()> {
+    let sessions = store.sessions_without_given_title()?;
+    let mut titles = Vec::new();
+    for head in store.session_heads(sessions)?.values() {
+        titles.extend(prompt_title(store, head)?.map(|title| (head.id, title)));
+    }
+    Ok(store.save_titles(&titles)?)
+}
+
+/// Returns the title that the digest of a session would give it. No text is read but that of prompts up to the one that it is made of.
+fn prompt_title(store: &Store, head: &SessionHead) -> Result<Option<String>> {
+    let mut bytes = store.bytes();
+    let mut next = Seq::FIRST;
+    loop {
+        let last = Seq::new(next.get().saturating_add(EVENTS_AT_ONCE - 1));
+        let events = store.events_between(head.id, next, last)?;
+        if events.is_empty() {
+            return Ok(None);
+        }
+        for event in events {
+            if event.event.kind == Kind::Prompt {
+                let mut notes = Notes::default();
+                let prompt = with_text(store, &mut bytes, &head.agent, event)?;
+                notes.take(&prompt, &AGENT_CONVENTIONS);
+                if let Some(title) = title(&notes, &AGENT_CONVENTIONS) {
+                    return Ok(Some(title));
+                }
+            }
+        }
+        next = last.next();
+    }
 }
 
 impl Session<'_> {

@@ -75,6 +75,7 @@ pub(crate) enum TableName {
     /// A row an event.
     Events,
     /// A row a tool call.
+    #[value(name = "tool_calls", alias = "tool-calls")]
     ToolCalls,
     /// A row a message that used tokens.
     Usage,

@@ -36,7 +36,13 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
         let typed = (&arguments.paths[..], arguments.agent.as_deref());
         let no_logs = find_no_logs(setting, memory.as_ref(), report.discovered, typed)?;
         report.problems.extend(no_logs);
+        #[cfg(feature = "columnar")]
+        let is_partial = add_unpacking_problems(&unpacked, &mut report, arguments);
         print_either(setting, &report, arguments)?;
+        #[cfg(feature = "columnar")]
+        if is_partial {
+            return Err(Error::silent());
+        }
         return check_found(&report, arguments);
     }
     let bar = Bar::new();
@@ -53,13 +59,34 @@ pub(super) fn run(setting: &Setting, arguments: &SweepArgs) -> Result<(), Error>
     let typed = (&arguments.paths[..], arguments.agent.as_deref());
     let no_logs = find_no_logs(setting, Some(&memory), report.discovered, typed)?;
     report.problems.extend(no_logs);
+    #[cfg(feature = "columnar")]
+    let is_partial = add_unpacking_problems(&unpacked, &mut report, arguments);
     print_either(setting, &report, arguments)?;
     if let Some(problem) = caught_up?.model_problem {
         warn(&problem);
     }
     // They have just been shown.
     setting.spool().remove_traces();
+    #[cfg(feature = "columnar")]
+    if is_partial {
+        return Err(Error::silent());
+    }
     check_found(&report, arguments)
+}
+
+/// Adds to the report what could not be read of HDF5 files; returns whether there is any.
+#[cfg(feature = "columnar")]
+fn add_unpacking_problems(
+    unpacked: &super::columnar::UnpackedLogs,
+    report: &mut ImportReport,
+    arguments: &SweepArgs,
+) -> bool {
+    let is_partial = unpacked.has_problems(&report.problems);
+    // A warning has named them.
+    if arguments.json {
+        report.problems.extend_from_slice(&unpacked.problems);
+    }
+    is_partial
 }
 
 /// Returns typed paths that hold no log, of a run that discovered some files.

@@ -225,7 +225,7 @@ fn as_the_package_writes(file: &Path) {
     std::fs::remove_file(file).unwrap();
     let options = WriteOptions {
         threads: 1,
-        wait: true,
+        ..WriteOptions::default()
     };
     write_sessions(file, "claude-code", sessions, &options).unwrap();
 }
@@ -318,4 +318,46 @@ fn logs_of_the_same_path_all_come_back() {
     environment.run(&["sweep", &file]);
     let sessions = environment.json(&["sessions"]);
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn convert_and_export_write_the_same_title() {
+    let environment = Environment::new();
+    let long = "Please look into the basket, which is empty whenever a customer comes back from the payment page of the shop";
+    for (number, prompt) in [(1, long), (2, "## Paint the gazebo"), (3, "go on")] {
+        let log = turn(1).replace("question 1", prompt);
+        let log = log.replace(&claude_id(1), &claude_id(number));
+        let ids = ["u1", "a1", "r1", "m1"];
+        let log = ids.iter().fold(log, |log, id| {
+            log.replace(&format!("\"{id}\""), &format!("\"{id}-{number}\""))
+        });
+        let again = log
+            .replace("04:01", "04:02")
+            .replace(prompt, "Then mow the lawn");
+        let again = ids.iter().fold(again, |log, id| {
+            log.replace(&format!("{id}-"), &format!("{id}-x"))
+        });
+        environment.write(&claude_path(number), log + &again);
+    }
+    environment.sweep();
+    let file = output(&environment, "all.h5");
+    let logs = environment
+        .home()
+        .join(".claude/projects")
+        .display()
+        .to_string();
+    let table = output(&environment, "sessions.parquet");
+    let folder = output(&environment, "tables");
+    environment.json(&["export", "-o", &file]);
+    environment.json(&["export", "-o", &table]);
+    environment.json(&["export", "-o", &folder, "--format", "parquet"]);
+    for command in [&["convert", &logs][..], &["export"]] {
+        let report = environment.json(&[command, &["-o", &file]].concat());
+        assert_eq!(report["unchanged"], 3, "{report}");
+        for (target, files) in [(&table, 1), (&folder, 4)] {
+            let options = ["-o", target, "--format", "parquet"];
+            let report = environment.json(&[command, &options].concat());
+            assert_eq!(report["files_unchanged"], files, "{report}");
+        }
+    }
 }

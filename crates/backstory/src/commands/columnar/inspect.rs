@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use backstory_columnar::{
-    FolderSummary, SessionFile, SessionTotals, Table, inspect_folder, inspect_table,
+    self as columnar, FolderSummary, SessionFile, SessionSummary, SessionTotals, Table,
+    inspect_folder, inspect_table,
 };
-use serde_json::{Map, json};
+use backstory_memory::Problem;
+use serde_json::{Map, Value, json};
 
-use super::session_file::{find_id, lower_extension, session_files};
+use super::session_file::{UnreadFiles, find_id, lower_extension, session_files};
 use super::session_table::session_table;
 use crate::cli::InspectArgs;
 use crate::error::{Error, ErrorKind};
@@ -24,65 +26,131 @@ pub(in crate::commands) fn inspect(arguments: &InspectArgs) -> Result<(), Error>
         return Err(Error::usage("SESSION is only for HDF5 files")
             .hint("give FILE.h5 and SESSION, or a path alone"));
     }
-    let tables = match path.is_dir() {
-        true => inspect_folder(path)?,
-        false => FolderSummary::default(),
-    };
-    if path.is_dir() && files.is_empty() {
-        return match tables.tables.is_empty() {
-            true => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("{} has neither HDF5 files nor tables", path.display()),
-            )
-            .hint("`backstory convert` and `backstory export` write them")),
-            false if arguments.json => print_json(&tables),
-            false => print_tables(&tables),
-        };
-    }
-    if is_table {
+    if is_table && !path.is_dir() {
         return inspect_one_table(path, arguments.json);
     }
-    let mut sessions = Vec::new();
-    let mut source = String::new();
-    let mut repeats_usage = false;
-    for path in if files.is_empty() {
-        vec![path.clone()]
-    } else {
-        files
-    } {
-        let file = SessionFile::open(&path)?;
-        match &arguments.session {
-            Some(prefix) => sessions.push(file.session(&find_id(&file, prefix)?)?.summary()?),
-            None => sessions.extend(file.sessions()?),
-        }
-        source = file.source()?;
-        repeats_usage |= file.repeats_usage()?;
+    let mut unread = UnreadFiles::default();
+    let tables = match path.is_dir() {
+        true => read_tables(path, &mut unread),
+        false => FolderSummary::default(),
+    };
+    let has_nothing = files.is_empty() && tables.tables.is_empty() && unread.problems.is_empty();
+    if path.is_dir() && has_nothing {
+        let message = format!("{} has neither HDF5 files nor tables", path.display());
+        return Err(Error::new(ErrorKind::NotFound, message)
+            .hint("`backstory convert` and `backstory export` write them"));
     }
-    if arguments.json {
+    let files = match files.is_empty() && !path.is_dir() {
+        true => vec![path.clone()],
+        false => files,
+    };
+    let mut shown = ShownSessions::default();
+    for path in &files {
+        if let Some(prefix) = &arguments.session {
+            let file = SessionFile::open(path)?;
+            let id = find_id(&file, prefix)?;
+            shown.add_sessions(&file, |file| Ok(vec![file.session(&id)?.summary()?]))?;
+        } else if let Err(error) = SessionFile::open(path)
+            .and_then(|file| shown.add_sessions(&file, SessionFile::sessions))
+        {
+            unread.add_file(path, error);
+        }
+    }
+    let problems = unread.into_problems(shown.files > 0 || !tables.tables.is_empty())?;
+    match (files.is_empty(), arguments.json) {
+        (true, true) => {
+            let mut answer = json!(tables);
+            add_problems(&mut answer, &problems);
+            print_json(&answer)
+        }
+        (true, false) => print_tables(&tables),
+        (false, _) => print_sessions(&shown, &tables, &problems, arguments.json),
+    }?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Error::silent()),
+    }
+}
+
+/// Returns the tables in a folder, as far as they can be read.
+fn read_tables(folder: &Path, unread: &mut UnreadFiles) -> FolderSummary {
+    match inspect_folder(folder) {
+        Ok(tables) => {
+            for (path, reason) in &tables.failed {
+                unread.add_problem(path, reason);
+            }
+            tables
+        }
+        Err(error) => {
+            unread.add_file(folder, error);
+            FolderSummary::default()
+        }
+    }
+}
+
+fn add_problems(answer: &mut Value, problems: &[Problem]) {
+    if !problems.is_empty() {
+        answer["problems"] = json!(problems);
+    }
+}
+
+/// Sessions of the files that could be read.
+#[derive(Default)]
+struct ShownSessions {
+    files: usize,
+    source: String,
+    repeats_usage: bool,
+    sessions: Vec<SessionSummary>,
+}
+
+impl ShownSessions {
+    fn add_sessions(
+        &mut self,
+        file: &SessionFile,
+        read: impl FnOnce(&SessionFile) -> Result<Vec<SessionSummary>, columnar::Error>,
+    ) -> Result<(), columnar::Error> {
+        let sessions = read(file)?;
+        self.repeats_usage |= file.repeats_usage()?;
+        self.source = file.source()?;
+        self.sessions.extend(sessions);
+        self.files += 1;
+        Ok(())
+    }
+}
+
+fn print_sessions(
+    shown: &ShownSessions,
+    tables: &FolderSummary,
+    problems: &[Problem],
+    as_json: bool,
+) -> Result<(), Error> {
+    let sessions = &shown.sessions;
+    if as_json {
         let mut listed = Map::new();
-        for session in &sessions {
+        for session in sessions {
             listed.insert(session.id.clone(), json!(session));
         }
         let mut answer = json!({
             "schema_version": 1,
-            "source": source,
+            "source": shown.source,
             "sessions": listed,
-            "totals": SessionTotals::of_sessions(&sessions),
+            "totals": SessionTotals::of_sessions(sessions),
         });
         if !tables.tables.is_empty() {
             answer["tables"] = json!(tables.tables);
         }
+        add_problems(&mut answer, problems);
         return print_json(&answer);
     }
-    let (shown, left_out) = session_table(&sessions, terminal_width());
+    let (lines, left_out) = session_table(sessions, terminal_width());
     let mut out = stdout();
-    print_table(&mut out, &shown)?;
+    print_table(&mut out, &lines)?;
     out.flush()?;
     if !tables.tables.is_empty() {
         writeln!(out)?;
-        print_tables(&tables)?;
+        print_tables(tables)?;
     }
-    if repeats_usage {
+    if shown.repeats_usage {
         talk(
             "this file repeats an answer's tokens in each of its rows; `backstory sweep` counts them once",
         );
@@ -121,9 +189,11 @@ fn inspect_one_table(path: &Path, as_json: bool) -> Result<(), Error> {
     }
     let mut out = stdout();
     let name = file.table.map_or("not a table of ours", Table::name);
+    let sessions = file.sessions.map(|count| counted(count, "session"));
     writeln!(
         out,
-        "{name}: {}, {}, {}",
+        "{name}: {}{}, {}, {}",
+        sessions.map_or(String::new(), |sessions| format!("{sessions}, ")),
         counted(file.rows, "row"),
         counted(file.row_groups.len() as u64, "row group"),
         short_bytes(file.bytes),

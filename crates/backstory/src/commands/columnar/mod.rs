@@ -11,11 +11,14 @@ use std::path::PathBuf;
 
 use backstory_columnar::ExportOptions;
 use backstory_memory::{
-    ImportOptions, Problem, SessionFilter, StoreError, TextEmbedder, read_logs,
+    ImportOptions, Problem, Redactor, SessionFilter, StoreError, TextEmbedder, read_logs,
 };
 
 pub(super) use self::inspect::inspect;
-pub(super) use self::session_file::{check_no_file, session_file, session_files, unpack};
+use self::session_file::warn_of_problems;
+pub(super) use self::session_file::{
+    UnpackedLogs, check_no_file, session_file, session_files, unpack,
+};
 pub(super) use self::tail::tail;
 use self::target::{Target, Written};
 use super::sessions::session_filter;
@@ -77,7 +80,7 @@ pub(super) fn convert(setting: &Setting, arguments: &ConvertArgs) -> Result<(), 
         return Err(Error::new(ErrorKind::NotFound, "no agent's log found").hint(hint));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
-    let options = export_options(redact, embedder.as_ref());
+    let options = export_options(logs.redactor(), embedder.as_ref());
     let mut written = target.write(&logs, &sessions, true, &options)?;
     let has_problems = !problems.is_empty();
     written.problems = Some(problems);
@@ -124,8 +127,11 @@ pub(super) fn export(setting: &Setting, arguments: &ExportArgs) -> Result<(), Er
             .hint("`backstory sessions --limit 0` lists all sessions"));
     }
     let embedder = open_embedder(setting, &arguments.output)?;
-    let redact = setting.config.redact == Redact::On;
-    let options = export_options(redact, embedder.as_ref());
+    let redactor = match setting.config.redact {
+        Redact::On => Some(memory.store_redactor()?),
+        Redact::Off => None,
+    };
+    let options = export_options(redactor, embedder.as_ref());
     let is_everything = arguments.sessions.is_empty() && arguments.filter.is_empty();
     let written = target.write(&memory, &sessions, is_everything, &options)?;
     print_written(&written, arguments.json)
@@ -150,17 +156,14 @@ fn open_embedder(setting: &Setting, output: &OutputArgs) -> Result<Option<TextEm
     }
 }
 
-fn export_options(is_redacted: bool, embedder: Option<&TextEmbedder>) -> ExportOptions<'_> {
+fn export_options(
+    redactor: Option<Redactor>,
+    embedder: Option<&TextEmbedder>,
+) -> ExportOptions<'_> {
     ExportOptions {
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        is_redacted,
+        redactor,
         embedder,
-    }
-}
-
-fn warn_of_problems(problems: &[Problem]) {
-    for problem in problems {
-        warn(&format!("{}: {}", problem.path.display(), problem.reason));
     }
 }
 

@@ -1,11 +1,12 @@
 //! HDF5 files in place of sessions and logs.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use backstory_columnar::{SessionFile, link_name, unpack_logs};
-use backstory_memory::{ProvidedLog, TemporaryFolder};
+use backstory_columnar::{self as columnar, SessionFile, link_name, unpack_logs};
+use backstory_memory::{Problem, ProvidedLog, TemporaryFolder};
 
 use super::short_ids::is_short_for;
 use crate::cli::TailArgs;
@@ -57,31 +58,97 @@ fn begins_as_hdf5(path: &Path) -> bool {
 #[derive(Default)]
 pub(in crate::commands) struct UnpackedLogs {
     pub(in crate::commands) logs: Vec<ProvidedLog>,
+    /// Files, and sessions of files, that could not be read.
+    pub(in crate::commands) problems: Vec<Problem>,
     _folder: Option<TemporaryFolder>,
 }
 
-/// Unpacks the logs of those paths that are HDF5 files.
+impl UnpackedLogs {
+    /// Returns whether anything in the files could not be read, or was not imported.
+    pub(in crate::commands) fn has_problems(&self, imported: &[Problem]) -> bool {
+        let paths = self.logs.iter().map(ProvidedLog::stored_path);
+        let paths: HashSet<PathBuf> = paths.map(PathBuf::from).collect();
+        !self.problems.is_empty() || imported.iter().any(|problem| paths.contains(&problem.path))
+    }
+}
+
+/// Unpacks the logs of those paths that are HDF5 files. A file that cannot be read is a problem; an error if nothing else was named.
 pub(in crate::commands) fn unpack(paths: &[PathBuf]) -> Result<UnpackedLogs, Error> {
-    let files = paths.iter().flat_map(|path| session_files(path));
+    let named: Vec<Vec<PathBuf>> = paths.iter().map(|path| session_files(path)).collect();
+    let mut has_others = named.iter().any(Vec::is_empty);
     let mut unpacked = UnpackedLogs::default();
-    for path in files {
+    let mut unread = UnreadFiles::default();
+    for (number, path) in named.into_iter().flatten().enumerate() {
         let folder = match &mut unpacked._folder {
             Some(folder) => folder,
             none => none.insert(TemporaryFolder::create(&std::env::temp_dir())?),
         };
-        let folder = folder.path().join(unpacked.logs.len().to_string());
+        let folder = folder.path().join(number.to_string());
         std::fs::create_dir(&folder)?;
-        let found = unpack_logs(&path, &folder)?;
+        let found = match unpack_logs(&path, &folder) {
+            Ok(found) => found,
+            Err(columnar::Error::Io { path, source }) if path.starts_with(&folder) => {
+                return Err(columnar::Error::Io { path, source }.into());
+            }
+            Err(error) => {
+                unread.add_file(&path, error);
+                continue;
+            }
+        };
+        has_others = true;
         for (session, reason) in found.failed {
-            warn(&format!(
-                "{}: session {} is not imported: {reason}",
-                path.display(),
-                one_line(&session)
-            ));
+            unread.problems.push(Problem {
+                path: path.clone(),
+                reason: format!("session {} is not imported: {reason}", one_line(&session)),
+            });
         }
         unpacked.logs.extend(found.logs);
     }
+    unpacked.problems = unread.into_problems(has_others)?;
     Ok(unpacked)
+}
+
+/// Files, and parts of files, that could not be read.
+#[derive(Default)]
+pub(super) struct UnreadFiles {
+    pub(super) problems: Vec<Problem>,
+    first_error: Option<columnar::Error>,
+}
+
+impl UnreadFiles {
+    pub(super) fn add_file(&mut self, path: &Path, error: columnar::Error) {
+        self.add_problem(path, &error.to_string());
+        self.first_error.get_or_insert(error);
+    }
+
+    pub(super) fn add_problem(&mut self, path: &Path, reason: &str) {
+        let prefix = format!("{}: ", path.display());
+        self.problems.push(Problem {
+            path: path.to_path_buf(),
+            reason: reason.strip_prefix(&prefix).unwrap_or(reason).to_string(),
+        });
+    }
+
+    /// Warns of the files; the first error is returned if nothing else could be read, either.
+    pub(super) fn into_problems(self, has_others: bool) -> Result<Vec<Problem>, Error> {
+        match self.first_error.filter(|_| !has_others) {
+            Some(error) => {
+                // The error names the first one.
+                warn_of_problems(self.problems.get(1..).unwrap_or_default());
+                Err(error.into())
+            }
+            None => {
+                warn_of_problems(&self.problems);
+                Ok(self.problems)
+            }
+        }
+    }
+}
+
+pub(super) fn warn_of_problems(problems: &[Problem]) {
+    for problem in problems {
+        warn(&format!("{}: {}", problem.path.display(), problem.reason));
+    }
 }
 
 /// Refuses to take the name of a columnar file for a session.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_columnar::{
     ExportOptions, ExportReport, Table, TableOptions, TableProgress, TableReport, export_file,
-    export_folder, is_in_use, write_table, write_tables,
+    export_folder, export_table, export_tables, is_in_use,
 };
 use backstory_memory::{Memory, Problem, SessionRow};
 use serde::Serialize;
@@ -126,6 +126,7 @@ impl Target {
         };
         let tables = TableOptions {
             with_unlisted_usage: is_everything,
+            redactor: options.redactor,
             ..TableOptions::new(now())
         };
         let written = match self {
@@ -136,11 +137,11 @@ impl Target {
                 export_folder(memory, sessions, path, options, &progress).map(report_files(path))
             }
             Target::Table(path, table) => {
-                write_table(memory, sessions, *table, path, &tables, &mut table_progress)
+                export_table(memory, sessions, *table, path, &tables, &mut table_progress)
                     .map(report_tables(path))
             }
             Target::Tables(path) => {
-                write_tables(memory, sessions, path, &tables, &mut table_progress)
+                export_tables(memory, sessions, path, &tables, &mut table_progress)
                     .map(report_tables(path))
             }
         };
@@ -153,7 +154,7 @@ impl Target {
 fn is_folder_name(path: &Path) -> bool {
     // Without a slash at its end, for which the system finds no file.
     let path: PathBuf = path.components().collect();
-    !path.is_file() && path.as_os_str() != "-"
+    (path.is_dir() || !path.exists()) && path.as_os_str() != "-"
 }
 
 fn ends_with_separator(path: &Path) -> bool {

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
 use super::{output, turn};
 use crate::environment::{Environment, Outcome, claude_id, claude_path};
 use crate::streams::on_terminal;
@@ -118,4 +120,76 @@ fn an_output_whose_name_is_no_text_is_written() {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert!(path.exists());
     }
+}
+
+#[test]
+fn sessions_whose_ids_look_alike_have_files_of_their_own() {
+    let environment = Environment::new();
+    for (number, id) in ["a/b", "a\nb", "a%0Ab"].into_iter().enumerate() {
+        let time = format!("2026-02-03T04:05:{number:02}.000Z");
+        let content = json!([{"type": "input_text", "text": format!("question {number}")}]);
+        let lines = [
+            json!({"timestamp": time, "type": "session_meta", "payload": {"id": id, "timestamp": time, "cwd": "/work/shop"}}),
+            json!({"timestamp": time, "type": "response_item", "payload": {"type": "message", "role": "user", "content": content}}),
+        ];
+        let path = format!(
+            ".codex/sessions/2026/02/03/rollout-2026-02-03T04-05-{number:02}-{}.jsonl",
+            claude_id(1)
+        );
+        environment.write(&path, format!("{}\n{}\n", lines[0], lines[1]));
+    }
+    environment.sweep();
+    let folder = output(&environment, "columns");
+    let report = environment.json(&["export", "-o", &folder]);
+    assert_eq!(report["written"], 3, "{report}");
+    let report = environment.json(&["export", "-o", &folder]);
+    assert_eq!(report["unchanged"], 3, "{report}");
+    let shown = environment.json(&["inspect", &folder]);
+    let names: Vec<&String> = shown["sessions"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["a\nb", "a%0Ab", "a_b"]);
+}
+
+#[test]
+fn an_output_that_is_neither_a_file_nor_a_folder_is_refused() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    environment.sweep();
+    for path in ["/dev/null", "/dev/null/"] {
+        for format in ["h5", "parquet"] {
+            let outcome = environment.run(&["export", "-o", path, "--format", format]);
+            assert_eq!(outcome.code, 2, "{path}: {}", outcome.stderr);
+            let message = format!("{path} is not the name of a columnar file");
+            assert!(outcome.stderr.contains(&message), "{}", outcome.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_file_has_the_table_that_was_asked_for() {
+    let environment = Environment::new();
+    environment.write(&claude_path(1), turn(1));
+    environment.sweep();
+    for (table, rows) in [
+        ("sessions", 1),
+        ("events", 4),
+        ("tool_calls", 1),
+        ("usage", 1),
+    ] {
+        let file = output(&environment, &format!("{table}.parquet"));
+        let export = ["export", "-o", &file, "--table", table];
+        assert_eq!(environment.json(&export)["rows_written"], rows, "{table}");
+        let shown = environment.run(&["inspect", &file]).stdout;
+        let summary = format!("{table}: 1 session, {rows} row");
+        assert!(shown.starts_with(&summary), "{shown}");
+    }
+    let file = output(&environment, "none.parquet");
+    let outcome = environment.run(&["export", "-o", &file, "--table", "calls"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(
+        outcome
+            .stderr
+            .contains("sessions, events, tool_calls, usage"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -247,3 +247,19 @@ fn tables_of_a_session_whose_id_is_a_secret_are_replaced() {
         assert_eq!(has_secret, redact == "off", "{redact} {turns}");
     }
 }
+
+#[test]
+fn a_log_whose_name_is_an_assignment_of_a_key_comes_back() {
+    let environment = Environment::new();
+    let name = format!("API_KEY={}", "a1B2c3D4e5".repeat(4));
+    let path = format!(".claude/projects/-work-shop/{name}.jsonl");
+    let log = environment.write(&path, turn(1));
+    let file = output(&environment, "all.h5");
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+    let (text, _) = text_of(file.as_ref());
+    assert!(!text.contains("a1B2c3D4e5"), "{text}");
+    let other = Environment::new();
+    other.json(&["sweep", &file]);
+    let shown = other.run(&["show", &claude_id(1), "--full"]);
+    assert!(shown.stdout.contains("I look."), "{}", shown.stderr);
+}

@@ -276,3 +276,101 @@ fn tail_and_sweep_say_what_they_want() {
         1
     );
 }
+
+#[test]
+fn bad_files_do_not_keep_good_ones_from_being_read() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let folder = output(&environment, "columns");
+    let good = output(&environment, "columns/good.h5");
+    std::fs::create_dir(&folder).unwrap();
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &good]);
+    let bytes = std::fs::read(&good).unwrap();
+    let cut = output(&environment, "columns/cut.h5");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let text = output(&environment, "columns/text.h5");
+    std::fs::write(&text, "no columns").unwrap();
+    let store = Environment::new();
+    for command in [
+        &["inspect", &folder, "--json"][..],
+        &["sweep", &folder, "--json", "--dry-run"],
+        &["sweep", &folder, "--json"],
+        &["sweep", &good, &cut, &text, "--json"],
+    ] {
+        let outcome = store.run(command);
+        assert_eq!(outcome.code, 1, "{command:?}: {}", outcome.stderr);
+        let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let problems = report["problems"].as_array().unwrap();
+        assert_eq!(problems.len(), 2, "{command:?}: {report}");
+        for (problem, path) in problems.iter().zip([&cut, &text]) {
+            assert_eq!(problem["path"], json!(path));
+            assert!(outcome.stderr.contains(path.as_str()), "{}", outcome.stderr);
+            let reason = problem["reason"].as_str().unwrap();
+            assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
+        }
+    }
+    assert!(
+        store
+            .run(&["show", &claude_id(1)])
+            .stdout
+            .contains("I look")
+    );
+    let outcome = store.run(&["inspect", &folder]);
+    assert!(outcome.stdout.contains(&claude_id(1)), "{}", outcome.stdout);
+    std::fs::remove_file(&good).unwrap();
+    for command in ["inspect", "sweep"] {
+        let outcome = store.run(&[command, &folder]);
+        assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&text), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn bad_tables_do_not_keep_good_ones_from_being_shown() {
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let folder = output(&environment, "tables");
+    let convert = ["convert", log.to_str().unwrap(), "-o", &folder, "--format"];
+    environment.json(&[&convert[..], &["parquet"]].concat());
+    let bad = format!("{folder}/usage/month=2026-02/part-2026-02-03.parquet");
+    std::fs::write(&bad, "no table").unwrap();
+    for has_sessions in [false, true] {
+        if has_sessions {
+            environment.json(&[&convert[..], &["h5"]].concat());
+        }
+        let outcome = environment.run(&["inspect", &folder, "--json"]);
+        assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&bad), "{}", outcome.stderr);
+        let shown: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(shown["tables"].as_array().unwrap().len(), 3, "{shown}");
+        assert_eq!(shown["problems"][0]["path"], json!(bad), "{shown}");
+        assert_eq!(shown["totals"]["sessions"] == 1, has_sessions, "{shown}");
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_imported_is_a_problem() {
+    use backstory_columnar::{Message, SessionColumns, WriteOptions, write_sessions};
+    let environment = Environment::new();
+    let log = environment.write(&claude_path(1), turn(1));
+    let file = output(&environment, "all.h5");
+    environment.json(&["convert", log.to_str().unwrap(), "-o", &file]);
+    let mut session = SessionColumns {
+        id: "rows-only".to_string(),
+        messages: vec![Message {
+            seq: 1,
+            ..Message::default()
+        }],
+        ..SessionColumns::default()
+    };
+    session.attributes.agent = "codex".to_string();
+    let options = WriteOptions::default();
+    write_sessions(file.as_ref(), "test", [Ok(session)], &options).unwrap();
+    let outcome = environment.run(&["sweep", &file, "--json"]);
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(report["problems"][0]["path"], json!(file), "{report}");
+    let reason = report["problems"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("rows-only"), "{reason}");
+    assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
+}

@@ -38,7 +38,7 @@ pub struct TableReport {
 
 /// Writes one table of these sessions into a file. A file that is there already must be of the same table. It is replaced if any of these
 /// sessions is new or changed, and keeps the rows of its other sessions.
-pub fn write_table(
+pub fn export_table(
     memory: &Memory,
     sessions: &[SessionRow],
     table: Table,
@@ -53,7 +53,7 @@ pub fn write_table(
     planner.rename_redacted(&mut old)?;
     let mut report = TableReport::default();
     match planner.plan_file(table, file, old.as_ref())? {
-        Some(plan) => write_parts(memory, vec![plan], options.now, progress, &mut report)?,
+        Some(plan) => write_parts(memory, vec![plan], options, progress, &mut report)?,
         None => report.files_unchanged += 1,
     }
     Ok(report)
@@ -62,7 +62,7 @@ pub fn write_table(
 /// Writes all tables of these sessions into a folder, which may have some already: of those, only the parts are written whose sessions
 /// changed. Sessions that such a part has and that are not among these are read from the memory, too; rows of one that the memory does not have
 /// are copied.
-pub fn write_tables(
+pub fn export_tables(
     memory: &Memory,
     sessions: &[SessionRow],
     folder: &Path,
@@ -94,7 +94,7 @@ pub fn write_tables(
     let is_kept = |(_, path, _): &&OldPart| !replaced.contains(path.as_path());
     report.files_unchanged = old.iter().filter(is_kept).count() as u64;
     for plans in [Vec::from_iter(unlisted), parts] {
-        write_parts(memory, plans, options.now, progress, &mut report)?;
+        write_parts(memory, plans, options, progress, &mut report)?;
     }
     Ok(report)
 }
