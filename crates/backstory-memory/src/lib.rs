@@ -175,10 +175,10 @@ pub use read::{
 };
 pub use redaction::redact_name;
 pub use search::{
-    Answer, Atom, CONFIDENT, Clause, FIELDS, Hit, IndexHealth, IndexReport, Mode, ModeScore,
+    Atom, CONFIDENT, Clause, FIELDS, HitRecord, IndexHealth, IndexReport, Mode, ModeScore,
     ModeScores, Query, RetrievalScore, RetrievalSummary, ScoredQuery, Search, SearchAnswer,
-    SearchFilter, SearchHit, SearchOptions, SearchRequest, Snippet, parse_meta_filters,
-    project_filter,
+    SearchFilter, SearchHit, SearchOptions, SearchRecord, SearchRequest, Snippet,
+    parse_meta_filters, project_filter,
 };
 pub use setup::{
     PluginInstall, PluginOutcome, PluginRefused, SetupOptions, SetupOutcome, SetupStatus,

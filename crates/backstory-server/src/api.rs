@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::http::{Request, response};
 use super::place::{Identity, identity};
-use super::question::SearchQuestion;
+use super::question::read_search;
 use super::shared::Shared;
 use crate::host::{ContextRequest, Host, Refusal};
 
@@ -50,11 +50,22 @@ impl<'a> Answers<'a> {
     fn search(&mut self, request: &Request) -> Result<Value, Refusal> {
         let host = &*self.shared.host;
         let memory = self.memory.reader(host)?;
-        let question = SearchQuestion::parse(&request.parameters)?;
-        match question.answer(memory, host)? {
-            Some(answer) => in_order(answer),
-            None => Err(Refusal::new(409, "the index or the vectors are lost")),
+        let search = read_search(request, host)?;
+        let started = Instant::now();
+        let answer = memory
+            .search()
+            .answer(&search, host.now(), &host.zone(), &mut |_, _| {});
+        let answer = answer.map_err(|error| host.refuse(error))?;
+        if search.for_search {
+            // It searches and rebuilds them itself.
+            if answer.index_is_lost || answer.vectors_are_lost {
+                return Err(Refusal::new(409, "the index or the vectors are lost"));
+            }
+            return in_order(answer.taking(started.elapsed()));
         }
+        let event = answer.query_event(false, host.now()).with("by", "worker");
+        log_event(host.store(), &event.taking(started.elapsed()));
+        in_order(answer.without_terminal_parts().taking(started.elapsed()))
     }
 
     /// The context of a new session in a folder.

@@ -46,7 +46,7 @@ fn answers_can_be_read_back() {
     }
     let query = Query::parse("test agent:codex -flaky");
     let found = memory.search().run(&query, &SearchOptions::default());
-    check(&SearchAnswer::new(&memory, &found.unwrap()));
+    check(&SearchRecord::new(&memory, &found.unwrap()));
     check(&query);
 }
 
