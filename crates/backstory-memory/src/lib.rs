@@ -70,6 +70,7 @@ mod derive;
 mod digest;
 mod error;
 mod event_log;
+mod examine;
 mod git;
 mod hidden;
 mod import;
@@ -147,6 +148,7 @@ pub use error::{Error, Result};
 pub use event_log::{
     EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
 };
+pub use examine::{AgentHooks, Examination, ExamineOptions, Finding, HookStatus, Repair};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
 pub use import::discover::{Found, Problem, ProvidedLog, Sources};
