@@ -70,6 +70,9 @@ pub enum Error {
         /// The one asked for.
         turn: TurnNo,
     },
+    /// What stands behind the `#` of a session is no turn.
+    #[error("{0:?} is no turn")]
+    InvalidTurn(String),
     /// No pattern has an id that begins with this.
     #[error("no pattern has an id that begins with {0:?}")]
     UnknownPattern(String),

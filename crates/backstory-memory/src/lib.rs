@@ -136,7 +136,7 @@ pub use code::{
     CodeReport, CodeRowFilter, FileScan, FileState, FileSymbols, LifeEvent, MappedFile,
     MappedSymbol, MissingFile, OutlineList, RunCall, SeenFile, SkippedFile, SnapshotSource,
     SourceFolder, SourceOutline, StoredFiles, SymbolHistories, SymbolLife, SymbolPlace,
-    TurnChanges, call_graph, last_name, repository_around, scan_file, scan_folder,
+    TurnChanges, repository_around, scan_file, scan_folder,
 };
 pub use context::{
     Context, ContextBuilder, ContextOptions, ContextScore, ContextTrial, Layer, LayerTokens,
@@ -145,9 +145,7 @@ pub use context::{
 pub use derive::{EventSink, FollowReport};
 pub use digest::{Digest, DigestRecord, FileChange, Outcome, SessionSummary, Statement};
 pub use error::{Error, Result};
-pub use event_log::{
-    EventType, LogEvent, MAX_REMEMBERED_HITS, OpenedHit, log_event, log_events, opened_hit,
-};
+pub use event_log::{EventLog, EventType, LogEvent};
 pub use examine::{AgentHooks, Examination, ExamineOptions, Finding, HookStatus, Repair};
 pub use git::{find_program, worktree_root};
 pub use hidden::{escape_json, harmless, is_hidden, one_line};
@@ -165,9 +163,8 @@ pub use observe::{
 pub use path_text::{container_of_log, file_of_log};
 pub use patterns::{
     Catalogue, CatalogueRecord, Change, Entry, Evidence, EvidenceRecord, MeasuredPattern,
-    MeasuredSession, Measurement, MeasurementList, Pattern, PatternFilter, PatternKind,
-    PatternList, PatternRecord, Patterns, Publication, Published, Seen, Share, Status, Unpublished,
-    Verdict, find_pattern, measure, publish, unpublish,
+    Measurement, MeasurementList, Pattern, PatternFilter, PatternKind, PatternList, PatternRecord,
+    Patterns, Publication, PublishTarget, Published, Seen, Share, Status, Unpublished, Verdict,
 };
 pub use random::random_key;
 pub use read::{
@@ -195,7 +192,7 @@ pub use summarize::{
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;
 pub use time_text::parse_time;
-pub use upkeep::agent_logs::{AgentFiles, LogDeletion, Retention, log_deletions, retention};
+pub use upkeep::agent_logs::{AgentFiles, KeptLogs, LogDeletion};
 pub use upkeep::forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
     Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,

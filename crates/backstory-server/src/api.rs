@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use backstory_memory::{
-    AnswerRows, DigestRecord, Memory, TimeMs, WithDamage, escape_json, log_event,
+    AnswerRows, DigestRecord, EventLog, Memory, TimeMs, WithDamage, escape_json,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ impl<'a> Answers<'a> {
             return in_order(answer.taking(started.elapsed()));
         }
         let event = answer.query_event(false, host.now()).with("by", "worker");
-        log_event(host.store(), &event.taking(started.elapsed()));
+        EventLog::of_store(host.store()).append(&[event.taking(started.elapsed())]);
         in_order(answer.without_terminal_parts().taking(started.elapsed()))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Answers<'a> {
         let started = Instant::now();
         let context = host.build_context(memory, &asked)?;
         let event = context.budget_event(host.now()).taking(started.elapsed());
-        log_event(host.store(), &event);
+        EventLog::of_store(host.store()).append(&[event]);
         let damage = memory.upkeep().take_damage();
         memory.upkeep().note_damage(&damage);
         in_order(WithDamage::new(context, &damage))

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::trusted::sources_of_named_log;
 use backstory_memory::{
-    Capture, Captured, DrainLimits, EventType, LogEvent, Memory, SessionId, log_event, log_events,
+    Capture, Captured, DrainLimits, EventLog, EventType, LogEvent, Memory, SessionId,
 };
 use backstory_redact::Redactor;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(call: &Call) {
                 event.session_id.clone_from(&session);
                 event.agent = Some(capture.input.agent.name.to_string());
             }
-            log_events(&setting.store, &events);
+            EventLog::of_store(&setting.store).append(&events);
         }
         Err(unreadable) => {
             if watchdog.bytes() >= MOST_INPUT as u64 {
@@ -95,7 +95,7 @@ pub(crate) fn run(call: &Call) {
                 .taking(started.elapsed())
                 .failed(Some(unreadable.to_string()));
             event.agent.clone_from(&call.agent);
-            log_event(&setting.store, &event);
+            EventLog::of_store(&setting.store).append(&[event]);
         }
     }
     leave();

@@ -31,7 +31,8 @@ mod trees;
 
 pub(crate) use edit_reader::EditReader;
 pub(crate) use fresh_edits::{FreshEdits, source_edits};
-pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace, call_graph, last_name};
+pub(crate) use graph::last_name;
+pub use graph::{CallEdge, CallGraph, RunCall, SymbolPlace};
 pub(crate) use history::{history_beginning, renew_history};
 pub use live::Seen as SeenFile;
 pub use query::{ChangeFilter, ChangedSymbol, FileSymbols, LifeEvent, SymbolLife, TurnChanges};

@@ -19,7 +19,7 @@ use crate::models::EmbeddingState;
 use crate::patterns::Catalogue;
 use crate::search::IndexHealth;
 use crate::trusted::check_store_folder;
-use crate::upkeep::agent_logs::{LogDeletion, Retention, log_deletions, retention};
+use crate::upkeep::agent_logs::{KeptLogs, LogDeletion};
 use crate::{Memory, SetupOptions};
 
 pub use self::hooks::{AgentHooks, HookStatus};
@@ -139,7 +139,7 @@ pub struct Examination {
     /// Logs that were not read, or only in part.
     pub unread: Vec<UnreadLog>,
     /// The logs in the agents' folders compared with what is stored.
-    pub retention: Retention,
+    pub kept_logs: KeptLogs,
     /// Agents that delete their logs, with the days that are left for the oldest log that is not kept.
     pub deletions: Vec<(LogDeletion, Option<i64>)>,
     /// Hooks of each agent.
@@ -155,7 +155,7 @@ pub struct Examination {
 impl Examination {
     /// Examines the store in a folder and everything around it. Damage is noted for the next sweep.
     pub fn of_store(home: &Path, options: &ExamineOptions<'_>) -> Self {
-        let deletions = log_deletions(options.places).into_iter();
+        let deletions = LogDeletion::all(options.places).into_iter();
         let mut found = Examination {
             deletions: deletions.map(|deletion| (deletion, None)).collect(),
             ..Examination::default()
@@ -195,16 +195,16 @@ impl Examination {
         }
         self.examine_catalogue(options.catalogue);
         self.examine_capture(memory.as_ref(), options)?;
-        self.retention = retention(memory.as_ref(), home, options.sources)?;
+        self.kept_logs = KeptLogs::compare(memory.as_ref(), home, options.sources)?;
         for (deletion, days_left) in &mut self.deletions {
-            let mut agents = self.retention.agents.iter();
+            let mut agents = self.kept_logs.agents.iter();
             let of_agent = agents.find(|found| found.agent == deletion.agent.name);
             let oldest = of_agent.and_then(|found| found.oldest_unkept_at);
             *days_left = oldest.map(|oldest| deletion.days_left(oldest, options.now));
         }
         let unread = self.unread.iter().cloned().map(Finding::UnreadLog);
         self.findings.extend(unread);
-        let problems = self.retention.problems.iter();
+        let problems = self.kept_logs.problems.iter();
         let is_new = |problem: &&Problem| self.unread.iter().all(|log| log.path != problem.path);
         let problems = problems.filter(is_new).cloned();
         self.findings

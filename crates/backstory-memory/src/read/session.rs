@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use backstory_event::StreamId;
+use backstory_event::{StreamId, TurnNo};
 use backstory_store::{EventRange, SessionRow, StreamRow};
 
 use super::messages::Messages;
 use super::records::Events;
 use crate::Memory;
 use crate::Sessions;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A session of a memory.
 ///
@@ -53,6 +53,22 @@ impl<'m> Sessions<'m> {
     /// Returns the session whose id begins with this text; an error when there is none or more than one.
     pub fn find(&self, prefix: &str) -> Result<Session<'m>> {
         Ok(self.open(self.row(prefix)?))
+    }
+
+    /// Returns the session, and the turn of it, that SESSION or SESSION#TURN names. Ids may have `#` in them: a whole id is no turn of
+    /// another.
+    pub fn find_turn(&self, text: &str) -> Result<(Session<'m>, Option<TurnNo>)> {
+        let whole = self.find(text);
+        let Some((id, turn)) = text.rsplit_once('#') else {
+            return Ok((whole?, None));
+        };
+        match (whole, turn.parse().map(TurnNo::last_of)) {
+            (Ok(session), _) if session.row.session == text => Ok((session, None)),
+            (_, Ok(turn)) => Ok((self.find(id)?, Some(turn))),
+            // The beginning of an id.
+            (Ok(session), Err(_)) => Ok((session, None)),
+            (Err(_), Err(_)) => Err(Error::InvalidTurn(turn.to_string())),
+        }
     }
 
     /// Returns the session of a row of [`Sessions::list`].

@@ -7,6 +7,7 @@ use backstory_store::{AnswerRows, Damage, Rereading, Store, Verification};
 
 use crate::Upkeep;
 use crate::error::Result;
+use crate::import::discover::Problem;
 use crate::path_text::path_from_text;
 use crate::trusted::open_regular;
 
@@ -43,6 +44,23 @@ impl Upkeep<'_> {
     /// Damage that was met since the last call, while events were read.
     pub fn take_damage(&self) -> Vec<Damage> {
         self.memory.store.take_damage()
+    }
+
+    /// Returns what every sweep names until it is mended: logs that captures name and that are not trusted, damage that was met, and
+    /// damaged captures. Those have no other copy, so nothing else may read them for long.
+    pub fn take_problems(&self) -> Result<Vec<Problem>> {
+        let mut problems = self.memory.captures().refused_logs()?;
+        let mut damage = self.take_damage();
+        for found in self.memory.captures().damaged()? {
+            if !damage.contains(&found) {
+                damage.push(found);
+            }
+        }
+        problems.extend(damage.into_iter().map(|damage| Problem {
+            path: self.memory.home.join("backstory.db"),
+            reason: damage.to_string(),
+        }));
+        Ok(problems)
     }
 
     /// Remembers damage for the next sweep, which reads it again from the agents' logs. A store that cannot be written to is left as

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{Memory, Surroundings, log_event};
+use backstory_memory::{EventLog, Memory, Surroundings};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;
@@ -44,7 +44,7 @@ pub(super) fn run(setting: &Setting, arguments: &ContextArgs) -> Result<(), Erro
     let started = Instant::now();
     let context = memory.context().build(&options)?;
     let event = context.budget_event(now()).taking(started.elapsed());
-    log_event(&setting.store, &event);
+    EventLog::of_store(&setting.store).append(&[event]);
     let damage = memory.upkeep().take_damage();
     if arguments.json {
         print_answer(&context, &damage)?;

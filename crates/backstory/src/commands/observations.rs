@@ -4,11 +4,10 @@ use std::io::Write;
 use std::time::Instant;
 
 use backstory_memory::{
-    AnswerRows, EventType, LogEvent, Observation, ObservationList, count_tokens, log_event,
+    AnswerRows, EventLog, EventType, LogEvent, Observation, ObservationList, count_tokens,
 };
 
 use super::damage::{find_damage, print_answer, report_damage};
-use super::show::find_session_turn;
 use crate::cli::{ObservationsArgs, Size};
 use crate::error::{Error, ErrorKind};
 use crate::output::{BOLD, DIM, harmless, stdout};
@@ -16,7 +15,7 @@ use crate::setting::{Setting, now};
 
 pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
+    let (session, turn) = memory.sessions().find_turn(&arguments.session)?;
     let started = Instant::now();
     let mut observations = session.observations(turn)?;
     let session = session.row();
@@ -35,7 +34,7 @@ pub(super) fn run(setting: &Setting, arguments: &ObservationsArgs) -> Result<(),
         .with("observations", observations.len())
         .taking(started.elapsed());
     event.tokens_out = Some(tokens.sum::<usize>() as u64);
-    log_event(&setting.store, &event);
+    EventLog::of_store(&setting.store).append(&[event]);
     let damage = find_damage(&memory, &AnswerRows::SessionWithNotes(session.id))?;
     if arguments.json {
         print_answer(ObservationList::new(session, &observations), &damage)?;

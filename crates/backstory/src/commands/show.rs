@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::{
-    AnswerRows, Damage, EventRange, EventType, EventView, Kind, LogEvent, Memory, Session,
-    SessionRow, StoreError, StreamRow, WithDamage, log_event, opened_hit,
+    AnswerRows, Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow,
+    StoreError, StreamRow, WithDamage,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ const LONG_COMMAND: usize = 390;
 
 pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> {
     let memory = setting.memory()?;
-    let (session, turn) = find_session_turn(&memory, &arguments.session)?;
+    let (session, turn) = memory.sessions().find_turn(&arguments.session)?;
     let format = if arguments.json {
         Format::Json
     } else {
@@ -40,7 +40,7 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     if format == Format::Original {
         return original(&memory, &session, turn);
     }
-    log_opened(setting, session.row(), turn);
+    EventLog::of_store(&setting.store).append_opened(&session.row().session, turn, now());
     if arguments.turns {
         if format != Format::Json {
             return Err(Error::usage("--turns prints JSON only").hint("add --json"));
@@ -79,19 +79,6 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     report_damage(&memory, &damage)
 }
 
-/// Logs which hit of a search this is, if it follows one.
-fn log_opened(setting: &Setting, session: &SessionRow, turn: Option<TurnNo>) {
-    let at = now();
-    if let Some(hit) = opened_hit(&setting.store, &session.session, turn, at) {
-        let event = LogEvent::new(EventType::SearchResult, at)
-            .in_session(Some(&hit.session))
-            .with("session", hit.session.as_str())
-            .with("turn", hit.turn.map(TurnNo::get))
-            .with("rank", hit.rank);
-        log_event(&setting.store, &event);
-    }
-}
-
 /// Says so when there is less to show than there was.
 fn tell_evicted(session: &SessionRow, events: &[EventView<'_>]) {
     let first = events.first().map(|event| event.seq);
@@ -107,25 +94,6 @@ fn evicted(session: &SessionRow) -> String {
         local_time(session.evicted_at),
         session.session
     )
-}
-
-/// Finds a session and maybe a turn of it by SESSION or SESSION#TURN. Ids may have `#` in them: a whole id is no turn of another.
-pub(super) fn find_session_turn<'m>(
-    memory: &'m Memory,
-    text: &str,
-) -> Result<(Session<'m>, Option<TurnNo>), Error> {
-    let whole = memory.sessions().find(text);
-    let Some((id, turn)) = text.rsplit_once('#') else {
-        return Ok((whole?, None));
-    };
-    match (whole, turn.parse().map(TurnNo::last_of)) {
-        (Ok(session), _) if session.row().session == text => Ok((session, None)),
-        (_, Ok(turn)) => Ok((memory.sessions().find(id)?, Some(turn))),
-        // The beginning of an id.
-        (Ok(session), Err(_)) => Ok((session, None)),
-        (Err(_), Err(_)) => Err(Error::usage(format!("{turn:?} is no turn"))
-            .hint("write SESSION#3 for the third turn of a session")),
-    }
 }
 
 /// Gives the files of a session back as they are stored.

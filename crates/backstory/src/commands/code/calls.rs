@@ -1,12 +1,12 @@
 //! `calls`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
 use backstory_memory::{
-    CallEdge, CallList, Damage, Memory, RunCall, SourceOutline, call_graph, repository_around,
+    CallEdge, CallGraph, CallList, Damage, Memory, RunCall, SourceOutline, repository_around,
     scan_file,
 };
 
@@ -92,22 +92,13 @@ impl Searched {
 
     /// Shows the calls that are asked for; false if there are none.
     fn show(&self, runs: &[RunCall], arguments: &CallsArgs) -> Result<bool, Error> {
-        let graph = call_graph(&self.files, runs);
-        let found = match &arguments.name {
-            None => graph.edges.iter().collect(),
-            Some(name) => {
-                let mut found = Vec::new();
-                if !arguments.callees {
-                    found.extend(graph.callers(name, arguments.depth));
-                }
-                if !arguments.callers {
-                    found.extend(graph.callees(name, arguments.depth));
-                }
-                let mut seen = HashSet::new();
-                found.retain(|edge| seen.insert(std::ptr::from_ref(edge.call)));
-                found
-            }
-        };
+        let graph = CallGraph::new(&self.files, runs);
+        let found = graph.calls_around(
+            arguments.name.as_deref(),
+            !arguments.callees,
+            !arguments.callers,
+            arguments.depth,
+        );
         if found.is_empty() {
             return Ok(false);
         }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use backstory_memory::{
-    CallStatistics, ChangeStatistics, FileState, SymbolChangeKind, call_graph, repository_around,
+    CallGraph, CallStatistics, ChangeStatistics, FileState, SymbolChangeKind, repository_around,
 };
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};
@@ -23,7 +23,7 @@ pub(in crate::commands) fn run(setting: &Setting, arguments: &ReportArgs) -> Res
         Some(memory) => memory.code().run_calls(root)?,
         None => Vec::new(),
     };
-    let graph = call_graph(&files, &runs);
+    let graph = CallGraph::new(&files, &runs);
     if arguments.mermaid {
         let states = match &memory {
             Some(memory) => memory

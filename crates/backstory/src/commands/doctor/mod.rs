@@ -131,8 +131,8 @@ impl<'a> DoctorReport<'a> {
                 json!({"name": name, "embedded": state.embedded, "pending": state.pending()})
             }),
             "roots": roots.collect::<Vec<_>>(),
-            "agents": self.found.retention.agents,
-            "unkept": self.found.retention.unkept,
+            "agents": self.found.kept_logs.agents,
+            "unkept": self.found.kept_logs.unkept,
             "days_left": self.pending_deletions.iter().map(|(_, days)| days).min(),
             "deletions": deletions.collect::<Vec<_>>(),
             "skipped": skipped.collect::<Vec<_>>(),
@@ -172,7 +172,7 @@ impl<'a> DoctorReport<'a> {
             let there = if root.exists() { "" } else { " (not there)" };
             writeln!(out, "  {agent:<12} {}{DIM}{there}{DIM:#}", root.display())?;
         }
-        for found in &self.found.retention.agents {
+        for found in &self.found.kept_logs.agents {
             let files = counted(found.files, "file");
             let mut line = format!("{files}, {}", short_bytes(found.bytes));
             if self.store_problem.is_none() {
@@ -196,7 +196,7 @@ impl<'a> DoctorReport<'a> {
             writeln!(out, "  {:<12} {line}", found.agent)?;
         }
         if !self.pending_deletions.is_empty() {
-            let count = self.found.retention.unkept.len() as u64;
+            let count = self.found.kept_logs.unkept.len() as u64;
             let verb = if count == 1 { "has" } else { "have" };
             let unkept = counted(count, "file");
             writeln!(

@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    Catalogue, Damage, Entry, Memory, Pattern, PatternList, PatternRecord, find_pattern,
-};
+use backstory_memory::{Catalogue, Damage, Entry, Memory, Pattern, PatternList, PatternRecord};
 
 use crate::cli::PatternsListArgs;
 use crate::commands::damage::print_answer;
@@ -71,7 +69,7 @@ pub(super) fn show(
     id: &str,
     json: bool,
 ) -> Result<(), Error> {
-    let id = find_pattern(id, super::curate::ids(patterns, catalogue))?;
+    let id = catalogue.find(id, patterns)?;
     let pattern = patterns.iter().find(|pattern| pattern.id == id);
     let entry = catalogue.entry(id);
     if json {

@@ -8,7 +8,7 @@ mod question;
 
 use std::time::Instant;
 
-use backstory_memory::{EventType, LogEvent, Memory, SearchRecord, SearchRequest, log_event};
+use backstory_memory::{EventLog, EventType, LogEvent, Memory, SearchRecord, SearchRequest};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ pub(super) fn run(setting: &Setting, arguments: &SearchArgs) -> Result<(), Error
         let _ =
             Memory::open(&setting.store).and_then(|memory| memory.upkeep().remember_told("models"));
     }
-    log_event(&setting.store, &event);
+    EventLog::of_store(&setting.store).append(&[event]);
     let _ = rebuild(setting, &answer);
     if answer.hits.is_empty() {
         Err(Error::silent())
@@ -85,7 +85,7 @@ fn log_failure(setting: &Setting, arguments: &SearchArgs, error: &Error) {
             ErrorKind::NotFound | ErrorKind::Silent => "not found",
             _ => "internal",
         }));
-    log_event(&setting.store, &event);
+    EventLog::of_store(&setting.store).append(&[event]);
 }
 
 fn search_here(setting: &Setting, request: &SearchRequest) -> Result<SearchRecord, Error> {
