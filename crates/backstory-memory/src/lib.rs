@@ -184,10 +184,10 @@ pub use setup::{
     make_plugin, set_up, tear_down,
 };
 pub use summarize::{
-    Better, CompressOptions, CompressProgress, CompressRecord, CompressReport, CompressScope,
-    CompressState, CompressStateRecord, DryCompress, Endpoint, Evaluation, EvaluationRecord,
-    LatencyRecord, ModelRecord, ModelScores, PendingItems, Price, Retry, Summaries, TierRecord,
-    TierScores,
+    Better, Endpoint, Evaluation, EvaluationRecord, LatencyRecord, ModelRecord, ModelScores,
+    PendingItems, Price, Retry, Summaries, SummarizeOptions, SummarizePlan, SummarizeProgress,
+    SummarizeRecord, SummarizeReport, SummarizeScope, SummarizeState, SummarizeStateRecord,
+    TierRecord, TierScores,
 };
 pub use temporary::TemporaryFolder;
 pub use text::rfc3339;

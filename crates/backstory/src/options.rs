@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use backstory_memory::{
-    CompressOptions, CompressScope, ContextOptions, Endpoint, ImportOptions, LogAgent, Occasion,
-    RetainOptions, Retry, Sources, Surroundings, random_key,
+    ContextOptions, Endpoint, ImportOptions, LogAgent, Occasion, RetainOptions, Retry, Sources,
+    SummarizeOptions, SummarizeScope, Surroundings, random_key,
 };
 use backstory_redact::Redactor;
 
@@ -94,14 +94,14 @@ impl Setting {
     }
 
     /// Returns the options of summaries by language models.
-    pub(crate) fn compress_options(&self) -> CompressOptions<'static> {
+    pub(crate) fn compress_options(&self) -> SummarizeOptions<'static> {
         let compress = &self.config.compress;
-        CompressOptions {
+        SummarizeOptions {
             observations: compress.observations.0.clone(),
             summaries: compress.summaries.0.clone(),
             caps: compress.caps(),
             prices: compress.prices(),
-            scope: CompressScope::default(),
+            scope: SummarizeScope::default(),
             limit: 0,
             within: None,
             waits: true,

@@ -38,7 +38,7 @@ impl Search<'_> {
             .collect();
         for (ranked, head) in &mut ranked {
             let own = options.own_project.is_some() && options.own_project == head.project;
-            ranked.score *= standing(head.machine && !options.machines_count, own);
+            ranked.score *= standing(head.machine && !options.headless_count_fully, own);
         }
         ranked
             .sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(b.session.cmp(&a.session)));

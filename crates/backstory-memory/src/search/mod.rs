@@ -68,8 +68,8 @@ pub struct SearchOptions {
     pub filter: SearchFilter,
     /// The project that the user is in: its sessions come first.
     pub own_project: Option<String>,
-    /// Whether sessions that no person sat before count as much as others.
-    pub machines_count: bool,
+    /// True if headless sessions count as much as others.
+    pub headless_count_fully: bool,
     /// Maximum number of hits; 0 is no limit.
     pub limit: usize,
     /// Whether each turn is a hit of its own, and not only the best one of each session.

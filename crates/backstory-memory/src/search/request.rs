@@ -153,7 +153,7 @@ impl SearchRequest {
             each_turn: filter.sessions.is_some(),
             filter,
             own_project: folder.map(|folder| project_root(folder).to_string_lossy().into_owned()),
-            machines_count: self.all,
+            headless_count_fully: self.all,
             limit: self.limit,
             mode: self.mode,
             model: self.model.clone(),

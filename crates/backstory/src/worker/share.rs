@@ -48,5 +48,5 @@ pub(super) fn share(setting: &Setting, memory: &Memory) -> u64 {
         // Not a reason to fail for a round that did all else.
         let _ = memory.summaries().pause(now().plus_ms(PAUSE_MS));
     }
-    report.map_or(0, |report| report.observed + report.summarised)
+    report.map_or(0, |report| report.observed + report.summarized)
 }
