@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use backstory_memory::{
-    AnswerRows, DigestRecord, EventLog, Memory, TimeMs, WithDamage, escape_json,
-};
+use backstory_memory::digest::DigestRecord;
+use backstory_memory::upkeep::WithDamage;
+use backstory_memory::{AnswerRows, EventLog, Memory, TimeMs, escape_json};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Searches that clients ask for.
 
-use backstory_memory::SearchRequest;
+use backstory_memory::search::SearchRequest;
 use serde_json::{Map, Value, json};
 
 use crate::host::{Host, Refusal};

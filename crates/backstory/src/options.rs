@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use backstory_memory::{
-    ContextOptions, Endpoint, ImportOptions, LogAgent, Occasion, RetainOptions, Retry, Sources,
-    SummarizeOptions, SummarizeScope, Surroundings, random_key,
-};
+use backstory_memory::context::{ContextOptions, Occasion, Surroundings};
+use backstory_memory::summarize::{Endpoint, Retry, SummarizeOptions, SummarizeScope};
+use backstory_memory::{ImportOptions, LogAgent, RetainOptions, Sources, random_key};
 use backstory_redact::Redactor;
 
 use crate::config::{Redact, limits_of};

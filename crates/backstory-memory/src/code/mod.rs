@@ -29,6 +29,7 @@ mod teller;
 pub(crate) mod tests;
 mod trees;
 
+pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub(crate) use edit_reader::EditReader;
 pub(crate) use fresh_edits::{FreshEdits, source_edits};
 pub(crate) use graph::last_name;

@@ -11,6 +11,7 @@ use backstory_store::{
     Damage, DamagedPiece, Health, ItemState, SessionFilter, SkippedRow, Verification,
 };
 
+use crate::Memory;
 use crate::capture::Spool;
 use crate::error::{Error, Result};
 use crate::import::discover::{Problem, Sources};
@@ -18,9 +19,9 @@ use crate::import::unread::UnreadLog;
 use crate::models::EmbeddingState;
 use crate::patterns::Catalogue;
 use crate::search::IndexHealth;
+use crate::setup::SetupOptions;
 use crate::trusted::check_store_folder;
 use crate::upkeep::agent_logs::{KeptLogs, LogDeletion};
-use crate::{Memory, SetupOptions};
 
 pub use self::hooks::{AgentHooks, HookStatus};
 

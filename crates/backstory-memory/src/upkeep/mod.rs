@@ -7,6 +7,13 @@ pub(crate) mod retain;
 
 use std::path::Path;
 
+pub use agent_logs::{AgentFiles, KeptLogs, LogDeletion};
+pub use forget::{
+    Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
+    Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
+};
+pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
+
 use backstory_store::{Damage, Health, SkippedRow};
 use serde::{Deserialize, Serialize};
 

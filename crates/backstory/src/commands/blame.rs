@@ -4,7 +4,8 @@ use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use backstory_memory::{Blame, BlamedTurn, Memory};
+use backstory_memory::Memory;
+use backstory_memory::code::{Blame, BlamedTurn};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::BlameArgs;

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-use backstory_memory::{
-    Memory, SummarizePlan, SummarizeReport, SummarizeScope, SummarizeStateRecord,
+use backstory_memory::Memory;
+use backstory_memory::summarize::{
+    SummarizePlan, SummarizeReport, SummarizeScope, SummarizeStateRecord,
 };
 use serde::Serialize;
 

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use backstory_memory::{EventLog, Memory, Surroundings};
+use backstory_memory::context::Surroundings;
+use backstory_memory::{EventLog, Memory};
 
 use super::damage::{print_answer, report_damage};
 use crate::cli::ContextArgs;

@@ -1,6 +1,7 @@
 //! Damage behind an answer: the sound part is shown, then what is damaged is named and the command exits with 1.
 
-use backstory_memory::{AnswerRows, Damage, Memory, WithDamage};
+use backstory_memory::upkeep::WithDamage;
+use backstory_memory::{AnswerRows, Damage, Memory};
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind};

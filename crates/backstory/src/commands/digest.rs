@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    AnswerRows, Digest, FileChange, Memory, Outcome, SessionSummary, Statement,
-};
+use backstory_memory::digest::{Digest, FileChange, Outcome, SessionSummary, Statement};
+use backstory_memory::{AnswerRows, Memory};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::DigestArgs;

@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use backstory_memory::{
-    Forget, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, Leftover, Memory, ResumedForget,
-    SessionHead,
+use backstory_memory::upkeep::{
+    Forget, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, Leftover, ResumedForget,
 };
+use backstory_memory::{Memory, SessionHead};
 
 use super::sessions::project_filter;
 use super::sweep::drain_spool;

@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::time::Instant;
 
-use backstory_memory::{
-    AnswerRows, EventLog, EventType, LogEvent, Observation, ObservationList, count_tokens,
-};
+use backstory_memory::observe::{Observation, ObservationList};
+use backstory_memory::{AnswerRows, EventLog, EventType, LogEvent, count_tokens};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::{ObservationsArgs, Size};

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{ItemFilter, ItemState, Memory, QueueRecord, omitted_bytes};
+use backstory_memory::capture::{QueueRecord, omitted_bytes};
+use backstory_memory::{ItemFilter, ItemState, Memory};
 use serde_json::json;
 
 use super::damage::report_damage;

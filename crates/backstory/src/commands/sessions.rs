@@ -2,9 +2,9 @@
 
 use std::io::{IsTerminal, Write};
 
-use backstory_memory::{
-    AnswerRows, SessionFilter, SessionId, SessionList, SessionRow, parse_meta_filters,
-};
+use backstory_memory::read::SessionList;
+use backstory_memory::search::parse_meta_filters;
+use backstory_memory::{AnswerRows, SessionFilter, SessionId, SessionRow};
 
 use super::damage::{find_damage, print_answer, report_damage};
 use crate::cli::{FilterArgs, SessionsArgs};
@@ -103,5 +103,5 @@ fn cells(row: &SessionRow, id: String) -> [String; 8] {
 
 /// A folder as the project's root would be written, or a name as it is.
 pub(super) fn project_filter(text: &str) -> String {
-    backstory_memory::project_filter(text, None)
+    backstory_memory::search::project_filter(text, None)
 }

@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::{Seq, TimeMs, TurnNo};
+use backstory_memory::upkeep::WithDamage;
 use backstory_memory::{
     AnswerRows, Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow,
-    StoreError, StreamRow, WithDamage,
+    StoreError, StreamRow,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};

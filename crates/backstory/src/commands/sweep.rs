@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use backstory_memory::capture::DrainReport;
 use backstory_memory::{
-    CatchUp, CatchUpReport, DrainReport, ImportOptions, ImportReport, Memory, Problem, Progress,
-    Sources, dry_import,
+    CatchUp, CatchUpReport, ImportOptions, ImportReport, Memory, Problem, Progress, Sources,
+    dry_import,
 };
 use indicatif::ProgressBar;
 

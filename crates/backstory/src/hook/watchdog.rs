@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstory_memory::{Capture, EventLog, EventType, LogEvent, Spool, hook, random_key};
+use backstory_memory::capture::{Capture, Spool};
+use backstory_memory::{EventLog, EventType, LogEvent, hook, random_key};
 use backstory_redact::Redactor;
 
 use super::Call;

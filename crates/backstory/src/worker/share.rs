@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_memory::{EventLog, EventType, LogEvent, Memory, Retry};
+use backstory_memory::summarize::Retry;
+use backstory_memory::{EventLog, EventType, LogEvent, Memory};
 
 use crate::config::With;
 use crate::setting::{Setting, now};

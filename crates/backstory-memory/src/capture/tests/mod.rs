@@ -515,12 +515,12 @@ fn forgetting_takes_captures_along_and_none_comes_back() {
     let memory = &mut story.trial.memory;
     let sessions = memory
         .upkeep()
-        .to_forget(crate::Forget::Session(&id(SESSION)))
+        .to_forget(crate::upkeep::Forget::Session(&id(SESSION)))
         .unwrap();
     assert_eq!(
         memory
             .upkeep()
-            .forget(&sessions, &crate::ForgetPlaces::default(), &[])
+            .forget(&sessions, &crate::upkeep::ForgetPlaces::default(), &[])
             .unwrap()
             .proof
             .remains,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use backstory_event::{TimeMs, TurnNo};
 use serde_json::{Value, json};
 
+use crate::code::{ChangeFilter, CodeRowFilter};
 use crate::trial::{DAY, NOW, Trial, id};
-use crate::{ChangeFilter, CodeRowFilter};
 
 /// Where the agents work. It is not there.
 pub(crate) const ROOT: &str = "/home/ada/shop";

@@ -8,8 +8,10 @@ use backstory_event::{FileId, TimeMs};
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
+use crate::SymbolChangeKind;
+use crate::code::{CodeRowFilter, SeenFile};
 use crate::trial::id;
-use crate::{CodeRowFilter, Forget, SeenFile, SymbolChangeKind};
+use crate::upkeep::Forget;
 
 const SHOP: &str = "class Shop:\n    def pay(self, total):\n        return total\n\n    def close(self):\n        pass\n\n\ndef open_shop():\n    return Shop()\n";
 
@@ -357,7 +359,7 @@ fn what_a_forgotten_session_wrote_is_in_no_snapshot_of_others() {
         .trial
         .memory
         .upkeep()
-        .forget(&forgotten, &crate::ForgetPlaces::default(), &[])
+        .forget(&forgotten, &crate::upkeep::ForgetPlaces::default(), &[])
         .unwrap();
     assert!(!names(&bench).contains("zanzibar"));
     assert_eq!(bench.told(), ["11#1 mtill.py m:empty"]);

@@ -6,8 +6,14 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::super::Turn;
 use super::{read_folder, write_samples};
+use crate::code::ChangeFilter;
+use crate::context::Context;
+use crate::observe::ObservationList;
+use crate::search::{SearchRecord, SearchRequest};
 use crate::trial::NOW;
+use crate::upkeep::WithDamage;
 use crate::*;
 
 /// Checks that a value is the same after a way through JSON.

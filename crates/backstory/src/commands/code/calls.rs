@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use backstory_event::TimeMs;
-use backstory_memory::{
-    CallEdge, CallGraph, CallList, Damage, Memory, RunCall, SourceOutline, repository_around,
-    scan_file,
+use backstory_memory::code::{
+    CallEdge, CallGraph, CallList, RunCall, SourceOutline, repository_around, scan_file,
 };
+use backstory_memory::{Damage, Memory};
 
 use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, memory_if_any, scanned, shown, state_moment};

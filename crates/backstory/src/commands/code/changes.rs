@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{AnswerRows, ChangeFilter, ChangeList, Memory, SymbolKind, TurnChanges};
+use backstory_memory::code::{ChangeFilter, ChangeList, TurnChanges};
+use backstory_memory::{AnswerRows, Memory, SymbolKind};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;

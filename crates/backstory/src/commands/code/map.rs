@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use backstory_memory::{
-    Damage, FileState, Memory, Outline, OutlineList, SourceOutline, Symbol, scan_file,
-};
+use backstory_memory::code::{FileState, OutlineList, SourceOutline, scan_file};
+use backstory_memory::{Damage, Memory, Outline, Symbol};
 
 use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, moment, scanned, shown, state_moment};

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use backstory_memory::{
-    CallGraph, CallStatistics, ChangeStatistics, FileState, SymbolChangeKind, repository_around,
+use backstory_memory::SymbolChangeKind;
+use backstory_memory::code::{
+    CallGraph, CallStatistics, ChangeStatistics, FileState, repository_around,
 };
 
 use super::{known_languages, memory_if_any, mermaid::mermaid, moment, scanned, shown};

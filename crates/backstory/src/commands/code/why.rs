@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{Memory, SymbolHistories, SymbolKind, SymbolLife};
+use backstory_memory::code::{SymbolHistories, SymbolLife};
+use backstory_memory::{Memory, SymbolKind};
 
 use crate::cli::WhyArgs;
 use crate::commands::damage::{print_answer, report_damage};

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{Examination, HookStatus, ItemState};
+use backstory_memory::ItemState;
+use backstory_memory::examine::{Examination, HookStatus};
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;

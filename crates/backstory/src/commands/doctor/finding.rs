@@ -1,6 +1,7 @@
 //! What is wrong in words, and what to do about it.
 
-use backstory_memory::{Finding, Repair, StoreError, UnreadLog};
+use backstory_memory::examine::{Finding, Repair};
+use backstory_memory::{StoreError, UnreadLog};
 
 use crate::error::{Error, RENEW_KEYS};
 use crate::output::{counted, grouped, local_time, one_line};

@@ -5,9 +5,10 @@ mod finding;
 
 use std::io::Write;
 
-use backstory_memory::{
-    EmbeddingState, Examination, ExamineOptions, LogDeletion, SkippedRow, Sources, file_of_log,
-};
+use backstory_memory::examine::{Examination, ExamineOptions};
+use backstory_memory::models::EmbeddingState;
+use backstory_memory::upkeep::LogDeletion;
+use backstory_memory::{SkippedRow, Sources, file_of_log};
 use serde_json::{Value, json};
 
 use self::capture::{WorkerProcess, capture_json, print_capture};

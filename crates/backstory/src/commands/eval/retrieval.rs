@@ -4,10 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use backstory_memory::search::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary};
 use backstory_memory::trusted::read_regular_file;
-use backstory_memory::{
-    ModeScore, ModeScores, Query, RetrievalScore, RetrievalSummary, SearchOptions,
-};
+use backstory_memory::{Query, SearchOptions};
 use serde::Deserialize;
 
 use crate::cli::Mode;

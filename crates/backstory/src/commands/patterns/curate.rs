@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Command;
 
-use backstory_memory::{Catalogue, Pattern, Status};
+use backstory_memory::patterns::{Catalogue, Pattern, Status};
 
 use crate::error::Error;
 use crate::output::{one_line, print_json, print_table, stdout, table, talk};

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use backstory_memory::{Catalogue, Damage, Entry, Memory, Pattern, PatternList, PatternRecord};
+use backstory_memory::patterns::{Catalogue, Entry, Pattern, PatternList, PatternRecord};
+use backstory_memory::{Damage, Memory};
 
 use crate::cli::PatternsListArgs;
 use crate::commands::damage::print_answer;

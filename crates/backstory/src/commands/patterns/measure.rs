@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use backstory_memory::{Catalogue, MeasuredPattern, MeasurementList, Pattern, Share, Verdict};
+use backstory_memory::patterns::{
+    Catalogue, MeasuredPattern, MeasurementList, Pattern, Share, Verdict,
+};
 
 use crate::error::Error;
 use crate::output::{local_time, one_line, print_json, print_table, stdout, table};

@@ -5,7 +5,8 @@ mod list;
 mod measure;
 mod publish;
 
-use backstory_memory::{Catalogue, Memory, Pattern, PatternFilter, Status};
+use backstory_memory::Memory;
+use backstory_memory::patterns::{Catalogue, Pattern, PatternFilter, Status};
 
 use super::damage::report_damage;
 use super::sessions::project_filter;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use backstory_memory::{Catalogue, PublishTarget, Unpublished};
+use backstory_memory::patterns::{Catalogue, PublishTarget, Unpublished};
 
 use crate::error::Error;
 use crate::output::talk;

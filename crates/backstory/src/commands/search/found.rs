@@ -3,7 +3,8 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::TimeMs;
-use backstory_memory::{HitRecord, Mode, SearchRecord, Snippet};
+use backstory_memory::Mode;
+use backstory_memory::search::{HitRecord, SearchRecord, Snippet};
 use jiff::Timestamp;
 
 use crate::error::Error;

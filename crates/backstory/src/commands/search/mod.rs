@@ -8,7 +8,8 @@ mod question;
 
 use std::time::Instant;
 
-use backstory_memory::{EventLog, EventType, LogEvent, Memory, SearchRecord, SearchRequest};
+use backstory_memory::search::{SearchRecord, SearchRequest};
+use backstory_memory::{EventLog, EventType, LogEvent, Memory};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backstory_memory::{SearchRecord, SearchRequest};
+use backstory_memory::search::{SearchRecord, SearchRequest};
 use jiff::tz::TimeZone;
 
 use crate::setting::{Setting, now};
