@@ -55,7 +55,8 @@
 //! What a handle is asked and what it answers are types of the module where it is: [`search`] has the requests and hits of searches,
 //! [`code`] the changes of functions. [`examine`] checks everything around a memory, also one that cannot be opened.
 //!
-//! Damaged rows are left out of an answer and named by [`Upkeep::take_damage`].
+//! Damaged rows are left out of an answer. [`WithDamage`](upkeep::WithDamage) names them: handles return it, or
+//! [`Upkeep::with_damage`] adds it, to lists of sessions and events say.
 //!
 //! # Following it
 //!

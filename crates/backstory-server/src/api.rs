@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use backstory_memory::digest::DigestRecord;
 use backstory_memory::upkeep::WithDamage;
-use backstory_memory::{AnswerRows, EventLog, Memory, TimeMs, escape_json};
+use backstory_memory::{EventLog, Memory, TimeMs, escape_json};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -87,9 +87,8 @@ impl<'a> Answers<'a> {
         let context = host.build_context(memory, &asked)?;
         let event = context.budget_event(host.now()).taking(started.elapsed());
         EventLog::of_store(host.store()).append(&[event]);
-        let damage = memory.upkeep().take_damage();
-        memory.upkeep().note_damage(&damage);
-        in_order(WithDamage::new(context, &damage))
+        let context = memory.upkeep().with_damage(context, None);
+        in_order(context.map_err(|error| host.refuse(error))?)
     }
 
     /// Imports what is new and summarizes a session.
@@ -117,10 +116,7 @@ fn digest(
 ) -> backstory_memory::Result<WithDamage<DigestRecord>> {
     let digest = memory.sessions().find(session)?.digest()?;
     let record = digest.record(memory, now)?;
-    let rows = AnswerRows::SessionWithNotes(digest.session.id);
-    let damage = memory.upkeep().find_damage(&rows)?;
-    memory.upkeep().note_damage(&damage);
-    Ok(WithDamage::new(record, &damage))
+    Ok(digest.map(|_| record))
 }
 
 /// Returns an answer with its keys in order.

@@ -65,7 +65,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
     let counts = memory.captures().item_counts()?;
     if arguments.json {
         print_json(&QueueRecord::new(&found, &sessions, counts))?;
-        return report_damage(memory, &memory.upkeep().take_damage());
+        return report_damage(&memory.upkeep().with_damage((), None)?);
     }
     let mut out = stdout();
     for (state, count) in ItemState::ALL.iter().zip(counts) {
@@ -101,7 +101,7 @@ fn list(memory: &Memory, arguments: &QueueArgs) -> Result<(), Error> {
         )?;
     }
     out.flush()?;
-    report_damage(memory, &memory.upkeep().take_damage())
+    report_damage(&memory.upkeep().with_damage((), None)?)
 }
 
 fn items(count: u64) -> String {

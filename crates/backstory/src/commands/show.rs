@@ -11,7 +11,7 @@ use backstory_memory::{
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
-use super::damage::{find_damage, report_damage};
+use super::damage::report_damage;
 use crate::cli::{Format, ShowArgs, TailArgs};
 use crate::error::{Error, ErrorKind};
 use crate::output::{
@@ -50,14 +50,14 @@ pub(super) fn run(setting: &Setting, arguments: &ShowArgs) -> Result<(), Error> 
     }
     let range = turn.map_or(EventRange::All, EventRange::Turn);
     let events = session.event_views(range)?;
-    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(&memory, &session)?;
     tell_evicted(session.row(), &events);
     match format {
         Format::Json => print_events_json(&memory, &session, &events, &damage),
         Format::Markdown => print_markdown(session.row(), &events),
         _ => print_text(session.row(), &events, arguments.full),
     }?;
-    report_damage(&memory, &damage)
+    report_damage(&damage)
 }
 
 pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error> {
@@ -71,13 +71,19 @@ pub(super) fn tail(setting: &Setting, arguments: &TailArgs) -> Result<(), Error>
     let session = memory.sessions().find(&arguments.session)?;
     let events = session.tail(arguments.count)?;
     tell_evicted(session.row(), &events);
-    let damage = find_damage(&memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(&memory, &session)?;
     if arguments.json {
         print_events_json(&memory, &session, &events, &damage)
     } else {
         print_text(session.row(), &events, arguments.full)
     }?;
-    report_damage(&memory, &damage)
+    report_damage(&damage)
+}
+
+/// Verifies what a session is shown from.
+fn session_damage(memory: &Memory, session: &Session<'_>) -> Result<WithDamage<()>, Error> {
+    let rows = AnswerRows::Session(session.row().id);
+    Ok(memory.upkeep().with_damage((), Some(&rows))?)
 }
 
 /// Says so when there is less to show than there was.
@@ -137,7 +143,7 @@ fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Res
             files.join(", ")
         ));
     }
-    let mut damage = find_damage(memory, &AnswerRows::Session(row.id))?;
+    let mut damage = session_damage(memory, session)?;
     // A file or a pipe gets every byte; a terminal would obey some of them.
     let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
@@ -145,8 +151,8 @@ fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Res
     } else {
         print_original(session, &streams, &mut std::io::stdout().lock())?
     };
-    damage.extend(damaged);
-    report_damage(memory, &damage)
+    memory.upkeep().add_damage(&mut damage, damaged.as_slice());
+    report_damage(&damage)
 }
 
 /// Prints the stored bytes of streams up to the first damaged piece, which is returned: what follows would stand in the wrong place.
@@ -214,7 +220,7 @@ fn print_events_json(
     memory: &Memory,
     session: &Session<'_>,
     events: &[EventView<'_>],
-    damage: &[Damage],
+    damage: &WithDamage<()>,
 ) -> Result<(), Error> {
     let events = EventRecords { session, events };
     print_session(memory, session.row(), "events", events, damage)
@@ -226,9 +232,9 @@ fn print_turns_json(
     turn: Option<TurnNo>,
 ) -> Result<(), Error> {
     let turns = session.turns(turn, now())?;
-    let damage = find_damage(memory, &AnswerRows::Session(session.row().id))?;
+    let damage = session_damage(memory, session)?;
     print_session(memory, session.row(), "turns", turns, &damage)?;
-    report_damage(memory, &damage)
+    report_damage(&damage)
 }
 
 fn print_session(
@@ -236,10 +242,10 @@ fn print_session(
     row: &SessionRow,
     key: &'static str,
     parts: impl Serialize,
-    damage: &[Damage],
+    damage: &WithDamage<()>,
 ) -> Result<(), Error> {
     let record = memory.sessions().open(row.clone()).record(now())?;
-    let answer = serde_json::to_value(WithDamage::new(record, damage));
+    let answer = serde_json::to_value(damage.map(|()| record));
     let Value::Object(session) = answer.map_err(std::io::Error::from)? else {
         return Ok(());
     };

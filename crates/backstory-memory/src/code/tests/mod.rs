@@ -308,7 +308,16 @@ fn a_life_is_told_through_renames() {
             .len(),
         1
     );
-    assert_eq!(bench.trial.memory.code().history("otal", None).unwrap(), []);
+    assert_eq!(
+        bench
+            .trial
+            .memory
+            .code()
+            .history("otal", None)
+            .unwrap()
+            .answer,
+        []
+    );
 }
 
 #[test]

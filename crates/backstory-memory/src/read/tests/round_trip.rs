@@ -13,7 +13,6 @@ use crate::context::Context;
 use crate::observe::ObservationList;
 use crate::search::{SearchRecord, SearchRequest};
 use crate::trial::NOW;
-use crate::upkeep::WithDamage;
 use crate::*;
 
 /// Checks that a value is the same after a way through JSON.
@@ -34,7 +33,8 @@ fn answers_can_be_read_back() {
     assert!(rows.len() > 2);
     for row in rows {
         let session = memory.sessions().open(row.clone());
-        check(&WithDamage::new(session.record(NOW).unwrap(), &[]));
+        let record = session.record(NOW).unwrap();
+        check(&memory.upkeep().with_damage(record, None).unwrap());
         check(&session.digest().unwrap().record(&memory, NOW).unwrap());
         for event in session.events(EventRange::All).unwrap() {
             check(&event.unwrap());
