@@ -239,7 +239,7 @@ impl Capture {
                 None => project,
             }
         };
-        Ok(store.capture(told.as_ref(), &items, project)?)
+        Ok(store.queue().capture(told.as_ref(), &items, project)?)
     }
 }
 
