@@ -3,13 +3,16 @@
 use std::io::Write;
 
 use backstory_event::{StreamId, TurnNo};
-use backstory_store::{EventRange, SessionRow, StreamRow};
+use backstory_store::{Damage, DamagedPiece, EventRange, SessionRow, StreamRow};
 
 use super::messages::Messages;
 use super::records::Events;
 use crate::Memory;
 use crate::Sessions;
 use crate::error::{Error, Result};
+
+/// Bytes of a log that are in memory at once when it is copied.
+const COPY_BYTES: u64 = 1 << 20;
 
 /// A session of a memory.
 ///
@@ -46,7 +49,6 @@ pub struct StoredLog {
     pub generation: u64,
     /// True if all its bytes are there: those of evicted sessions are not.
     pub is_whole: bool,
-    stream: StreamRow,
 }
 
 impl<'m> Sessions<'m> {
@@ -101,18 +103,44 @@ impl Session<'_> {
         let streams = self.memory.store.log_streams(self.row.id)?.into_iter();
         let log = |(stream, stored): (StreamRow, u64)| StoredLog {
             id: stream.id,
-            path: stream.path.clone(),
+            path: stream.path,
             agent: self.row.agent.clone(),
             length: stream.length,
             generation: stream.generation,
             is_whole: stored >= stream.length,
-            stream,
         };
         Ok(streams.map(log).collect())
     }
 
-    /// Writes the bytes of a log; an error when it is not whole.
+    /// Returns the logs that the session was read from, as they are now: those of [`Session::logs`] that hold its events, without older
+    /// generations.
+    pub fn own_logs(&self) -> Result<Vec<StoredLog>> {
+        let own = self.memory.store.session_streams(self.row.id)?;
+        let mut logs = self.logs()?;
+        logs.retain(|log| own.iter().any(|stream| stream.id == log.id));
+        Ok(logs)
+    }
+
+    /// Writes the bytes of a log: those of the file, without redacted secrets. An error when it is not whole.
     pub fn copy_log(&self, log: &StoredLog, out: &mut dyn Write) -> Result<()> {
-        self.original(&log.stream, out)
+        let mut bytes = self.memory.store.bytes();
+        let mut at = 0;
+        while at < log.length {
+            let piece = bytes.read(log.id, at, COPY_BYTES.min(log.length - at))?;
+            if piece.is_empty() {
+                let damage = Damage {
+                    piece: DamagedPiece::Bytes {
+                        stream: log.id,
+                        start: at,
+                        length: log.length - at,
+                    },
+                    path: Some(log.path.clone()),
+                };
+                return Err(backstory_store::Error::from(damage).into());
+            }
+            out.write_all(&piece)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
     }
 }

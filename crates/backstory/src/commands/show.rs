@@ -6,7 +6,7 @@ use backstory_event::{Seq, TimeMs, TurnNo};
 use backstory_memory::upkeep::WithDamage;
 use backstory_memory::{
     AnswerRows, Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow,
-    StoreError, StreamRow,
+    StoreError, StoredLog,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
@@ -129,15 +129,15 @@ fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Res
             parent.session
         ));
     }
-    let streams = session.streams()?;
-    if streams.is_empty() {
+    let logs = session.own_logs()?;
+    if logs.is_empty() {
         return Err(Error::new(
             ErrorKind::NotFound,
             format!("no stored file holds session {}", row.session),
         ));
     }
-    if streams.len() > 1 {
-        let files: Vec<&str> = streams.iter().map(|stream| stream.path.as_str()).collect();
+    if logs.len() > 1 {
+        let files: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
         talk(&format!(
             "the session lies in several files, given one after the other: {}",
             files.join(", ")
@@ -147,23 +147,23 @@ fn original(memory: &Memory, session: &Session<'_>, turn: Option<TurnNo>) -> Res
     // A file or a pipe gets every byte; a terminal would obey some of them.
     let damaged = if std::io::stdout().is_terminal() {
         talk("hidden characters are left out on a terminal; redirect the output to get every byte");
-        print_original(session, &streams, &mut stdout())?
+        print_original(session, &logs, &mut stdout())?
     } else {
-        print_original(session, &streams, &mut std::io::stdout().lock())?
+        print_original(session, &logs, &mut std::io::stdout().lock())?
     };
     memory.upkeep().add_damage(&mut damage, damaged.as_slice());
     report_damage(&damage)
 }
 
-/// Prints the stored bytes of streams up to the first damaged piece, which is returned: what follows would stand in the wrong place.
+/// Prints the stored bytes of logs up to the first damaged piece, which is returned: what follows would stand in the wrong place.
 fn print_original(
     session: &Session<'_>,
-    streams: &[StreamRow],
+    logs: &[StoredLog],
     out: &mut impl Write,
 ) -> Result<Option<Damage>, Error> {
     let mut damaged = None;
-    for stream in streams {
-        match session.original(stream, out) {
+    for log in logs {
+        match session.copy_log(log, out) {
             Err(backstory_memory::Error::Store(StoreError::DamagedPiece(piece))) => {
                 damaged = Some(*piece);
                 break;
