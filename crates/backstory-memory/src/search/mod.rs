@@ -48,7 +48,9 @@ pub use query::{Atom, Clause, FIELDS, Query};
 pub use rank::CONFIDENT;
 pub use request::{SearchRequest, parse_meta_filters, project_filter};
 pub use scope::SearchFilter;
-pub use score::{ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery};
+pub use score::{
+    JudgedQuery, ModeScore, ModeScores, RetrievalScore, RetrievalSummary, ScoredQuery,
+};
 pub use snippet::Snippet;
 
 /// Number of events that are ranked for each session that is asked for.

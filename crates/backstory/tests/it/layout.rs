@@ -19,7 +19,7 @@ const CRATES: [(&str, &str); 12] = [
     ("server", "memory"),
     ("sync", "memory"),
     // The command itself.
-    ("", "agents, analysis, code, columnar, embed, event, memory, redact, server, store, sync"),
+    ("", "agents, columnar, event, memory, redact, server, sync"),
 ];
 
 /// Modules of `backstory-memory` that answer questions, each with those of them that it may use: only such as stand before it, so there
