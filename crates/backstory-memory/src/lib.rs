@@ -112,21 +112,14 @@ use backstory_store::Store;
 pub use backstory_agents::hook;
 pub use backstory_agents::{AGENTS, Agent, ContextLimits, HookAgent, LogAgent, Places};
 pub use backstory_analysis::count_tokens;
-pub use backstory_code::{
-    Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
-    UnresolvedReason,
-};
-pub use backstory_embed::{Description, Family, Imported, hub};
 pub use backstory_event::{
     AgentName, Event, EventBody, EventView, FileId, Identity, Image, Kind, Marks, Origin,
     ProjectId, Seq, SessionId, SessionName, StreamId, TimeMs, ToolClass, TurnContext, TurnNo,
     Usage,
 };
 pub use backstory_store::{
-    AnswerRows, CallRow, Captured, Damage, DamagedPiece, Error as StoreError, EventRange,
-    FunctionRow, Health, Item, ItemFilter, ItemKind, ItemState, LoggedRun, MetCap, MetaEquals,
-    ResponseUsage, SessionFilter, SessionHead, SessionRow, SkippedRow, Spending, SpendingCaps,
-    StreamRow, Tier, Verification, View, try_lock_file,
+    Damage, Error as StoreError, EventRange, MetaEquals, ResponseUsage, SessionFilter, SessionHead,
+    SessionRow, StreamRow, View, try_lock_file,
 };
 pub use capture::Captures;
 pub use catch_up::{CatchUp, CatchUpReport};

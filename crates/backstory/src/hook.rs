@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backstory_memory::capture::Captured;
 use backstory_memory::capture::{Capture, DrainLimits};
 use backstory_memory::hook::{self, Happening, HookInput, Unreadable};
 use backstory_memory::trusted::sources_of_named_log;
-use backstory_memory::{Captured, EventLog, EventType, LogEvent, Memory, SessionId};
+use backstory_memory::{EventLog, EventType, LogEvent, Memory, SessionId};
 use backstory_redact::Redactor;
 
 pub(crate) use self::call::Call;

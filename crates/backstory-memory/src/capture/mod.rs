@@ -17,7 +17,7 @@ use backstory_agents::hook::{EventContent, Happening, HookInput};
 use backstory_event::EventKey;
 use backstory_event::{Action, SessionId, TimeMs};
 use backstory_redact::Redactor;
-use backstory_store::{Captured, Item, ItemKind, NewItem, Store, ToldSession};
+use backstory_store::{NewItem, Store, ToldSession};
 use serde::{Deserialize, Serialize};
 
 use crate::Memory;
@@ -30,6 +30,7 @@ use crate::redaction::redacted_project;
 pub(crate) use self::live::{is_omission, untold_events};
 pub use self::spool::{DrainLimits, DrainReport, Spool};
 pub use self::work::WorkReport;
+pub use backstory_store::{Captured, Item, ItemFilter, ItemKind, ItemState};
 pub use queue_record::{ItemRecord, QueueRecord};
 
 /// Longer strings of tools are cut in the middle: the log has them whole.

@@ -29,6 +29,11 @@ mod teller;
 pub(crate) mod tests;
 mod trees;
 
+pub use backstory_code::{
+    Call, LANGUAGES, Language, Outline, Resolution, Skipped, Symbol, SymbolChangeKind, SymbolKind,
+    UnresolvedReason,
+};
+pub use backstory_store::{CallRow, FunctionRow};
 pub use blame::{Blame, BlamedLine, BlamedTurn};
 pub(crate) use edit_reader::EditReader;
 pub(crate) use fresh_edits::{FreshEdits, source_edits};

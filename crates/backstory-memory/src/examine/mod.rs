@@ -145,7 +145,7 @@ pub struct Examination {
     pub deletions: Vec<(LogDeletion, Option<i64>)>,
     /// Hooks of each agent.
     pub hooks: Vec<AgentHooks>,
-    /// Queue items in each state, in the order of [`ItemState::ALL`](crate::ItemState::ALL).
+    /// Queue items in each state, in the order of [`ItemState::ALL`](crate::capture::ItemState::ALL).
     pub items: Option<[u64; 5]>,
     /// Number of captures that wait in the spool.
     pub spooled: usize,

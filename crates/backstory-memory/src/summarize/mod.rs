@@ -20,9 +20,7 @@ use std::time::{Duration, Instant};
 
 use backstory_event::{Seq, TimeMs};
 use backstory_redact::Redactor;
-use backstory_store::{
-    MetCap, SessionRow, Spending, SpendingCaps, Store, lock_file, try_lock_file,
-};
+use backstory_store::{SessionRow, Store, lock_file, try_lock_file};
 
 use self::anthropic::{Ask, Failure, known_price};
 use crate::Memory;
@@ -36,6 +34,7 @@ pub use self::record::{
 };
 pub(crate) use self::score::scores;
 pub use self::state::{SummarizePlan, SummarizeState};
+pub use backstory_store::{MetCap, Spending, SpendingCaps, Tier};
 
 /// The setting that has when a model was first let write: what ended before is offered only when it is asked for.
 const SINCE: &str = "compress-since";

@@ -9,13 +9,13 @@ use std::ops::Deref;
 use std::path::Path;
 
 pub use agent_logs::{AgentFiles, KeptLogs, LogDeletion};
+pub use backstory_store::{AnswerRows, DamagedPiece, Health, LoggedRun, SkippedRow, Verification};
 pub use forget::{
     Forget, ForgetPlace, ForgetPlaces, ForgetPlan, ForgetRecord, ForgetReport, ForgottenSession,
     Leftover, Proof, ProofRecord, ResumedForget, RewrittenFile,
 };
 pub use retain::{Caps, Eviction, Pass, RetainOptions, RetainReport};
 
-use backstory_store::{Health, SkippedRow};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;

@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use backstory_memory::Memory;
+use backstory_memory::code::{LANGUAGES, SymbolChangeKind};
 use backstory_memory::code::{SourceFolder, scan_folder};
-use backstory_memory::{LANGUAGES, Memory, SymbolChangeKind};
 
 pub(super) use calls::run as calls;
 pub(super) use changes::run as changes;

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use backstory_memory::Memory;
+use backstory_memory::capture::{ItemFilter, ItemState};
 use backstory_memory::capture::{QueueRecord, omitted_bytes};
-use backstory_memory::{ItemFilter, ItemState, Memory};
 use serde_json::json;
 
 use super::damage::report_damage;

@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use backstory_memory::read::SessionList;
 use backstory_memory::search::parse_meta_filters;
-use backstory_memory::{AnswerRows, SessionFilter, SessionId, SessionRow};
+use backstory_memory::upkeep::AnswerRows;
+use backstory_memory::{SessionFilter, SessionId, SessionRow};
 
 use super::damage::report_damage;
 use crate::cli::{FilterArgs, SessionsArgs};

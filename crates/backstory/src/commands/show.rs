@@ -3,10 +3,11 @@
 use std::io::{IsTerminal, Write};
 
 use backstory_event::{Seq, TimeMs, TurnNo};
+use backstory_memory::upkeep::AnswerRows;
 use backstory_memory::upkeep::WithDamage;
 use backstory_memory::{
-    AnswerRows, Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow,
-    StoreError, StoredLog,
+    Damage, EventLog, EventRange, EventView, Kind, Memory, Session, SessionRow, StoreError,
+    StoredLog,
 };
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value};

@@ -140,7 +140,7 @@ impl Bench {
             .function_map(&CodeRowFilter::default())
             .unwrap();
         rows.sort_by_key(|row| row.snapshot_at);
-        let line = |row: &crate::FunctionRow| {
+        let line = |row: &crate::code::FunctionRow| {
             let (turn, file) = (
                 turn_text(&row.session, row.turn),
                 short_path(&row.file_path),
@@ -166,7 +166,7 @@ impl Bench {
     pub(crate) fn calls(&self) -> Vec<String> {
         let memory = &self.trial.memory;
         let rows = memory.code().call_rows(&CodeRowFilter::default()).unwrap();
-        let line = |row: &crate::CallRow| {
+        let line = |row: &crate::code::CallRow| {
             format!(
                 "{} {} {} > {} = {} ({})",
                 short_path(&row.caller_file),

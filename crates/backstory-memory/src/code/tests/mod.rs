@@ -8,7 +8,7 @@ use backstory_event::{FileId, TimeMs};
 use serde_json::{Value, json};
 
 use self::bench::{Bench, ROOT};
-use crate::SymbolChangeKind;
+use crate::code::SymbolChangeKind;
 use crate::code::{CodeRowFilter, SeenFile};
 use crate::trial::id;
 use crate::upkeep::Forget;

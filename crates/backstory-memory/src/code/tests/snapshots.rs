@@ -233,7 +233,7 @@ fn what_was_seen_live_is_kept_until_the_log_tells_it() {
             .code()
             .function_map(&crate::code::CodeRowFilter::default())
             .unwrap();
-        let row = |row: &crate::FunctionRow| {
+        let row = |row: &crate::code::FunctionRow| {
             format!(
                 "{:?} {} {}",
                 row.turn.map(TurnNo::get),

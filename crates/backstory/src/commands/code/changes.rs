@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use backstory_memory::Memory;
+use backstory_memory::code::SymbolKind;
 use backstory_memory::code::{ChangeFilter, ChangeList, TurnChanges};
-use backstory_memory::{Memory, SymbolKind};
 
 use super::{moment, sign};
 use crate::cli::ChangesArgs;

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use backstory_memory::Memory;
 use backstory_memory::code::{FileState, OutlineList, SourceOutline, scan_file};
+use backstory_memory::code::{Outline, Symbol};
 use backstory_memory::upkeep::WithDamage;
-use backstory_memory::{Memory, Outline, Symbol};
 
 use super::stored::{memory_of, project_folder, stored_files, tell_snapshots};
 use super::{known_languages, moment, scanned, shown, state_moment};

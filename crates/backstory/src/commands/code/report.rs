@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::SymbolChangeKind;
+use backstory_memory::code::SymbolChangeKind;
 use backstory_memory::code::{
     CallGraph, CallStatistics, ChangeStatistics, FileState, repository_around,
 };

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use backstory_memory::Memory;
+use backstory_memory::code::SymbolKind;
 use backstory_memory::code::{SymbolHistories, SymbolLife};
-use backstory_memory::{Memory, SymbolKind};
 
 use crate::cli::WhyArgs;
 use crate::commands::damage::report_damage;

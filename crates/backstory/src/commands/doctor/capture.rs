@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use backstory_memory::ItemState;
+use backstory_memory::capture::ItemState;
 use backstory_memory::examine::{Examination, HookStatus};
 use serde_json::{Map, Value, json};
 

@@ -8,7 +8,8 @@ use std::io::Write;
 use backstory_memory::examine::{Examination, ExamineOptions};
 use backstory_memory::models::EmbeddingState;
 use backstory_memory::upkeep::LogDeletion;
-use backstory_memory::{SkippedRow, Sources, file_of_log};
+use backstory_memory::upkeep::SkippedRow;
+use backstory_memory::{Sources, file_of_log};
 use serde_json::{Value, json};
 
 use self::capture::{WorkerProcess, capture_json, print_capture};
