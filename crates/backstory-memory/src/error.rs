@@ -70,6 +70,9 @@ pub enum Error {
         /// The one asked for.
         turn: TurnNo,
     },
+    /// A log that a hook named must not be read.
+    #[error("{0}")]
+    RefusedLog(String),
     /// What stands behind the `#` of a session is no turn.
     #[error("{0:?} is no turn")]
     InvalidTurn(String),

@@ -221,7 +221,7 @@ impl From<backstory_memory::Error> for Error {
                 _ => "`backstory doctor` checks the store".to_string(),
             }),
             Memory::Compress { hint, .. } => Error::usage(message).hint(hint),
-            Memory::Worker => Error::new(ErrorKind::Internal, message),
+            Memory::Worker | Memory::RefusedLog(_) => Error::new(ErrorKind::Internal, message),
         }
     }
 }
