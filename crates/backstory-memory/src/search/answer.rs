@@ -1,6 +1,6 @@
 //! Answers of searches as JSON documents.
 
-use std::ops::Range;
+use std::ops::{Not, Range};
 use std::time::Duration;
 
 use backstory_event::{Seq, TimeMs, TurnNo};
@@ -25,11 +25,11 @@ pub struct SearchRecord {
     /// True if people have been told that there are models, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_of_models: Option<bool>,
-    /// True if the index has to be rebuilt.
-    #[serde(skip)]
+    /// True if the index has to be rebuilt; only for who does so.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub index_is_lost: bool,
-    /// True if the vectors of the model have to be rebuilt.
-    #[serde(skip)]
+    /// True if the vectors of the model have to be rebuilt; only for who does so.
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub vectors_are_lost: bool,
 }
 
@@ -96,6 +96,7 @@ impl SearchRecord {
             hit.short_id = None;
         }
         self.told_of_models = None;
+        (self.index_is_lost, self.vectors_are_lost) = (false, false);
         self
     }
 
